@@ -1,0 +1,87 @@
+"""What the doctor says: a finding, where it is, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Severity(IntEnum):
+    """How much a finding matters; ordered, so that `--fail-on` can compare."""
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def label(self) -> str:
+        """The word of reports and settings: `warning`."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of a file: lines and columns from 1, columns in characters, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line of a file. `path` is spelled as in `Finding.path`."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Step:
+    """One step of a value on its way, from its source to where the finding stands."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known beside the message; None where it does not apply. Words as in the JSON contract.
+
+    `also` are the other launches that it is true of. An ignore comment counts at the finding and at `parameter_place`.
+    """
+
+    kernel: str | None = None
+    kernel_place: Place | None = None
+    parameter: str | None = None
+    parameter_place: Place | None = None
+    variability: str | None = None
+    bound: int | None = None
+    use: str | None = None
+    also: tuple[Place, ...] = ()
+    fixable: str = "no"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that the doctor found.
+
+    `path` is posix, relative to the working directory where it lies below it. `message` is one line in lower case
+    without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`.
+    """
+
+    path: str
+    span: Span
+    code: str
+    severity: Severity
+    message: str
+    advice: str | None = None
+    facts: Facts = field(default_factory=Facts)
+    trail: tuple[Step, ...] = ()
+
+    @property
+    def order(self) -> tuple[str, Span, str, str]:
+        """Findings are reported in this order, whatever order files were read in."""
+        return (self.path, self.span, self.code, self.message)
