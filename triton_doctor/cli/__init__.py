@@ -9,7 +9,7 @@ import typer
 
 from triton_doctor import __version__
 from triton_doctor.cli.check import check
-from triton_doctor.cli.rule import rule
+from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.errors import DoctorError
 
@@ -18,6 +18,9 @@ INTERRUPTED = 130
 # typer 0.29 brings its own click, earlier ones import it: the error that both raise for a wrong option, by its child.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
+# To convert a value typer 0.29 imports pydantic, even for a `--help` that is not there; what is False is not converted.
+NO_HELP = {"help": False}
+
 app = typer.Typer(
     name="triton-doctor",
     help="Finds what makes Triton GPU kernels recompile, or run in the wrong mode.",
@@ -25,10 +28,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
 app.command()(check)
-app.command()(rule)
+app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
 
 

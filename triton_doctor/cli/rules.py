@@ -8,7 +8,7 @@ from triton_doctor.cli.rule import PageForm
 
 
 def rules(
-    output_format: Annotated[PageForm, typer.Option(help="How to show them.")] = PageForm.TEXT,
+    output_format: Annotated[PageForm | None, typer.Option(help="How to show them.", show_default="text")] = None,
 ) -> None:
     """List all rules."""
     from triton_doctor.report.rule_page import render_pages_json, render_table
