@@ -68,13 +68,14 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
 
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
-    """A note for each step, under the line that it is about; a line that stands already is not drawn again."""
-    shown = (frame.finding.path, frame.finding.span.line)
+    """A note for each step, and the line that it is about, unless that stands already in the frame or just above."""
+    shown = frame.place
     for step in trail:
+        place = (step.path, step.line)
         yield from hang(f"{frame.margin} = note: ", f"{step.path}:{step.line}: {step.text}", frame.width)
-        if (step.path, step.line) != shown:
+        if place not in (shown, frame.place):
             yield from draw_line(frame, step.path, step.line)
-            shown = (step.path, step.line)
+        shown = place
 
 
 def hang(lead: str, text: str, width: int) -> Iterator[Text]:
