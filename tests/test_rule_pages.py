@@ -23,6 +23,7 @@ PAGES = [read_page(code) for code in page_paths()]
 SECTIONS = ["What it does", "Why it matters", "Bad", "Good", "References"]
 FENCE = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"\s*# error: \[(?P<codes>[^\]]+)\]\s*$", re.MULTILINE)
+SUFFIXES = {"python": "py"}  # of the languages whose name is not the suffix of their files
 OWN_RULES = {"TRD900", "TRD901"}  # what scan.py itself yields
 
 
@@ -35,7 +36,7 @@ class Example:
     text: str
 
     def name(self) -> str:
-        return self.title or f"example.{dict(python='py').get(self.language, self.language)}"
+        return self.title or f"example.{SUFFIXES.get(self.language, self.language)}"
 
     def marks(self) -> Iterator[tuple[str, int, str]]:
         for number, line in enumerate(self.text.splitlines(), start=1):

@@ -12,7 +12,7 @@ import torch
 def attend(lengths, mask):
 \tbs = lengths.max().item()
     attention_kernel[(8,)](
-        mask,  # \N{GREEK SMALL LETTER ALPHA}
+        mask,  # \N{LATIN SMALL LETTER U WITH DIAERESIS}
         BATCH=bs, WIDTH=64,
     )
 """

@@ -28,7 +28,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   `BATCH` of `attention_kernel` compiles again for each value of
   `lengths.max().item()`
   |
-6 |         mask,  # α
+6 |         mask,  # ü
 7 |         BATCH=bs, WIDTH=64,
   |               ^^
 8 |     )
@@ -51,7 +51,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   `BATCH` of `attention_kernel` compiles again for
   each value of `lengths.max().item()`
   |
-6 |         mask,  # α
+6 |         mask,  # ü
 7 |         BATCH=bs, WIDTH=64,
   |               ^^
 8 |     )
