@@ -33,11 +33,14 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   |               ^^
 8 |     )
   |
-  = note: src/[new]/attention.py:4: `.item()` reads what a tensor holds
+  = note: `.item()` reads what a tensor holds
 4 |     bs = lengths.max().item()
-  = note: src/[new]/attention.py:7: `bs` is `BATCH`
+  = note: `bs` is `BATCH`
+7 |         BATCH=bs, WIDTH=64,
   = help: pass it as a plain argument: the kernel only reads it
-  = also: 2 other launches, src/other.py:20, src/other.py:30
+  = also: 2 other launches
+ --> src/other.py:20
+ --> src/other.py:30
 
 found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches
 """)
@@ -56,15 +59,15 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   |               ^^
 8 |     )
   |
-  = note: src/[new]/attention.py:4: `.item()`
-          reads what a tensor holds
+  = note: `.item()` reads what a tensor holds
 4 |     bs = lengths.max().item()
-  = note: src/[new]/attention.py:7: `bs` is
-          `BATCH`
+  = note: `bs` is `BATCH`
+7 |         BATCH=bs, WIDTH=64,
   = help: pass it as a plain argument: the kernel
           only reads it
-  = also: 2 other launches, src/other.py:20,
-          src/other.py:30
+  = also: 2 other launches
+ --> src/other.py:20
+ --> src/other.py:30
 
 found 1 problem (1 error) in 1,214 files, 1 kernel, 9 launches
 """)
