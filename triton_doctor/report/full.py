@@ -94,4 +94,4 @@ def hang(lead: str, text: str, width: int) -> Iterator[Text]:
     wrapped = body.wrap(Console(width=width), max(width - len(lead), NARROWEST // 2))
     for number, line in enumerate(wrapped):
         line.rstrip()
-        yield Text(lead if number == 0 else " " * len(lead), "cyan" if number == 0 else "") + line
+        yield Text.assemble((lead if number == 0 else " " * len(lead), "cyan"), line)
