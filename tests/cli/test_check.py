@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Write = Callable[..., Path]
 
 ROOT = Path(__file__).parent.parent.parent
-BROKEN = "import triton\n\ndef launch(x:\n    pass\n"
+BROKEN = "from triton import jit\n\ndef launch(x:\n    pass\n"
 UNUSED = "import triton  # triton-doctor: ignore[TRD900]\n"
 
 

@@ -45,15 +45,23 @@ def scan_text(text: bytes) -> Scan:
 @pytest.mark.parametrize(
     ("source", "place", "message"),
     [
-        pytest.param(b"import triton\nif x\n", (2, 5), f"does not parse as {RUNNING}: expected ':'", id="bad syntax"),
-        pytest.param(b"import triton\nx = \xff\n", (1, 1), "not text in the encoding", id="not UTF-8"),
-        pytest.param(b"# coding: nonsense\nimport triton\n", (1, 1), "not text in the encoding", id="no such encoding"),
-        pytest.param("import triton".encode("utf-16"), None, "", id="UTF-16, in which nothing names Triton"),
-        pytest.param(b"import triton\n\0\n", (1, 1), "does not parse as", id="NUL bytes"),
-        pytest.param(b"import triton\nx = " + b"(" * 10_000, (2, 205), "too many nested parentheses", id="brackets"),
-        pytest.param(b"import triton\nx = " + b"-" * 10_000 + b"1", (1, 1), "nested too deeply", id="operators"),
-        pytest.param(b"import triton\nx = a" + b".b" * 10_000, (1, 1), "nested too deeply", id="attributes"),
-        pytest.param(b"import triton\n" + b"#" * LIMIT_BYTES, (1, 1), "more than 8 MB", id="huge"),
+        pytest.param(
+            b"from triton import jit\nif x\n", (2, 5), f"does not parse as {RUNNING}: expected ':'", id="bad syntax"
+        ),
+        pytest.param(b"from triton import jit\nx = \xff\n", (1, 1), "not text in the encoding", id="not UTF-8"),
+        pytest.param(
+            b"# coding: nonsense\nfrom triton import jit\n", (1, 1), "not text in the encoding", id="no such encoding"
+        ),
+        pytest.param(KERNEL.encode("utf-16"), None, "", id="UTF-16, in which nothing names Triton"),
+        pytest.param(b"from triton import jit\n\0\n", (1, 1), "does not parse as", id="NUL bytes"),
+        pytest.param(
+            b"from triton import jit\nx = " + b"(" * 10_000, (2, 205), "too many nested parentheses", id="brackets"
+        ),
+        pytest.param(
+            b"from triton import jit\nx = " + b"-" * 10_000 + b"1", (1, 1), "nested too deeply", id="operators"
+        ),
+        pytest.param(b"from triton import jit\nx = a" + b".b" * 10_000, (1, 1), "nested too deeply", id="attributes"),
+        pytest.param(b"from triton import jit\n" + b"#" * LIMIT_BYTES, (1, 1), "more than 8 MB", id="huge"),
     ],
 )
 def test_unreadable_file_is_one_finding_and_the_rest_is_checked(
@@ -78,10 +86,10 @@ def test_unreadable_file_is_one_finding_and_the_rest_is_checked(
     "source",
     [
         pytest.param(b"", id="empty"),
-        pytest.param(b"\n\n# only a comment about triton", id="only a comment"),
-        pytest.param(b"\xef\xbb\xbfimport triton\n", id="byte order mark"),
-        pytest.param("# coding: latin-1\nimport triton\nx = 'é'\n".encode("latin-1"), id="declared encoding"),
-        pytest.param(b"import triton\r\nx = '\\d'\r\n", id="Windows line ends and an invalid escape"),
+        pytest.param(b"\n\n# only a comment about triton.jit", id="only a comment"),
+        pytest.param(b"\xef\xbb\xbffrom triton import jit\n", id="byte order mark"),
+        pytest.param("# coding: latin-1\nfrom triton import jit\nx = 'é'\n".encode("latin-1"), id="declared encoding"),
+        pytest.param(b"from triton import jit\r\nx = '\\d'\r\n", id="Windows line ends and an invalid escape"),
     ],
 )
 def test_odd_file_that_python_reads_is_clean(source: bytes, capfd: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +125,7 @@ def test_summary_counts_what_was_looked_at(folder: Path, write: Write) -> None:
 
 def test_per_file_ignores_are_relative_to_the_settings(folder: Path, write: Write) -> None:
     for name in ("a.py", "benchmarks/b.py", "x/benchmarks/c.py"):
-        write(name, "triton(")
+        write(name, "triton.jit(")
 
     found = scan_folder(folder, per_file_ignores=(("/benchmarks/**", ("TRD9",)),)).findings
 
@@ -125,7 +133,7 @@ def test_per_file_ignores_are_relative_to_the_settings(folder: Path, write: Writ
 
 
 def test_rule_that_is_off_is_silent(folder: Path, write: Write) -> None:
-    write("a.py", "triton(")
+    write("a.py", "triton.jit(")
 
     assert scan_folder(folder, ignore=("TRD900",)).findings == ()
 
@@ -155,7 +163,7 @@ def test_crash_of_a_check_says_which_it_was(folder: Path, write: Write, monkeypa
 
 def test_findings_depend_neither_on_the_order_of_files_nor_on_hash_seeds(folder: Path, write: Write) -> None:
     for name in ("a", "b", "x/c"):
-        write(f"{name}_bad.py", "import triton\ny = [")
+        write(f"{name}_bad.py", "@triton.jit\ny = [")
         write(f"{name}_odd.py", "import triton  # triton-doctor: ignore[TRD900, TRD9x] # triton-doctor: skip[TRD1]")
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
     command = [sys.executable, "-m", "triton_doctor", "check", "--output-format", "github", "--exit-zero"]
@@ -244,13 +252,15 @@ def statements(draw: st.DrawFn, depth: int = 2) -> ast.stmt:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(statements(), min_size=1, max_size=4))
 def test_no_valid_python_makes_it_crash(body: list[ast.stmt]) -> None:
-    source = "import triton\n" + ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+    source = "from triton import jit\n" + ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
 
     scan_text(source.encode(errors="replace"))
 
 
 def test_no_file_of_the_standard_library_makes_it_crash() -> None:
     files = sorted(Path(os.__file__).parent.glob("*.py"))[:60]
-    given_names = [SourceFile(path, path.name, Kind.PYTHON, b"import triton\n" + path.read_bytes()) for path in files]
+    given_names = [
+        SourceFile(path, path.name, Kind.PYTHON, b"from triton import jit\n" + path.read_bytes()) for path in files
+    ]
 
     scan(given_names, Settings(root=Path()), cwd=Path())
