@@ -54,7 +54,7 @@ def main() -> None:
     folders = [fetch(LIGER), fetch(FLA)]
     checked = median_cpu(doctor("check", *folders, "--output-format", "concise", "--exit-zero"))
     show("triton-doctor check", checked, checked, limit=CHECK_LIMIT_S)
-    ruff = (sys.executable, "-m", "ruff", "check", "--select", "F,E", "--no-cache", "--isolated", "--quiet")
+    ruff = (sys.executable, "-m", "ruff", "check", "--select", "F,E", "--no-cache", "--isolated", "--exit-zero")
     show("ruff --select F,E --no-cache", median_cpu((*ruff, *folders)), checked)
     show("ast.parse of every file", median_cpu((sys.executable, "-c", PARSE_ALL, *folders)), checked)
     if with_torchfix:
