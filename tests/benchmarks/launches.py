@@ -18,7 +18,7 @@ from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
 from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
 from triton_doctor.static.link import link
-from triton_doctor.static.scan import read_files
+from triton_doctor.static.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +59,8 @@ def split(kernel: str) -> tuple[str, str]:
 def read_launches(package: Package) -> dict[tuple[str, int, int], frozenset[tuple[str, str]]]:
     """What the reader takes for a launch of which kernels, by path, line and column; none where it cannot say."""
     folder = fetch(package)
-    files = list(find_files([folder], Settings(root=folder), cwd=folder))
-    project = link(read_files(files, lambda done: None).modules)
+    reader = Reader(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    project = link(reader.read_all(lambda done: None), reader.read_further)
     return {
         (linked.module.path, linked.launch.span.line, linked.launch.span.column): frozenset(
             (kernel.path, kernel.name) for kernel in linked.kernels
