@@ -12,14 +12,21 @@ KNOWN = frozenset({"TRD101", "TRD201", "TRD202", "TRD701", "TRD900", "TRD901"})
 RAN = KNOWN - {"TRD701"}
 
 
-def finding(line: int, *, end_line: int | None = None, code: str = "TRD201", parameter: Place | None = None) -> Finding:
+def finding(
+    line: int,
+    *,
+    end_line: int | None = None,
+    code: str = "TRD201",
+    launch: Span | None = None,
+    parameter: Place | None = None,
+) -> Finding:
     return Finding(
         path="a.py",
         span=Span(line, 1, end_line or line, 2),
         code=code,
         severity=Severity.WARNING,
         message="found",
-        facts=Facts(parameter_place=parameter),
+        facts=Facts(launch=launch, parameter_place=parameter),
     )
 
 
@@ -78,6 +85,14 @@ def test_string_that_looks_like_a_comment_is_none() -> None:
 
 def test_comment_counts_on_any_line_of_the_span() -> None:
     assert kept("f(\n    x,  # triton-doctor: ignore[TRD201]\n)", finding(1, end_line=3)) == []
+
+
+@pytest.mark.parametrize("line", [1, 2, 3])
+def test_comment_counts_on_any_line_of_the_launch(line: int) -> None:
+    lines = ["f[grid](", "    x,", ")"]
+    lines[line - 1] += "  # triton-doctor: ignore[TRD201]"
+
+    assert kept("\n".join(lines), finding(2, launch=Span(1, 1, 3, 2))) == []
 
 
 def test_comment_counts_at_the_parameter_in_another_file() -> None:

@@ -63,8 +63,9 @@ def suppress(
 
 
 def silencers_of(finding: Finding, silences: Mapping[str, Sequence[Silence]]) -> Iterator[tuple[str, Silence]]:
-    """The silences, with their paths, that cover `finding` where it stands or at its parameter."""
-    stretches = [(finding.path, finding.span.line, finding.span.end_line)]
+    """The silences, with their paths, that cover `finding` where it stands, in its launch or at its parameter."""
+    spans = filter(None, [finding.span, finding.facts.launch])
+    stretches = [(finding.path, span.line, span.end_line) for span in spans]
     if finding.facts.parameter_place:
         place = finding.facts.parameter_place
         stretches.append((place.path, place.line, place.line))

@@ -38,6 +38,7 @@ def facts(constexpr: Constexpr, source: Source | None) -> Facts:
         kernel_place=Place(kernel.path, kernel.span.line),
         parameter=param.name,
         parameter_place=Place(kernel.path, param.span.line),
+        launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,
         variability=source.kind.label if source is not None else None,
         bound=source.scalar.bound if source is not None else None,
         use=constexpr.use,
