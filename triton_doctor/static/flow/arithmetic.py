@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import tensors
-from triton_doctor.static.flow.kinds import FIXED, Kind, Scalar, join
+from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,21 +58,22 @@ def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
 
 def quotient(left: Scalar, right: Scalar) -> Scalar:
     """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
-    joined = join([left, right])
-    if left.size is None or right.size is None:
-        return joined
-    size = left.size.divided_by(right.size)
-    if left.size.over and not size.over and not size.under:
-        return replace(FIXED, trail=left.trail)
-    if size.over == left.size.over:
-        return replace(joined, size=size)
-    return replace(tensors.of_size(size), trail=left.trail)
+    if left.size is not None and right.size is not None:
+        size = left.size.divided_by(right.size)
+        if left.size.over and not size.over and not size.under:
+            return replace(FIXED, trail=left.trail)
+        if size.over != left.size.over:
+            return replace(tensors.of_size(size), trail=left.trail)
+    if tensors.follows_data(right):
+        # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
+        return replace(UNKNOWN, trail=left.trail)
+    return join([left, right])
 
 
 def coarse(result: Scalar, divisor: int | None) -> Scalar:
     """A quotient by a large number takes few values, whatever is divided."""
     if divisor is not None and divisor >= _COARSE and result.settled() is Kind.PER_CALL:
-        return replace(result, low=0, high=max(_LARGEST_SIZE // divisor, 1))
+        return replace(result, low=1, high=max(_LARGEST_SIZE // divisor, 1))
     return result
 
 
@@ -91,6 +92,9 @@ def least(operands: Sequence[Scalar]) -> Scalar:
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
+    if not highs and any(operand.settled() in (Kind.FIXED, Kind.PER_MODEL) for operand in operands):
+        # Capped by the machine or by the model: it settles there, after a few values that are not known.
+        result = replace(UNKNOWN, trail=result.trail)
     known = [low for low in lows if low is not None]
     return replace(
         result,

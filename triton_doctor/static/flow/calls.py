@@ -436,6 +436,9 @@ def _summed(flow: Flow, value: Value, place: Place) -> Value:
 def _range(bounds: list[Scalar]) -> Many:
     """`range(...)`: its items are as many, and change as often, as its bounds."""
     joined = join(bounds)
+    if len(bounds) == 3 and bounds[2].literal is ...:
+        # In steps of what a launch can take: rarely more than one.
+        return Many(item=replace(UNKNOWN, trail=joined.trail), length=joined)
     if joined.kind is Kind.FIXED:
         last = bounds[0].literal if len(bounds) == 1 else bounds[1].literal
         if isinstance(last, int):

@@ -23,6 +23,7 @@ from triton_doctor.static.expression import (
     Slice,
     Star,
     Truth,
+    spell,
 )
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
@@ -50,6 +51,8 @@ from triton_doctor.static.model import Class, Function
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from triton_doctor.static.flow.callers import Caller
     from triton_doctor.static.model import Binding, HostParam, LinkedLaunch, Module, Project
 
@@ -112,7 +115,8 @@ class Flow:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
         if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
-            return self._sought_scalar(value, frame, position) or own
+            sought = self._sought_scalar(value, frame, position)
+            return own if sought is None else replace(sought, size=own.size)
         return own
 
     def value(self, expr: Expr, place: Place) -> Value:
@@ -191,6 +195,8 @@ class Flow:
         if name in frame.function.globals:
             return self._outer(name, frame)
         values = [value for binding in found.bindings if (value := self._bound(binding, frame)) is not None]
+        if len(values) > 1 and _layouts(found.bindings):
+            values = [_least_certain(self.as_scalar(value, frame) for value in values)]
         if not found.certain:
             param = next((param for param in frame.function.params if param.name == name), None)
             if param is not None:
@@ -301,10 +307,11 @@ class Flow:
             if scalar is not None:
                 found.append(scalar)
         per_call = [scalar for scalar in found if scalar.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
-        own = thing.scalar if position is None else tensors.axis_at(thing, position)
-        result = choice([*per_call, own]) if per_call else (choice([own, *found]) if found else None)
-        if result is not None and per_call:
-            result = replace(result, trail=per_call[0].trail)
+        result: Scalar | None = None
+        if per_call:
+            result = replace(choice(per_call), trail=per_call[0].trail)
+        elif found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
+            result = choice(found)
         self._sought[key] = result
         return result
 
@@ -323,7 +330,10 @@ class Flow:
         if position is None:
             return self.as_scalar(value, frame).stepping(step)
         options = value.options if isinstance(value, Either) else (value,)
-        axes = [self.axis(option, position, frame) for option in options if isinstance(option, Tensor | Thing)]
+        found = [option for option in options if isinstance(option, Tensor | Thing)]
+        axes = [self.axis(option, position, frame) for option in found]
+        if len({tensors.rank(option) for option in found}) > 1:
+            axes = [_least_certain(axes)]
         return choice(axes).stepping(step) if axes else None
 
     # Structures
@@ -455,6 +465,24 @@ class Flow:
         finally:
             self._active.discard(active)
         return either(returned) if returned else UNKNOWN
+
+
+def _layouts(bindings: tuple[Binding, ...]) -> bool:
+    """Whether the name is bound to another axis of the same shape in each arm: `B, H, T` here, `B, T, H` there."""
+    axes = set()
+    for binding in bindings:
+        match binding.value:
+            case Part(of, position, _, _) | Item(Attr(_, "shape") as of, Const(position)):
+                axes.add((spell(of), position))
+            case _:
+                return False
+    return len(axes) > 1 and len({of for of, _ in axes}) == 1
+
+
+def _least_certain(scalars: Iterable[Scalar]) -> Scalar:
+    """Which layout it is, is not known: what is true of each of them is true."""
+    options = list(scalars)
+    return next((option for option in options if option.settled() is not Kind.PER_CALL), options[0])
 
 
 def _literal(literal: object) -> Scalar:

@@ -31,7 +31,7 @@ def attribute(flow: Flow, value: Value, name: str, base: Expr, place: Place) -> 
                 return FEW
             if name == "device":
                 return FIXED
-            if name in ("ndim",):
+            if name == "ndim":
                 return tensors.number_of_axes(value)
             if name in ("T", "mT", "H", "mH"):
                 return tensors.swapped(value, -1, -2) if tensors.rank(value) != 2 else tensors.moved(value, (1, 0))
@@ -130,7 +130,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, key: Expr, place: Place) -> Valu
     keys = key.items if isinstance(key, Pack) else (key,)
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
         if isinstance(value, Thing):
-            root = value.root._replace(name=f"{value.root.name}[{spell(key)}]", rank=None)
+            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None)
             return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
         if len(keys) == 1 and isinstance(keys[0], Const):
             return Tensor(front=value.front[1:], back=value.back, open=value.open)
@@ -171,7 +171,7 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
             if position is None:
                 return UNKNOWN
             if isinstance(of, Thing) and not open_ and of.root.rank is None:
-                of = Thing(root=of.root._replace(rank=size), scalar=of.scalar, origin=of.origin)
+                of = Thing(root=replace(of.root, rank=size), scalar=of.scalar, origin=of.origin)
             return flow.axis(of, position, frame)
         case Sequence(items, False):
             if len(items) == 1 and isinstance(items[0], Shape):
@@ -189,7 +189,7 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case Thing(root, scalar, _):
-            return Thing(root=root._replace(name=f"{root.name}[{position}]", rank=None), scalar=scalar)
+            return Thing(root=replace(root, name=f"{root.name}[{position}]", rank=None), scalar=scalar)
         case _:
             return UNKNOWN
 
@@ -207,7 +207,7 @@ def _after_shape(flow: Flow, items: tuple[Value, ...], position: int, size: int,
         return items[index - rank + 1]
     of = shape.of
     if isinstance(of, Thing) and of.root.rank is None:
-        of = Thing(root=of.root._replace(rank=rank), scalar=of.scalar, origin=of.origin)
+        of = Thing(root=replace(of.root, rank=rank), scalar=of.scalar, origin=of.origin)
     return flow.axis(of, index - starred, frame)
 
 
@@ -222,7 +222,7 @@ def element(flow: Flow, value: Value, frame: Frame) -> Value:
         case Many(one, _):
             return one
         case Thing(root, scalar, _):
-            inner = root._replace(name=f"{root.name}[i]", rank=None)
+            inner = replace(root, name=f"{root.name}[i]", rank=None)
             return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
         case Either(options):
             return either([element(flow, option, frame) for option in options])

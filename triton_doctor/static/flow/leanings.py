@@ -84,6 +84,7 @@ _MODEL_WORDS = frozenset(
         "topk",
     ]
 )
+_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
 _WEIGHT_WORDS = frozenset(
     [
         "w",
@@ -121,12 +122,18 @@ def words(name: str) -> frozenset[str]:
 
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
-    return bool(words(name) & _DATA_WORDS) and not words(name) & _MODEL_WORDS
+    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS)
 
 
 def names_model(name: str) -> bool:
     """Whether a name speaks of heads, channels, hidden sizes."""
-    return bool(words(name) & _MODEL_WORDS) and not words(name) & _DATA_WORDS
+    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+
+
+def _said(name: str) -> frozenset[str]:
+    """The words that mean something: a letter does only where it stands alone, `M` but not `BLOCK_SIZE_M`."""
+    said = words(name) - {"n", "num", "total", "size"}
+    return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
 
 
 def names_weight(name: str) -> bool:

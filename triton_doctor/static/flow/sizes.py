@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 
-class Root(NamedTuple):
-    """A tensor whose axes have no known origin: `name` in a function of a file.
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
     `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model.
     """
@@ -16,8 +17,8 @@ class Root(NamedTuple):
     function: str
     name: str
     line: int
-    rank: int | None
-    weight: bool
+    rank: int | None = field(compare=False)
+    weight: bool = field(compare=False)
 
 
 class Axis(NamedTuple):
@@ -73,7 +74,12 @@ def _cancelled(over: list[Atom], under: list[Atom]) -> Size:
             else:
                 index, left = taken
                 over[index : index + 1] = left
-    return Size(tuple(sorted(over, key=repr)), tuple(sorted(remaining, key=repr)))
+    return Size(tuple(sorted(over, key=_order)), tuple(sorted(remaining, key=_order)))
+
+
+def _order(atom: Atom) -> tuple[str, str, str, int, int]:
+    position, back = (atom.position, -1) if isinstance(atom, Axis) else (atom.front, atom.back)
+    return (atom.root.path, atom.root.function, atom.root.name, position, back)
 
 
 def _take(over: list[Atom], atom: Atom) -> tuple[int, list[Atom]] | None:

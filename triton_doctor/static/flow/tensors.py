@@ -49,7 +49,9 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 con.add(leanings.LAST)
             text = _axis_text(root, position)
         case Rest(_, front, _):
-            pro.add(leanings.FOLD)
+            # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
+            if front <= 1:
+                pro.add(leanings.FOLD)
             if front == 0:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
@@ -134,14 +136,24 @@ def reshape(value: Tensor | Thing, sizes: Sequence[Scalar | None]) -> Tensor:
 
 
 def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
+    """What the other axes leave of `total`: those that it holds itself cancel."""
     if total.size is None:
         return replace(join([total, *others]), size=None) if total.settled() is not Kind.PER_CALL else total
     size = total.size
     for other in others:
+        before = size
         if other.size is not None:
             size = size.divided_by(other.size)
+        if (other.size is None or size.over == before.over) and follows_data(other):
+            # It may be the same data, seen through another tensor: then nothing is left of it.
+            return replace(UNKNOWN, trail=total.trail)
     left = of_size(size)
     return left if left.trail else replace(left, trail=total.trail)
+
+
+def follows_data(scalar: Scalar) -> bool:
+    """Whether a size changes with each call, or leans to."""
+    return scalar.settled() is Kind.PER_CALL or (scalar.settled() is Kind.UNKNOWN and bool(scalar.pro))
 
 
 def flatten(value: Tensor | Thing, start: int, end: int) -> Tensor:
