@@ -85,6 +85,7 @@ def test_settings_are_found_from_the_first_path_and_flags_win(doctor: Doctor, wr
     ("arguments", "message", "hint"),
     [
         pytest.param(["check", "gone"], "there is no file or folder gone", "the working directory is ", id="path"),
+        pytest.param(["check", ""], "a path is empty", ". is the working directory", id="empty path"),
         pytest.param(["check", "x" * 300], "there is no file or folder xxx", "the working", id="path that is too long"),
         pytest.param(["check", "--select", "TRD902"], "there is no rule TRD902 in --select", "did you mean", id="code"),
         pytest.param(

@@ -22,6 +22,14 @@ def test_version_is_told(doctor: Doctor) -> None:
     assert doctor("--version").out == f"triton-doctor {__version__}\n"
 
 
+def test_no_verb_shows_what_there_is(doctor: Doctor) -> None:
+    outcome = doctor()
+
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith("Usage: triton-doctor")
+    assert "  check  Find what makes kernels recompile" in outcome.err
+
+
 @pytest.mark.parametrize("code", ["TRD901", "trd901"])
 def test_rule_is_rendered(doctor: Doctor, code: str) -> None:
     outcome = doctor("rule", code)

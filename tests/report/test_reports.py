@@ -108,6 +108,40 @@ found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches
 """)
 
 
+def test_full_moves_to_a_span_that_the_terminal_would_cut() -> None:
+    lines = [
+        "short",
+        "launch(" + "0123456789" * 12 + "x)",
+        "a line that goes on, and further on, for a while, to its end",
+    ]
+    finding = Finding(path="a.py", span=Span(2, 128, 2, 129), code="TRD900", severity=Severity.WARNING, message="far")
+
+    text = render(
+        Scan(findings=(finding,), summary=SUMMARY), Form.FULL, View(lines_of=lambda path: lines, color=False, width=60)
+    )
+
+    assert text == snapshot("""\
+a.py:2:128: TRD900 unreadable-source (warning)
+  far
+  |
+1 |
+2 | ...5678901234567890123456789x)
+  |                             ^
+3 |
+  |
+
+found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches
+""")
+
+
+def test_full_draws_no_frame_where_the_whole_file_is_meant() -> None:
+    finding = Finding(path="a.py", span=Span(1, 1, 1, 1), code="TRD900", severity=Severity.WARNING, message="huge")
+
+    text = render(Scan(findings=(finding,), summary=SUMMARY), Form.FULL, view())
+
+    assert text.splitlines()[:3] == ["a.py:1:1: TRD900 unreadable-source (warning)", "  huge", ""]
+
+
 def test_what_would_steer_a_terminal_is_replaced() -> None:
     assert printable("a\tb\x1b[31m\u202e") == "a    b\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}"
 

@@ -27,7 +27,6 @@ app = typer.Typer(
     name="triton-doctor",
     help="Finds what makes Triton GPU kernels recompile, or run in the wrong mode.",
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
@@ -44,13 +43,17 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Finds what makes Triton GPU kernels recompile, or run in the wrong mode."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(STOPPED)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ import typer
 from triton_doctor.report import Form
 
 CLEAN, FOUND = 0, 1
-STDIN = Path("-")
+STDIN = "-"
 
 
 class Level(StrEnum):
@@ -30,7 +30,7 @@ class Color(StrEnum):
 
 def check(
     paths: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Argument(metavar="[PATHS]...", help="Files and folders; - reads one file from stdin.", show_default="."),
     ] = None,
     output_format: Annotated[Form, typer.Option(help="The form of the report.")] = Form.FULL,
@@ -67,23 +67,25 @@ def check(
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
         raise DoctorError(f"--statistics does not go with --output-format {output_format}", hint="leave one out")
-    asked = paths or [Path()]
+    asked = paths or ["."]
+    if "" in asked:
+        raise DoctorError("a path is empty", hint="a variable that is not set, perhaps; . is the working directory")
     from_stdin = STDIN in asked
     if from_stdin and len(asked) > 1:
         raise DoctorError("- stands for stdin, and other paths were given", hint="give it alone")
     if stdin_filename and not from_stdin:
         raise DoctorError("--stdin-filename goes with the path -", hint="triton-doctor check --stdin-filename a.py -")
     cwd = Path.cwd()
-    first = stdin_filename or Path("stdin.py") if from_stdin else asked[0]
+    first = stdin_filename or Path("stdin.py") if from_stdin else Path(asked[0])
     settings = override(
         load_settings(cwd / first),
         select=split_codes(select),
         ignore=split_codes(ignore),
         fail_on=severity(fail_on) if fail_on else None,
     )
-    files = [read_stdin(first, cwd)] if from_stdin else list(find_files(asked, settings, cwd=cwd))
+    files = [read_stdin(first, cwd)] if from_stdin else list(find_files(map(Path, asked), settings, cwd=cwd))
     if not files:
-        typer.echo(f"triton-doctor: no Python files under {', '.join(map(str, asked))}", err=True)
+        typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
     with show_progress(len(files)) as on_progress:
         result = scan(files, settings, cwd=cwd, on_progress=on_progress)
     if statistics:

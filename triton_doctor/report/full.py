@@ -63,7 +63,7 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
     """A note for each step, and below it the line that it is about; a file is named where it begins."""
-    path, shown = frame.place[0], None
+    path, shown = frame.finding.path, None
     for step in trail:
         yield from hang(f"{frame.margin} = note: ", step.text, frame.width)
         if step.path != path:

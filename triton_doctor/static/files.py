@@ -12,7 +12,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.static.ignore_rules import IgnoreRules, compile_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.settings import Settings
 
@@ -42,7 +42,7 @@ class SourceFile:
     text: bytes | None = None
 
 
-def find_files(paths: Sequence[Path], settings: Settings, *, cwd: Path) -> Iterator[SourceFile]:
+def find_files(paths: Iterable[Path], settings: Settings, *, cwd: Path) -> Iterator[SourceFile]:
     """The files at and below `paths`, each once, folder by folder in the order of names.
 
     A file given by name is always read, a folder given by name always entered. Links to folders are not followed.

@@ -16,8 +16,8 @@ class TooLargeError(Exception):
 
 
 def explain_unreadable(path: str, error: Exception) -> Finding:
-    """The finding for the `error` that reading `path` raised."""
-    line = column = 1
+    """The finding for the `error` that reading `path` raised; its span is empty where the whole file is meant."""
+    span = Span(1, 1, 1, 1)
     advice = None
     match error:
         case TooLargeError():
@@ -28,6 +28,7 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
             message, advice = "not text in the encoding it is said to have", "save it as UTF-8, or declare its encoding"
         case SyntaxError():
             line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+            span = Span(line, column, line, column + 1)
             message = f"does not parse as {RUNNING}: {one_line(error.msg)}"
             advice = "if it is for a newer Python, run triton-doctor with that one"
         case RecursionError() | MemoryError():
@@ -36,7 +37,7 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
             message = f"does not parse as {RUNNING}: {one_line(str(error))}"
     return Finding(
         path=path,
-        span=Span(line, column, line, column + 1),
+        span=span,
         code=CODE,
         severity=Severity.WARNING,
         message=f"this file was not checked: {message}",
