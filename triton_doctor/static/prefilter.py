@@ -9,4 +9,4 @@ LAUNCH = b"]("
 
 def may_matter(data: bytes) -> bool:
     """False only where nothing in `data`, a Python file, could define or launch a kernel or set up Triton."""
-    return (b"triton" in data and b"jit" in data) or LAUNCH in data or b"TRITON" in data
+    return (b"triton" in data and b"jit" in data) or LAUNCH in data or b"TRITON" in data or b"triton-doctor:" in data
