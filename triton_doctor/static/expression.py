@@ -95,11 +95,12 @@ class Lambda(NamedTuple):
 
 
 class Each(NamedTuple):
-    """`[element for names in source]`: a comprehension's first loop."""
+    """`[element for names in source]`: a comprehension's first loop; `filtered` where an `if` leaves some out."""
 
     element: Expr
     names: tuple[str, ...]
     source: Expr
+    filtered: bool
 
 
 class Part(NamedTuple):
@@ -202,7 +203,7 @@ def _spell(expr: Expr) -> str:
             return "{...}"
         case Lambda(params, body):
             return f"lambda {', '.join(params)}: {_spell(body)}"
-        case Each(element, names, source):
+        case Each(element, names, source, _):
             return f"{_spell(element)} for {', '.join(names)} in {_spell(source)}"
         case Part(value, position, _, _):
             return _spell(value) if position is None else f"{_operand(value)}[{position}]"
@@ -240,7 +241,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return tuple(part for item in items for part in item if part is not None)
         case Lambda(_, body):
             return (body,)
-        case Each(element, _, source):
+        case Each(element, _, source, _):
             return (element, source)
         case _:
             return ()

@@ -92,10 +92,14 @@ class Names:
         for part in rest:
             match found:
                 case Module():
-                    found = self.defined(found, part)
+                    found = self.defined(found, part) or self._submodule(found, part)
                 case _:
                     return None
         return found
+
+    def _submodule(self, package: Module, name: str) -> Module | None:
+        folder, _, file = package.path.rpartition("/")
+        return self._file(posixpath.join(folder, name)) if file == "__init__.py" else None
 
     def _by_full_name(self, module: Module, parts: list[str]) -> Definition | None:
         """`import a.b.c` and then `a.b.c.kernel`: the longest run of parts that is a module, then a name of it."""

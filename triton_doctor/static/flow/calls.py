@@ -134,6 +134,8 @@ def _function(flow: Flow, name: str, call: Call, place: Place) -> Value:
         return FIXED
     if name in _FLAGS:
         return FEW
+    if name == "dict" and not call.args:
+        return Table({key: flow.value(value, place) for key, value in call.keywords if key})
     if not call.args:
         return _opaque(call, place)
     match name:
@@ -172,15 +174,25 @@ def _function(flow: Flow, name: str, call: Call, place: Place) -> Value:
         case "list" | "tuple" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, Sequence | Many | Shape | Thing) else UNKNOWN
-        case "dict":
-            return Table(items={key: flow.value(value, place) for key, value in call.keywords if key}, open=True)
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return flow.value(Attr(call.args[0], str(call.args[1].value)), place)
         case "arange" | "linspace":
             return Tensor(front=(join(scalars()),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
             return Tensor(front=(flow.length(first(), place.frame),), open=None, contiguous=True)
-        case "transpose" | "permute" | "reshape" | "flatten" | "squeeze" | "unsqueeze" | "numel" | "stack" | "cat":
+        case (
+            "transpose"
+            | "permute"
+            | "reshape"
+            | "flatten"
+            | "squeeze"
+            | "unsqueeze"
+            | "numel"
+            | "stack"
+            | "cat"
+            | "nonzero"
+            | "unique"
+        ):
             rest = Call(call.func, call.args[1:], call.keywords)
             return _method(flow, first(), name, rest, call.args[0], place)
         case _ if name in _LIKE or name in _KEEPING:
@@ -193,6 +205,9 @@ def _function(flow: Flow, name: str, call: Call, place: Place) -> Value:
 
 
 def _method(flow: Flow, value: Value, name: str, call: Call, base: Expr, place: Place) -> Value:
+    if name in ("split", "splitlines"):
+        note = Note(place.frame.module.path, place.frame.function.line, "`{}` depends on the data", call)
+        return Many(item=value, length=Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,)))
     match value:
         case Tensor() | Thing():
             return _tensor_method(flow, value, name, call, base, place)

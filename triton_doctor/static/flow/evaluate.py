@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 _MOST_DEPTH = 5
 # So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
 _MOST_CALLERS = 16
+# Methods that run once for each object: what they set lasts as the model does.
+_MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
+_EMPTY = (Pack(()), Mapping(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
 
 
 class Flow:
@@ -144,9 +147,11 @@ class Flow:
                 return self._pack(items, place)
             case Mapping(items):
                 return self._table(items, place)
-            case Each(of, names, source):
+            case Each(of, names, source, filtered):
                 one = element(self, self.value(source, place), place.frame)
                 length = self.length(self.value(source, place), place.frame)
+                if filtered and length.settled() is Kind.UNKNOWN:
+                    length = replace(length, kind=Kind.PER_CALL, from_data=True)
                 return Many(item=self.value(of, place.binding(dict.fromkeys(names, one))), length=length)
             case Element(source):
                 return element(self, self.value(source, place), place.frame)
@@ -357,8 +362,12 @@ class Flow:
                 continue
             for stored in function.stored:
                 if stored.base in ("self", "cls") and stored.name == name:
-                    if function.name in ("__init__", "__post_init__", "__new__", "setup", "build"):
+                    if function.name in _MAKING and not (stored.value in _EMPTY and _grows(of, name, module)):
                         values.append(self._kept(name, module.path, stored.line))
+                    elif function.name in _MAKING:
+                        note = Note(module.path, stored.line, f"`{stored.base}.{name}` starts empty, and grows later")
+                        length = Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
+                        values.append(Many(item=UNKNOWN, length=length))
                     else:
                         values.append(self._stored(stored, module, function, place.frame))
         known = of.fields.get(name)
@@ -485,6 +494,17 @@ def _least_certain(scalars: Iterable[Scalar]) -> Scalar:
     return next((option for option in options if option.settled() is not Kind.PER_CALL), options[0])
 
 
+def _grows(of: Class, name: str, module: Module) -> bool:
+    """Whether a method other than those that make the object adds to `self.name`."""
+    for function in module.functions.values():
+        if function.class_name == of.qualname and function.name not in _MAKING:
+            for site in function.calls:
+                match site.call.func:
+                    case Attr(Attr(Name("self"), grown), "append" | "extend" | "add" | "insert") if grown == name:
+                        return True
+    return False
+
+
 def _literal(literal: object) -> Scalar:
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
@@ -499,6 +519,8 @@ def _named(value: Value, binding: Binding, frame: Frame) -> Value:
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, Scalar):
         return leaning_by_name(value, binding.name).stepping(step)
+    if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
+        return replace(value, root=replace(value.root, name=binding.name, line=binding.line))
     return value
 
 

@@ -226,5 +226,7 @@ def element(flow: Flow, value: Value, frame: Frame) -> Value:
             return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
         case Either(options):
             return either([element(flow, option, frame) for option in options])
+        case Scalar():
+            return value
         case _:
             return UNKNOWN

@@ -34,7 +34,11 @@ def of_size(size: Size, *, spelled: str = "") -> Scalar:
     parts = [_measured(atom, spelled=spelled) for atom in size.over]
     if not parts:
         return replace(FIXED, size=size)
-    return replace(join(parts), size=size)
+    joined = join(parts)
+    if joined.kind is Kind.UNKNOWN and len(size.over) > 1 and leanings.FIRST in joined.pro:
+        # The first axis times others is what a view of rows folds, spelled out.
+        joined = replace(joined, pro=joined.pro | {leanings.FOLD})
+    return replace(joined, size=size)
 
 
 def _measured(atom: Atom, *, spelled: str) -> Scalar:
@@ -118,6 +122,8 @@ def product(scalars: Sequence[Scalar]) -> Scalar:
     for scalar in scalars:
         own = scalar.size if scalar.size is not None else (Size() if scalar.literal == 1 else None)
         size = size.times(own) if size is not None and own is not None else None
+    if size is not None and result.settled() is Kind.UNKNOWN and len(size.over) > 1:
+        return replace(of_size(size), trail=result.trail)
     return replace(result, size=size, literal=...)
 
 

@@ -31,16 +31,23 @@ def is_jit(expr: Expr, imports: Imports) -> bool:
     return name is not None and _JIT.search(name) is not None
 
 
+def _is_foreign_jit(expr: Expr, imports: Imports, path: str) -> bool:
+    """Whether `expr` is a `jit` of some package that the file at `path` is no part of."""
+    name = imports.full_name(expr.func if isinstance(expr, Call) else expr) or ""
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    return last in ("jit", "kernel") and package != last and package not in path.split("/")
+
+
 def read_kernel(
     node: ast.FunctionDef, decorators: tuple[Expr, ...], imports: Imports, source: Source, *, path: str, qualname: str
 ) -> Kernel | None:
     """The kernel that `node` defines; None if it is a host function.
 
     One without `jit` in sight is a kernel where some other decorator stands and a parameter is a Triton constexpr: a
-    library's own decorator applies `jit`.
+    library's own decorator applies `jit`. Another package's `jit` does not.
     """
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
-    if jit is None and not decorators:
+    if jit is None and (not decorators or any(_is_foreign_jit(one, imports, path) for one in decorators)):
         return None
     params = tuple(_params(node.args, imports, source))
     if jit is None and not any(param.is_constexpr for param in params):
@@ -191,7 +198,7 @@ def _configs(configs: Expr | None) -> tuple[Expr, ...]:
     match configs:
         case Pack(items):
             return items
-        case Each(element, _, _):
+        case Each(element, _, _, _):
             return (element,)
         case None:
             return ()

@@ -140,7 +140,7 @@ class Lowering:
         for generator in node.generators[1:]:
             self.lower(generator.iter)
         names = [target.id for target in ast.walk(first.target) if isinstance(target, ast.Name)]
-        return Each(self.lower(node.elt), tuple(names), self.lower(first.iter))
+        return Each(self.lower(node.elt), tuple(names), self.lower(first.iter), bool(first.ifs))
 
     def _dict_comprehension(self, node: ast.DictComp) -> Expr:
         self.lower(node.value)
