@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from triton_doctor.finding import Severity
 from triton_doctor.report.concise import plural, summarize
-from triton_doctor.report.frame import Frame, draw_frame, draw_line
+from triton_doctor.report.frame import Frame, draw_frame, draw_line, printable
 from triton_doctor.rulebook import rule_name
 
 if TYPE_CHECKING:
@@ -23,22 +24,19 @@ if TYPE_CHECKING:
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 NARROWEST = 40
 LAUNCHES_SHOWN = 4
+# Wrapping asks a console for nothing but its tab size; to make one costs more than to wrap.
+MEASURE = Console(file=io.StringIO())
 
 
 def render_full(scan: Scan, view: View) -> str:
     """Every finding as a block, a blank line after each, then the summary."""
     width = max(view.width, NARROWEST)
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        force_terminal=view.color,
-        color_system="standard" if view.color else None,
-        no_color=not view.color,
-        legacy_windows=False,
-    )
-    for finding in scan.findings:
-        console.print(Group(*draw_finding(finding, view, width)), Text(), soft_wrap=True)
-    console.print(Text(summarize(scan), "bold"), soft_wrap=True)
+    lines = [line for finding in scan.findings for line in (*draw_finding(finding, view, width), Text())]
+    lines.append(Text(summarize(scan), "bold"))
+    if not view.color:
+        return "".join(f"{line.plain}\n" for line in lines)
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", no_color=False)
+    console.print(Text("\n").join(lines), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -48,7 +46,7 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
     style = STYLES[finding.severity]
     frame = Frame(view.lines_of, finding, width)
     yield Text.assemble(
-        (f"{finding.path}:{finding.span.line}:{finding.span.column}", "bold"),
+        (printable(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
         ": ",
         (f"{finding.code} {rule_name(finding.code)}", style),
         (f" ({finding.severity.label})", "dim"),
@@ -84,14 +82,15 @@ def draw_launches(also: tuple[Place, ...], frame: Frame) -> Iterator[Text]:
 
 def locate(frame: Frame, path: str, line: int) -> Text:
     """A line that only says where."""
-    return Text.assemble((f"{frame.margin}--> ", "blue"), f"{path}:{line}")
+    return Text.assemble((f"{frame.margin}--> ", "blue"), printable(f"{path}:{line}"))
 
 
 def hang(lead: str, text: str, width: int) -> Iterator[Text]:
     """`text` in lines of `width`, the first after `lead`, the others indented as far; what is `quoted` stands out."""
-    body = Text(text)
+    body = Text(printable(text))
     body.highlight_regex(r"`[^`]+`", "bold")
-    wrapped = body.wrap(Console(width=width), max(width - len(lead), NARROWEST // 2))
+    room = max(width - len(lead), NARROWEST // 2)
+    wrapped = [body] if cell_len(body.plain) <= room else body.wrap(MEASURE, room)
     for number, line in enumerate(wrapped):
         line.rstrip()
         yield Text.assemble((lead if number == 0 else " " * len(lead), "cyan"), line)
