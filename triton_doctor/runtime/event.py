@@ -54,7 +54,8 @@ class CompileEvent:
     `stages_us` are in order; `process_us` is what only the first compile of a process pays (hashing triton, asking
     ptxas its version), and is not in `stages_us`. `values` are this launch's plain arguments where they are scalars.
     `source` identifies the source and what it captures; `made` numbers the kernel objects of one name from 1.
-    `direct` is a compile that no launch of a kernel asked for, such as Inductor's. `at_ns` is Unix time.
+    `direct` is a compile that no launch of a kernel asked for, such as Inductor's; `tuning` one that a round of tuning
+    tried. `at_ns` is Unix time.
     """
 
     kernel: KernelName
@@ -72,6 +73,7 @@ class CompileEvent:
     made: int = 1
     warmup: bool = False
     direct: bool = False
+    tuning: bool = False
 
     @property
     def duration_us(self) -> int:

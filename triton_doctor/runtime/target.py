@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
@@ -53,9 +55,11 @@ def activate(target: str) -> Callable[[], None]:
 
     # 3.2 and 3.3 keep the active driver under `active`, later ones under `_active`; reading either may start a driver.
     before = dict(vars(driver))
-    driver.set_active(_make_driver(backend, arch, warp_size))
+    ours = _make_driver(backend, arch, warp_size)
+    driver.set_active(ours)
 
     def undo() -> None:
+        ours.utils.release()
         vars(driver).clear()
         vars(driver).update(before)
 
@@ -64,8 +68,6 @@ def activate(target: str) -> Callable[[], None]:
 
 def active_target() -> str | None:
     """The compile-only target that is now active, as `cuda:90`; None when launches run."""
-    import sys
-
     if "triton.runtime.driver" not in sys.modules:
         return None
     from triton.runtime.driver import driver
@@ -116,14 +118,21 @@ class _Binaries:
             "arch": str(arch),
         }
         self._loaded = 0
+        self._kernels: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def get_device_properties(self, device: int) -> dict[str, Any]:
         return dict(self._properties)
 
     def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> tuple[int, ...]:
         self._loaded += 1
+        self._kernels.add(sys._getframe(1).f_locals["self"])
         handles = (self._loaded, self._loaded, 0, 0)
         return (*handles, 1024) if self._with_threads else handles
+
+    def release(self) -> None:
+        """Kernels forget handles that no driver but ours knows: theirs would be asked to unload them."""
+        for kernel in list(self._kernels):
+            vars(kernel).update({name: None for name in ("module", "function", "_run") if name in vars(kernel)})
 
     def unload_module(self, module: int) -> None:
         return None

@@ -6,6 +6,7 @@ Nothing here looks into a tensor, and nothing makes text of one.
 from __future__ import annotations
 
 import hashlib
+import linecache
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,12 @@ from triton_doctor.runtime.event import CompileKey, KernelName, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import CodeType
 
 # A constexpr can be any object; its text is kept up to this many characters.
 LONGEST_TEXT = 200
+# A list of autotune configs can stand above a kernel.
+MOST_DECORATOR_LINES = 1000
 # Paths of this machine and of the build, which no launch chooses.
 OPTIONS_LEFT_OUT = frozenset({"extern_libs", "backend_name", "arch"})
 
@@ -51,26 +55,17 @@ def kernel_name(fn: Any) -> KernelName:
         name=function.__name__,
         module=str(function.__module__),
         path=code.co_filename,
-        line=code.co_firstlineno + _decorator_lines(fn),
+        line=_def_line(code),
     )
 
 
-def _decorator_lines(fn: Any) -> int:
-    # Source starts at the first decorator (triton 3.9 jit.py:481), as co_firstlineno does.
-    exact = getattr(fn, "def_file_line_number", None)
-    if exact is not None:
-        return int(exact) - int(fn.starting_line_number)
-    lines = getattr(fn, "raw_src", None) or _source_lines(getattr(fn, "fn", fn))
-    return next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
-
-
-def _source_lines(function: Any) -> list[str]:
-    import inspect
-
-    try:
-        return inspect.getsourcelines(function)[0]
-    except (OSError, TypeError):
-        return []
+def _def_line(code: CodeType) -> int:
+    # Code begins at the first decorator. The lines are in linecache since triton read the source.
+    first = code.co_firstlineno
+    for line in range(first, first + MOST_DECORATOR_LINES):
+        if linecache.getline(code.co_filename, line).lstrip().startswith("def "):
+            return line
+    return first
 
 
 def source_of(fn: Any) -> str:

@@ -20,10 +20,14 @@ NOT_THE_USERS = frozenset({"triton", "torch", "triton_doctor"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What the stack says about a compile: locals of `compile` and of the launch (empty where there was none)."""
+    """What the stack says about a compile: locals of `compile` and of the launch (empty where there was none).
+
+    `tuning` is whether a round of tuning tries it.
+    """
 
     compiling: dict[str, Any]
     running: dict[str, Any]
+    tuning: bool
     site: LaunchSite | None
 
 
@@ -31,17 +35,19 @@ def read_stack() -> Launch:
     """The launch that is now on this thread's stack."""
     compiling: dict[str, Any] = {}
     running: dict[str, Any] = {}
+    tuning = False
     for frame in _callers():
         package = _package(frame)
         if package not in NOT_THE_USERS:
-            return Launch(compiling=compiling, running=running, site=_site(frame))
+            return Launch(compiling=compiling, running=running, tuning=tuning, site=_site(frame))
         if package == "triton":
             names = frame.f_code.co_varnames
             if frame.f_code.co_name == "compile" and "metadata_group" in names and not compiling:
                 compiling = frame.f_locals
             elif frame.f_code.co_name in ("run", "preload") and "device" in names and not running:
                 running = frame.f_locals
-    return Launch(compiling=compiling, running=running, site=None)
+            tuning |= frame.f_code.co_name == "_bench"
+    return Launch(compiling=compiling, running=running, tuning=tuning, site=None)
 
 
 def launch_site() -> LaunchSite | None:

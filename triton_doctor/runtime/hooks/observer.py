@@ -95,6 +95,7 @@ class Observer:
                 made=1 if fn is None else self._made_number(fn, kernel),
                 warmup=bool(running.get("warmup", "deserialized_obj" in running)),
                 direct=not running,
+                tuning=stack.tuning,
             )
         except Exception:
             self.fault("reading a compile")

@@ -1,11 +1,14 @@
 """Seeing each round of tuning, also those that compile nothing.
 
-Triton 3.8 brought a listener. Before it, a round is what makes an Autotuner know more keys after a run than before.
+Triton 3.8 brought a listener. Before it, a round is seen by the methods that only a round calls.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.hooks.slots import Slot
@@ -19,10 +22,10 @@ def watch_tuning(observer: Observer) -> list[Slot]:
     try:
         from triton import knobs
     except ImportError:
-        return [_watch_runs(observer)]
+        return _watch_rounds(observer)
     if hasattr(knobs, "autotuning") and hasattr(knobs.autotuning, "listener"):
         return [_watch_listener(knobs.autotuning, observer)]
-    return [_watch_runs(observer)]
+    return _watch_rounds(observer)
 
 
 def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
@@ -50,41 +53,106 @@ def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
     return slot
 
 
-def _watch_runs(observer: Observer) -> Slot:
+@dataclass(slots=True)
+class Round:
+    """A round of tuning that goes on: how many configs are to be tried, and those that were."""
+
+    configs: int
+    started_ns: int
+    timings: dict[Any, Any] = field(default_factory=dict)
+
+
+class Rounds(threading.local):
+    """The rounds that go on in this thread, by the identity of their Autotuner."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, Round] = {}
+
+
+def _watch_rounds(observer: Observer) -> list[Slot]:
+    """Until 3.7. Wrapping `Autotuner.run` would cost each launch 0.4 us; these three are called in a round alone.
+
+    A round asks for the configs that are left after pruning, then tries each (triton 3.2 autotuner.py:184).
+    """
     from triton.runtime.autotuner import Autotuner
 
-    slot = Slot(Autotuner, "run")
+    rounds = Rounds()
+    watched = [_watch_beginning(Autotuner, rounds), _watch_trials(Autotuner, rounds, observer)]
+    if "check_disk_cache" in vars(Autotuner):
+        watched.append(_watch_disk(Autotuner, rounds, observer))
+    return watched
+
+
+def _watch_beginning(autotuner: Any, rounds: Rounds) -> Slot:
+    slot = Slot(autotuner, "prune_configs")
     before = slot.before
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        known = len(self.cache)
-        # Set by each round that measures; a round found on disk leaves it alone (triton 3.6 autotuner.py:228).
-        timed = getattr(self, "bench_time", None)
-        try:
-            return before(self, *args, **kwargs)
-        finally:
-            if len(self.cache) > known:
-                _tell(observer, self, known, timed)
+    def prune_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
+        left = before(self, *args, **kwargs)
+        rounds.open[id(self)] = Round(len(left), time.perf_counter_ns())
+        return left
 
-    slot.fill(run)
+    slot.fill(prune_configs)
     return slot
 
 
-def _tell(observer: Observer, tuner: Any, known: int, timed: Any) -> None:
+def _watch_trials(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
+    slot = Slot(autotuner, "_bench")
+    before = slot.before
+
+    def _bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        timing = before(self, *args, **kwargs)
+        now = rounds.open.get(id(self))
+        if now is not None:
+            now.timings[kwargs.get("config")] = timing
+            if len(now.timings) == now.configs:
+                del rounds.open[id(self)]
+                duration_s = (time.perf_counter_ns() - now.started_ns) / 1e9
+                _tell(observer, self, now.timings, duration_s)
+        return timing
+
+    slot.fill(_bench)
+    return slot
+
+
+def _watch_disk(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
+    slot = Slot(autotuner, "check_disk_cache")
+    before = slot.before
+
+    def check_disk_cache(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = before(self, *args, **kwargs)
+        if found:
+            rounds.open.pop(id(self), None)
+            _tell(observer, self, self.configs_timings, None)
+        return found
+
+    slot.fill(check_disk_cache)
+    return slot
+
+
+def _tell(observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None) -> None:
     try:
-        duration_s = getattr(tuner, "bench_time", None)
-        for key in list(tuner.cache)[known:]:
-            observer.tuned(
-                _kernel(tuner),
-                key=key,
-                names=_names(tuner),
-                best=tuner.cache[key],
-                timings=getattr(tuner, "configs_timings", None),
-                duration_s=None if duration_s is timed else duration_s,
-                cached=duration_s is timed,
-            )
+        observer.tuned(
+            _kernel(tuner),
+            key=_key_of_round(tuner),
+            names=_names(tuner),
+            best=min(timings, key=timings.__getitem__),
+            timings=timings,
+            duration_s=duration_s,
+            cached=duration_s is None,
+        )
     except Exception:
         observer.fault("reading a round of tuning")
+
+
+def _key_of_round(tuner: Any) -> Any:
+    """The key is a local of `Autotuner.run`, which is on the stack."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_code.co_name == "run" and frame.f_locals.get("self") is tuner:
+            return frame.f_locals.get("key", ())
+    return ()
 
 
 def _names(tuner: Any) -> list[str] | None:
