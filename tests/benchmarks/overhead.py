@@ -1,0 +1,139 @@
+"""What watching costs: ratios, interleaved in one run, and the memory that it holds.
+
+`python tests/benchmarks/overhead.py gpu|cuda:90 [--memory]`. Limits: a cached launch 1.01 times without counting and
+1.03 with, a compile 1.02, and 50 MB for 1,000,000 launches and 10,000 compiles.
+"""
+
+import argparse
+import contextlib
+import os
+import statistics
+import tempfile
+import time
+import tracemalloc
+from pathlib import Path
+
+LAUNCHES, ROUNDS = 4000, 60
+COMPILES = 60
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target")
+    parser.add_argument("--memory", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["TRITON_CACHE_DIR"] = cache
+        import triton_doctor
+
+        target = arguments.target
+        with contextlib.nullcontext() if target == "gpu" else triton_doctor.compile_only(target):
+            kernels = Kernels("cuda" if target == "gpu" else "cpu")
+            print_versions(target)
+            if arguments.memory:
+                measure_memory(kernels)
+            else:
+                measure_launches("cached launch", kernels.launch)
+                measure_launches("cached launch, autotuned", kernels.launch_tuned)
+                measure_compiles(kernels)
+
+
+class Kernels:
+    """A vector add, as it is launched and as it compiles anew."""
+
+    def __init__(self, device: str) -> None:
+        import overhead_kernels
+        import torch
+
+        self.source = overhead_kernels
+        x, y, out = (torch.zeros(4096, device=device) for _ in range(3))
+        self.arguments = (x, y, out, 4096)
+        self.synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
+        self.launch()
+        self.launch_tuned()
+
+    def launch(self) -> None:
+        self.source.add[(1,)](*self.arguments, 0, BLOCK=256)
+
+    def launch_tuned(self) -> None:
+        self.source.tuned_add[(1,)](*self.arguments, 0)
+
+    def launch_value(self, value: int, kernel: object = None) -> None:
+        (kernel or self.source.add)[(1,)](*self.arguments, value, BLOCK=256)
+
+
+def measure_launches(what: str, launch) -> None:
+    import triton_doctor
+
+    modes = {
+        "bare": contextlib.nullcontext,
+        "hook": lambda: triton_doctor.record(count_launches=False),
+        "hook and counting": triton_doctor.record,
+    }
+    seconds = {mode: [] for mode in modes}
+    order = list(modes)
+    for _ in range(ROUNDS):
+        order = order[1:] + order[:1]
+        for mode in order:
+            with modes[mode]():
+                launch()
+                started = time.perf_counter()
+                for _ in range(LAUNCHES):
+                    launch()
+                seconds[mode].append(time.perf_counter() - started)
+    print(f"{what}: bare {statistics.median(seconds['bare']) / LAUNCHES * 1e6:.2f} us")
+    for mode in order:
+        if mode != "bare":
+            pairs = zip(seconds[mode], seconds["bare"], strict=True)
+            print(f"  {mode}: {statistics.median(one / bare for one, bare in pairs):.4f} (median of {ROUNDS} ratios)")
+
+
+def measure_compiles(kernels: Kernels) -> None:
+    import triton_doctor
+
+    seconds = {"bare": [], "hook": []}
+    value = 100
+    for index in range(COMPILES):
+        for mode in ("bare", "hook") if index % 2 else ("hook", "bare"):
+            value += 1
+            with contextlib.nullcontext() if mode == "bare" else triton_doctor.record():
+                started = time.perf_counter()
+                kernels.launch_value(value)
+                seconds[mode].append(time.perf_counter() - started)
+    bare, hook = (statistics.median(seconds[mode]) for mode in ("bare", "hook"))
+    pairs = zip(seconds["hook"], seconds["bare"], strict=True)
+    print(f"compile: bare {bare * 1e3:.1f} ms, hook {hook * 1e3:.1f} ms")
+    print(f"  hook: {statistics.median(one / other for one, other in pairs):.4f} (median of {COMPILES} ratios)")
+
+
+def measure_memory(kernels: Kernels) -> None:
+    """100 values of 100 kernels made anew: 10,000 keys, of which triton compiles 100 and finds the rest on disk."""
+    import triton_doctor
+
+    tracemalloc.start()
+    with triton_doctor.record(Path(os.environ["TRITON_CACHE_DIR"], "memory.jsonl")) as recording:
+        keep = []
+        for _ in range(100):
+            keep.append(kernels.source.make_kernel())
+            for value in range(100, 200):
+                kernels.launch_value(value, keep[-1])
+        for _ in range(1_000_000):
+            kernels.launch()
+        ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*triton_doctor*")])
+        held = sum(trace.size for trace in ours.traces)
+        launches = sum(recording.launches.values())
+    print(f"memory after {launches} launches and {recording.count} compiles: {held / 1e6:.1f} MB")
+
+
+def print_versions(target: str) -> None:
+    import sys
+
+    import torch
+    import triton
+
+    gpu = torch.cuda.get_device_name() if target == "gpu" else f"{target}, compiled, not run"
+    print(f"triton {triton.__version__}, torch {torch.__version__}, python {sys.version.split()[0]}, {gpu}")
+
+
+if __name__ == "__main__":
+    main()

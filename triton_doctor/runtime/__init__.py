@@ -1,0 +1,1 @@
+"""Watching real kernels: what compiled, why, and what it cost."""

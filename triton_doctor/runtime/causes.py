@@ -1,0 +1,142 @@
+"""Why a kernel compiled, or was tuned, again: the difference from the nearest earlier key of the same kernel."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, KernelName, Scalar
+from triton_doctor.runtime.keys import KeyChange, compare, compare_tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+FIRST = "TRD701"
+MADE_ANEW = "TRD712"
+TUNED_AGAIN = "TRD714"
+# Told first: what makes the others beside the point, then what can give wrong results, then what is most often meant.
+PRECEDENCE = (
+    "TRD711",
+    "TRD712",
+    "TRD709",
+    "TRD713",
+    "TRD710",
+    "TRD702",
+    "TRD704",
+    "TRD706",
+    "TRD703",
+    "TRD705",
+    "TRD707",
+    "TRD708",
+    "TRD714",
+    "TRD701",
+)
+# A difference of one part ends the search, so this bounds only kernels that never come that near to an earlier key.
+LOOK_BACK = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recompile:
+    """Why `event` happened. `nearest` is None, and `changes` empty, for the first of its kernel.
+
+    `values` are those that each changed constexpr (or part of a tuning key) has had so far, oldest first.
+    """
+
+    event: CompileEvent | AutotuneEvent
+    nearest: CompileEvent | AutotuneEvent | None
+    changes: tuple[KeyChange, ...]
+    code: str
+    values: tuple[tuple[str, tuple[Scalar, ...]], ...] = ()
+
+
+def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
+    """Why `event` compiled, by its difference from the nearest key in `earlier`.
+
+    `earlier` is in order of time and of the same kernel.
+    """
+    history = History()
+    for one in earlier:
+        history.remember(one)
+    return history.explain(event)
+
+
+def explain_all(events: Iterable[Event]) -> tuple[Recompile, ...]:
+    """Why each compile and each round of tuning in `events` happened, in their order. First rounds are not told.
+
+    Ranks and kernels of one name in different places are kept apart.
+    """
+    histories: defaultdict[tuple[type, KernelName, int | None], History] = defaultdict(History)
+    told: list[Recompile] = []
+    for event in events:
+        if isinstance(event, CompileEvent | AutotuneEvent):
+            history = histories[type(event), event.kernel, event.rank]
+            recompile = history.explain(event)
+            history.remember(event)
+            if isinstance(event, CompileEvent) or recompile.nearest is not None:
+                told.append(recompile)
+    return tuple(told)
+
+
+class History:
+    """The earlier events of one kernel and of one kind; grows by an event at a time, so that it can be asked live."""
+
+    def __init__(self) -> None:
+        self._recent: deque[CompileEvent | AutotuneEvent] = deque(maxlen=LOOK_BACK)
+        # By text, for 2, 2.0 and True are equal and yet three values.
+        self._values: defaultdict[str, dict[str, Scalar]] = defaultdict(dict)
+
+    def remember(self, event: CompileEvent | AutotuneEvent) -> None:
+        """`event` is the earlier one of those to come."""
+        self._recent.append(event)
+        for name, value in _varying(event):
+            self._values[name].setdefault(repr(value), value)
+
+    def explain(self, event: CompileEvent | AutotuneEvent) -> Recompile:
+        """Why `event` happened; it is not remembered."""
+        nearest, changes = self._nearest(event)
+        if nearest is None:
+            return Recompile(event=event, nearest=None, changes=(), code=FIRST)
+        if isinstance(event, AutotuneEvent):
+            code = TUNED_AGAIN
+        else:
+            code = min((change.code for change in changes), key=PRECEDENCE.index, default=MADE_ANEW)
+        return Recompile(
+            event=event, nearest=nearest, changes=changes, code=code, values=tuple(self._seen(event, changes))
+        )
+
+    def _nearest(
+        self, event: CompileEvent | AutotuneEvent
+    ) -> tuple[CompileEvent | AutotuneEvent | None, tuple[KeyChange, ...]]:
+        best: CompileEvent | AutotuneEvent | None = None
+        fewest: tuple[KeyChange, ...] = ()
+        for other in reversed(self._recent):
+            changes = _changes(event, other)
+            if best is None or len(changes) < len(fewest):
+                best, fewest = other, changes
+            if len(fewest) <= 1:
+                break
+        return best, fewest
+
+    def _seen(
+        self, event: CompileEvent | AutotuneEvent, changes: tuple[KeyChange, ...]
+    ) -> Iterable[tuple[str, tuple[Scalar, ...]]]:
+        now = dict(_varying(event))
+        for change in changes:
+            if change.name in now:
+                values = self._values[change.name] | {repr(now[change.name]): now[change.name]}
+                yield change.name, tuple(values.values())
+
+
+def _varying(event: CompileEvent | AutotuneEvent) -> tuple[tuple[str, Scalar], ...]:
+    return event.key.constants if isinstance(event, CompileEvent) else event.key
+
+
+def _changes(event: CompileEvent | AutotuneEvent, other: CompileEvent | AutotuneEvent) -> tuple[KeyChange, ...]:
+    match event, other:
+        case CompileEvent(), CompileEvent():
+            return compare(event, other)
+        case AutotuneEvent(), AutotuneEvent():
+            return compare_tuning(event, other)
+        case _:
+            raise TypeError("a history is of one kind")

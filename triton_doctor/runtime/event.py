@@ -1,0 +1,146 @@
+"""What happened to a kernel while a program ran: compiles, rounds of tuning, launches, and what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Scalar = None | bool | int | float | str
+"""A value that a recording keeps as it is; anything else is kept as its text."""
+
+COMPILED = "compiled"
+LOADED = "loaded from disk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class KernelName:
+    """Which kernel: `name` is the function's, `line` that of its `def`; 0 where the source is unknown."""
+
+    name: str
+    module: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class LaunchSite:
+    """Where the program launched: the innermost frame that is neither triton's, nor torch's, nor ours."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileKey:
+    """What Triton specializes on, in one form for all its versions. Pairs are in the order of the parameters.
+
+    `signature` is (parameter, type): `*fp32`, `i32`, `none`, `constexpr`. `attributes` is (parameter, classes): `=1`
+    for an integer that is the constant 1, `%16` for one divisible by 16 or a pointer so aligned. `options` are parsed,
+    sorted by name; `spelled` are those that the launch wrote, as text in its order.
+    """
+
+    signature: tuple[tuple[str, str], ...]
+    constants: tuple[tuple[str, Scalar], ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, Scalar], ...] = ()
+    spelled: tuple[str, ...] = ()
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileEvent:
+    """A launch that found no kernel in memory. `tier` is COMPILED or LOADED.
+
+    `stages_us` are in order; `process_us` is what only the first compile of a process pays (hashing triton, asking
+    ptxas its version), and is not in `stages_us`. `values` are this launch's plain arguments where they are scalars.
+    `source` identifies the source and what it captures; `made` numbers the kernel objects of one name from 1.
+    `direct` is a compile that no launch of a kernel asked for, such as Inductor's; `tuning` one that a round of tuning
+    tried. `at_ns` is Unix time.
+    """
+
+    kernel: KernelName
+    key: CompileKey
+    tier: str
+    stages_us: tuple[tuple[str, int], ...]
+    launch_site: LaunchSite | None
+    device: int | None
+    thread: int
+    rank: int | None
+    at_ns: int
+    process_us: int = 0
+    values: tuple[tuple[str, Scalar], ...] = ()
+    source: str = ""
+    made: int = 1
+    warmup: bool = False
+    direct: bool = False
+    tuning: bool = False
+
+    @property
+    def duration_us(self) -> int:
+        """What this launch waited, without what is paid once a process."""
+        return sum(us for _, us in self.stages_us)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutotuneEvent:
+    """A round of tuning. `key` names each value where the names are known; `best` and `timings` are configs as text.
+
+    `duration_us` is None when the timings came from the cache on disk (`cached`).
+    """
+
+    kernel: KernelName
+    key: tuple[tuple[str, Scalar], ...]
+    best: str
+    timings_ms: tuple[tuple[str, float], ...]
+    duration_us: int | None
+    cached: bool
+    launch_site: LaunchSite | None
+    thread: int
+    rank: int | None
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchesEvent:
+    """Launches of each kernel from the beginning of the recording to `at_ns`; a later one replaces an earlier."""
+
+    launches: tuple[tuple[KernelName, int], ...]
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarningEvent:
+    """Something that the reader of the recording should know. `kind`: interpreted, unseen, fault, or torn."""
+
+    kind: str
+    message: str
+    at_ns: int
+    kernel: KernelName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndEvent:
+    """The recording was closed in order. `wall_us` is the time from its beginning."""
+
+    wall_us: int
+    at_ns: int
+
+
+Event = CompileEvent | AutotuneEvent | LaunchesEvent | WarningEvent | EndEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """Where and when a recording was made. `compile_only`: compiled, not run. `variables` are those Triton reads."""
+
+    tool_version: str
+    versions: tuple[tuple[str, str], ...]
+    target: str | None
+    compile_only: bool
+    command: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+    rank: int | None
+    world_size: int | None
+    pid: int
+    started_at_ns: int
+    schema: int = 1

@@ -1,0 +1,128 @@
+"""Attaching to triton, whichever version is installed: the only place, with `target`, that touches it.
+
+Attached once a process however many recordings listen, and detached with the last: then triton is what it was, object
+for object.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.hooks.interpreting import watch_interpreter
+from triton_doctor.runtime.hooks.launching import LaunchCounter
+from triton_doctor.runtime.hooks.observer import Observer
+from triton_doctor.runtime.hooks.tuning import watch_tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.runtime.event import Event, KernelName
+    from triton_doctor.runtime.hooks.slots import Slot
+
+    Sink = Callable[[Event], None]
+
+OLDEST, NEWEST = (3, 2), (3, 9)
+
+
+class _Attached:
+    """What is now attached in this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.observer: Observer | None = None
+        self.slots: list[Slot] = []
+        self.counter: LaunchCounter | None = None
+        self.counter_slot: Slot | None = None
+        self.counting: list[Sink] = []
+
+
+_attached = _Attached()
+# A lock that another thread held when the process forked would never be released in the child.
+os.register_at_fork(after_in_child=lambda: setattr(_attached, "lock", threading.RLock()))
+
+
+def attach(sink: Sink, *, count_launches: bool = True) -> None:
+    """`sink` receives each event from now on. Never raises for a version of triton: it warns through `sink`."""
+    import triton
+
+    with _attached.lock:
+        version = parse_version(triton.__version__)
+        if _attached.observer is None:
+            _attached.observer = Observer()
+            if version >= OLDEST:
+                _attached.slots = _watch(_attached.observer, version)
+        observer = _attached.observer
+        observer.sinks = (*observer.sinks, sink)
+        if version < OLDEST:
+            observer.warn("unseen", f"triton {triton.__version__} is older than 3.2: nothing is watched")
+            return
+        if version[:2] > NEWEST:
+            observer.warn("unseen", f"triton {triton.__version__} is newer than 3.9, the newest tried: counts may miss")
+        if count_launches:
+            _attached.counting.append(sink)
+            if _attached.counter is None:
+                _attached.counter = LaunchCounter(observer)
+                _attached.counter_slot = _try(observer, "launches", _attached.counter.watch)
+
+
+def detach(sink: Sink) -> None:
+    """`sink` receives nothing any more; it is told if somebody displaced us meanwhile."""
+    with _attached.lock:
+        observer = _attached.observer
+        if observer is None:
+            return
+        last = len(observer.sinks) == 1
+        if sink in _attached.counting:
+            _attached.counting.remove(sink)
+            if not _attached.counting:
+                _stop_counting()
+        if last:
+            restored = [slot.restore() for slot in reversed(_attached.slots)]
+            if not all(restored):
+                observer.warn("unseen", "the program put hooks of its own over ours: what came after may be missing")
+            _attached.observer, _attached.slots = None, []
+        observer.sinks = tuple(other for other in observer.sinks if other is not sink)
+
+
+def launches_so_far() -> dict[KernelName, int]:
+    """Launches by kernel since counting began in this process; empty while nobody counts."""
+    counter = _attached.counter
+    return {} if counter is None else counter.totals()
+
+
+def parse_version(text: str) -> tuple[int, ...]:
+    """`3.6.0+git123` to (3, 6)."""
+    return tuple(int(part) for part in text.split("+")[0].split(".")[:2] if part.isdecimal())
+
+
+def _stop_counting() -> None:
+    if _attached.counter_slot is not None:
+        _attached.counter_slot.restore()
+    if _attached.counter is not None:
+        _attached.counter.forget()
+    _attached.counter, _attached.counter_slot = None, None
+
+
+def _watch(observer: Observer, version: tuple[int, ...]) -> list[Slot]:
+    if version >= (3, 4):
+        from triton_doctor.runtime.hooks.compiling import watch_compiles
+    else:
+        from triton_doctor.runtime.hooks.compiling_old import watch_compiles
+    slots: list[Slot] = []
+    for what, watch in (
+        ("compiles", watch_compiles),
+        ("tuning", watch_tuning),
+        ("interpreter mode", watch_interpreter),
+    ):
+        slots += _try(observer, what, lambda watch=watch: watch(observer)) or []  # type: ignore[misc]
+    return slots
+
+
+def _try(observer: Observer, what: str, watch: Callable[[], Any]) -> Any:
+    try:
+        return watch()
+    except Exception as error:  # a triton that moved what we look for
+        observer.warn("unseen", f"cannot watch {what} on this triton: {error!r}")
+        return None

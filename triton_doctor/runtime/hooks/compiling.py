@@ -1,0 +1,91 @@
+"""Seeing each compile of triton 3.4 and newer, through its listener.
+
+The listener tells what the two hooks of JITFunction tell and more: the tier, the stages, and compiles that no launch
+asked for. Those hooks stay alone on purpose: as soon as one is set, a launch serializes its constants, and raises for
+an enum, bytes, or any object among them (triton 3.9 jit.py:379, 661).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.hooks.slots import Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.runtime.hooks.observer import Observer
+
+
+def watch_compiles(observer: Observer) -> list[Slot]:
+    """`observer` learns of each compile from now on."""
+    from triton import knobs
+
+    return [watch_listener(knobs.compilation, observer), watch_first_compile(observer)]
+
+
+def watch_listener(compilation: Any, observer: Observer) -> Slot:
+    """One slot, not a chain (triton 3.9 knobs.py): who was there is called after us, and returns what he returns."""
+    slot = Slot(compilation, "listener")
+    before = slot.before
+
+    def listener(**told: Any) -> Any:
+        try:
+            # Its clock runs from the beginning of `compile`, so from before what is timed apart.
+            observer.built(told["src"], compiled=not told["cache_hit"], stages_us=_stages(told, observer.process_us))
+        except Exception:
+            observer.fault("listening to a compile")
+        return None if before is None else before(**told)
+
+    slot.fill(listener)
+    return slot
+
+
+def _stages(told: dict[str, Any], apart_us: int) -> list[tuple[str, int]]:
+    times = told["times"]
+    first_us = max(0, times.ir_initialization - apart_us)
+    if told["cache_hit"]:
+        return [("load", first_us)]
+    return [("ir", first_us), *times.lowering_stages, ("store", times.store_results)]
+
+
+def watch_first_compile(observer: Observer) -> Slot:
+    """Time apart what only the first compile of a process pays; then step aside.
+
+    Both results are kept by triton (lru_cache), so asking for them a little earlier costs nothing.
+    """
+    from triton.compiler import compiler
+
+    slot = Slot(compiler.ASTSource, "parse_options")
+    before: Callable[..., Any] = slot.before
+
+    def parse_options(self: Any) -> Any:
+        slot.restore()
+        try:
+            started = time.perf_counter_ns()
+            triton_key()
+            active_backend().hash()
+            observer.process_us = (time.perf_counter_ns() - started) // 1000
+        except Exception:
+            observer.fault("timing the first compile")
+        return before(self)
+
+    slot.fill(parse_options)
+    return slot
+
+
+def triton_key() -> str:
+    """The hash of the installed triton, where each version keeps it."""
+    from triton.compiler import compiler
+    from triton.runtime import cache
+
+    return str((getattr(cache, "triton_key", None) or compiler.triton_key)())
+
+
+def active_backend() -> Any:
+    """The backend of the active target."""
+    from triton.compiler.compiler import make_backend
+    from triton.runtime.driver import driver
+
+    return make_backend(driver.active.get_current_target())

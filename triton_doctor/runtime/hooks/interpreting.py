@@ -1,0 +1,32 @@
+"""Seeing kernels that run in interpreter mode, which no hook of triton's tells."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.hooks.slots import Slot
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.hooks.observer import Observer
+
+
+def watch_interpreter(observer: Observer) -> list[Slot]:
+    """`observer` learns of each kernel that is interpreted.
+
+    The interpreter imports numpy, which a program that never interprets is not made to pay for.
+    """
+    if "numpy" not in sys.modules and not os.environ.get("TRITON_INTERPRET"):
+        return []
+    from triton.runtime.interpreter import GridExecutor
+
+    slot = Slot(GridExecutor, "__call__")
+    before = slot.before
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        observer.interpreted(self.fn)
+        return before(self, *args, **kwargs)
+
+    slot.fill(__call__)
+    return [slot]

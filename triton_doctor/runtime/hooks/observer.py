@@ -1,0 +1,204 @@
+"""From what triton tells to events, handed to every recording that listens.
+
+A fault of ours is kept and told, never raised into the program; what the program raises, KeyboardInterrupt too, passes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import traceback
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.event import (
+    COMPILED,
+    LOADED,
+    AutotuneEvent,
+    CompileEvent,
+    CompileKey,
+    KernelName,
+    WarningEvent,
+)
+from triton_doctor.runtime.hooks.describe import compile_key, kernel_name, scalar, source_of, target_text
+from triton_doctor.runtime.hooks.frames import launch_site, read_stack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from triton_doctor.runtime.event import Event, Scalar
+
+# A fault that repeats with every launch is told this many times.
+FAULTS_TOLD = 20
+
+
+class Observer:
+    """Turns triton's signals into events. `sinks` receive each of them, on the thread where it happened."""
+
+    def __init__(self) -> None:
+        self.sinks: tuple[Callable[[Event], None], ...] = ()
+        self.process_us = 0
+        self._faults = 0
+        self._interpreted: set[KernelName] = set()
+        self._interned: dict[Any, Any] = {}
+        self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._made: dict[KernelName, int] = {}
+        self._lock = threading.Lock()
+
+    def emit(self, event: Event) -> None:
+        """`event` reaches each sink; a sink that fails does not keep it from the others."""
+        for sink in self.sinks:
+            try:
+                sink(event)
+            except Exception:
+                self.fault("a recording")
+
+    def fault(self, where: str) -> None:
+        """Keep the exception that is now being handled: it is ours, and the program must not notice."""
+        self._faults += 1
+        if self._faults > FAULTS_TOLD:
+            return
+        last = traceback.format_exc(limit=-3).strip().replace("\n", " | ")
+        message = f"triton-doctor failed in {where}, and the program went on: {last}"
+        event = WarningEvent(kind="fault", message=message, at_ns=time.time_ns())
+        for sink in self.sinks:
+            try:
+                sink(event)
+            except Exception:  # the same sink may be what is broken
+                continue
+
+    def warn(self, kind: str, message: str, kernel: KernelName | None = None) -> None:
+        """Something that the reader should know."""
+        self.emit(WarningEvent(kind=kind, message=message, at_ns=time.time_ns(), kernel=kernel))
+
+    def built(self, src: Any, *, compiled: bool, stages_us: Sequence[tuple[str, int]]) -> None:
+        """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread."""
+        try:
+            stack = read_stack()
+            fn = getattr(src, "fn", None)
+            running = stack.running
+            kernel = self.name_of(src if fn is None else fn)
+            event = CompileEvent(
+                kernel=kernel,
+                key=self._key(src, stack.compiling, running),
+                tier=COMPILED if compiled else LOADED,
+                stages_us=tuple((str(name), int(us)) for name, us in stages_us),
+                launch_site=self._intern(stack.site),
+                device=running.get("device"),
+                thread=threading.get_native_id(),
+                rank=rank(),
+                at_ns=time.time_ns(),
+                process_us=self._take_process_us(),
+                values=tuple(_scalars(running.get("bound_args", {}))),
+                source="" if fn is None else self._intern(source_of(fn)),
+                made=1 if fn is None else self._made_number(fn, kernel),
+                warmup=bool(running.get("warmup", "deserialized_obj" in running)),
+                direct=not running,
+                tuning=stack.tuning,
+            )
+        except Exception:
+            self.fault("reading a compile")
+            return
+        self.emit(event)
+
+    def tuned(
+        self,
+        fn: Any,
+        *,
+        key: Sequence[Any],
+        names: Sequence[str] | None,
+        best: Any,
+        timings: Mapping[Any, Any] | None,
+        duration_s: float | None,
+        cached: bool,
+    ) -> None:
+        """A round of tuning ended. `names` are those of the first parts of `key`; the rest are dtypes of tensors."""
+        try:
+            event = AutotuneEvent(
+                kernel=self.name_of(fn),
+                key=tuple(_named(key, names)),
+                best=str(best),
+                timings_ms=tuple((str(config), _milliseconds(timing)) for config, timing in (timings or {}).items()),
+                duration_us=None if duration_s is None else int(duration_s * 1_000_000),
+                cached=cached,
+                launch_site=self._intern(launch_site()),
+                thread=threading.get_native_id(),
+                rank=rank(),
+                at_ns=time.time_ns(),
+            )
+        except Exception:
+            self.fault("reading a round of tuning")
+            return
+        self.emit(event)
+
+    def interpreted(self, function: Any) -> None:
+        """The plain `function` of a kernel is about to run in interpreter mode; told once a kernel."""
+        try:
+            kernel = self.name_of(function)
+            if kernel in self._interpreted:
+                return
+            self._interpreted.add(kernel)
+        except Exception:
+            self.fault("reading an interpreted launch")
+            return
+        self.warn("interpreted", f"`{kernel.name}` runs in interpreter mode", kernel)
+
+    def name_of(self, fn: Any) -> KernelName:
+        """The name of a kernel, one object for all events that mention it."""
+        return self._intern(kernel_name(fn))  # type: ignore[no-any-return]
+
+    def _key(self, src: Any, compiling: Mapping[str, Any], running: Mapping[str, Any]) -> CompileKey:
+        if not hasattr(src, "fn"):
+            return CompileKey(signature=(), target=target_text(compiling["target"]))
+        key = compile_key(src, compiling["options"], compiling["target"], running.get("kwargs", {}))
+        # Keys of a kernel differ in one part as a rule: shared parts keep 10,000 of them small.
+        return CompileKey(
+            signature=self._intern(key.signature),
+            constants=tuple(self._intern_pair(pair) for pair in key.constants),
+            attributes=self._intern(key.attributes),
+            options=self._intern(key.options, repr(key.options)),
+            spelled=self._intern(key.spelled),
+            target=self._intern(key.target),
+        )
+
+    def _intern(self, value: Any, by: Any = None) -> Any:
+        return self._interned.setdefault(value if by is None else by, value)
+
+    def _intern_pair(self, pair: tuple[str, Scalar]) -> Any:
+        return self._interned.setdefault((pair[0], type(pair[1]), repr(pair[1])), pair)
+
+    def _take_process_us(self) -> int:
+        taken, self.process_us = self.process_us, 0
+        return taken
+
+    def _made_number(self, fn: Any, kernel: KernelName) -> int:
+        # By identity: hashing a JITFunction goes through its source and a lock (triton 3.9 jit.py:527).
+        ident = id(fn)
+        with self._lock:
+            known = self._objects.get(ident)
+            if known is None or known[0]() is not fn:
+                number = self._made[kernel] = self._made.get(kernel, 0) + 1
+                known = self._objects[ident] = (weakref.ref(fn, lambda _: self._objects.pop(ident, None)), number)
+            return known[1]
+
+
+def rank() -> int | None:
+    """This process's rank in a distributed job, as torchrun and its like say it; None where there is no such job."""
+    text = os.environ.get("RANK", "")
+    return int(text) if text.isdecimal() else None
+
+
+def _scalars(arguments: Mapping[str, Any]) -> list[tuple[str, Scalar]]:
+    kinds = (bool, int, float, str, type(None))
+    return [(name, scalar(value)) for name, value in arguments.items() if type(value) in kinds]
+
+
+def _named(key: Sequence[Any], names: Sequence[str] | None) -> list[tuple[str, Scalar]]:
+    known = list(names or ())
+    known += [f"dtype {number}" if names else f"part {number}" for number in range(1, len(key) - len(known) + 1)]
+    return [(name, scalar(value)) for name, value in zip(known, key, strict=False)]
+
+
+def _milliseconds(timing: Any) -> float:
+    return float(timing[0] if isinstance(timing, list | tuple) else timing)

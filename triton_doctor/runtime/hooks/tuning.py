@@ -1,0 +1,168 @@
+"""Seeing each round of tuning, also those that compile nothing.
+
+Triton 3.8 brought a listener. Before it, a round is seen by the methods that only a round calls.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.hooks.slots import Slot
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.hooks.observer import Observer
+
+
+def watch_tuning(observer: Observer) -> list[Slot]:
+    """`observer` learns of each round of tuning from now on."""
+    try:
+        from triton import knobs
+    except ImportError:
+        return _watch_rounds(observer)
+    if hasattr(knobs, "autotuning") and hasattr(knobs.autotuning, "listener"):
+        return [_watch_listener(knobs.autotuning, observer)]
+    return _watch_rounds(observer)
+
+
+def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
+    slot = Slot(autotuning, "listener")
+    before = slot.before
+
+    def listener(**told: Any) -> Any:
+        try:
+            # Only the Autotuner knows the names of what is in the key (triton 3.9 autotuner.py:268).
+            tuner = sys._getframe(1).f_locals.get("self")
+            observer.tuned(
+                told["fn"],
+                key=told["key"],
+                names=_names(tuner),
+                best=told["best_config"],
+                timings=told["configs_timings"],
+                duration_s=told["duration"],
+                cached=bool(told["cache_hit"]),
+            )
+        except Exception:
+            observer.fault("listening to a round of tuning")
+        return None if before is None else before(**told)
+
+    slot.fill(listener)
+    return slot
+
+
+@dataclass(slots=True)
+class Round:
+    """A round of tuning that goes on: how many configs are to be tried, and those that were."""
+
+    configs: int
+    started_ns: int
+    timings: dict[Any, Any] = field(default_factory=dict)
+
+
+class Rounds(threading.local):
+    """The rounds that go on in this thread, by the identity of their Autotuner."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, Round] = {}
+
+
+def _watch_rounds(observer: Observer) -> list[Slot]:
+    """Until 3.7. Wrapping `Autotuner.run` would cost each launch 0.4 us; these three are called in a round alone.
+
+    A round asks for the configs that are left after pruning, then tries each (triton 3.2 autotuner.py:184).
+    """
+    from triton.runtime.autotuner import Autotuner
+
+    rounds = Rounds()
+    watched = [_watch_beginning(Autotuner, rounds), _watch_trials(Autotuner, rounds, observer)]
+    if "check_disk_cache" in vars(Autotuner):
+        watched.append(_watch_disk(Autotuner, rounds, observer))
+    return watched
+
+
+def _watch_beginning(autotuner: Any, rounds: Rounds) -> Slot:
+    slot = Slot(autotuner, "prune_configs")
+    before = slot.before
+
+    def prune_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
+        left = before(self, *args, **kwargs)
+        rounds.open[id(self)] = Round(len(left), time.perf_counter_ns())
+        return left
+
+    slot.fill(prune_configs)
+    return slot
+
+
+def _watch_trials(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
+    slot = Slot(autotuner, "_bench")
+    before = slot.before
+
+    def _bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        timing = before(self, *args, **kwargs)
+        now = rounds.open.get(id(self))
+        if now is not None:
+            now.timings[kwargs.get("config")] = timing
+            if len(now.timings) == now.configs:
+                del rounds.open[id(self)]
+                duration_s = (time.perf_counter_ns() - now.started_ns) / 1e9
+                _tell(observer, self, now.timings, duration_s)
+        return timing
+
+    slot.fill(_bench)
+    return slot
+
+
+def _watch_disk(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
+    slot = Slot(autotuner, "check_disk_cache")
+    before = slot.before
+
+    def check_disk_cache(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = before(self, *args, **kwargs)
+        if found:
+            rounds.open.pop(id(self), None)
+            _tell(observer, self, self.configs_timings, None)
+        return found
+
+    slot.fill(check_disk_cache)
+    return slot
+
+
+def _tell(observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None) -> None:
+    try:
+        observer.tuned(
+            _kernel(tuner),
+            key=_key_of_round(tuner),
+            names=_names(tuner),
+            best=min(timings, key=timings.__getitem__),
+            timings=timings,
+            duration_s=duration_s,
+            cached=duration_s is None,
+        )
+    except Exception:
+        observer.fault("reading a round of tuning")
+
+
+def _key_of_round(tuner: Any) -> Any:
+    """The key is a local of `Autotuner.run`, which is on the stack."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_code.co_name == "run" and frame.f_locals.get("self") is tuner:
+            return frame.f_locals.get("key", ())
+    return ()
+
+
+def _names(tuner: Any) -> list[str] | None:
+    keys = getattr(tuner, "keys", None)
+    return [str(key) for key in keys if key in tuner.arg_names] if isinstance(keys, list | tuple) else None
+
+
+def _kernel(tuner: Any) -> Any:
+    # Heuristics may stand between an Autotuner and its JITFunction, which alone has params.
+    fn = tuner.fn
+    while not hasattr(fn, "params") and hasattr(fn, "fn"):
+        fn = fn.fn
+    return fn

@@ -1,0 +1,135 @@
+"""What differs between two keys of one kernel, part by part, and the rule that each difference falls under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, Scalar
+
+INTEGERS = frozenset({"i32", "i64", "u64"})
+# Options that say how to check or instrument a kernel rather than how to build it fast (triton 3.9
+# backends/nvidia/compiler.py, CUDAOptions); `debug` and `instrumentation_mode` are added to each launch by triton.
+MODES = frozenset({"debug", "sanitize_overflow", "instrumentation_mode", "fpsan_homomorphic_casts", "enable_iisan"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyChange:
+    """`name`, which is the `part` of the key that differs, is now `after` and was `before`. `code` is its rule.
+
+    `part`: constexpr, integer, dtype, alignment, none, option, mode, spelling, device, source, object, or tuning.
+    None as `before` or `after` of an integer means that its value is not known.
+    """
+
+    code: str
+    part: str
+    name: str
+    before: Scalar
+    after: Scalar
+    detail: str = ""
+
+
+def compare(event: CompileEvent, other: CompileEvent) -> tuple[KeyChange, ...]:
+    """How `event` differs from `other`, an earlier one of the same kernel; empty when nothing does."""
+    changes = [*_parameters(event, other), *_options(event.key, other.key)]
+    if (event.device, event.key.target) != (other.device, other.key.target):
+        before, after = f"{other.key.target} device {other.device}", f"{event.key.target} device {event.device}"
+        changes.append(KeyChange(code="TRD709", part="device", name="device", before=before, after=after))
+    if event.source != other.source:
+        changes.append(KeyChange(code="TRD711", part="source", name="source", before=other.source, after=event.source))
+    elif event.made != other.made:
+        changes.append(KeyChange(code="TRD712", part="object", name="kernel", before=other.made, after=event.made))
+    return tuple(changes)
+
+
+def compare_tuning(event: AutotuneEvent, other: AutotuneEvent) -> tuple[KeyChange, ...]:
+    """How the tuning keys differ; a key of another length is one change of the whole."""
+    if [name for name, _ in event.key] != [name for name, _ in other.key]:
+        before, after = (str([value for _, value in one.key]) for one in (other, event))
+        return (KeyChange(code="TRD714", part="tuning", name="key", before=before, after=after),)
+    return tuple(
+        KeyChange(code="TRD714", part="tuning", name=name, before=before, after=after)
+        for (name, after), (_, before) in zip(event.key, other.key, strict=True)
+        if repr(after) != repr(before)
+    )
+
+
+def _parameters(event: CompileEvent, other: CompileEvent) -> Iterator[KeyChange]:
+    now, then = event.key, other.key
+    values, values_then = dict(event.values), dict(other.values)
+    constants, constants_then = dict(now.constants), dict(then.constants)
+    classes, classes_then = dict(now.attributes), dict(then.attributes)
+    types, types_then = dict(now.signature), dict(then.signature)
+    for name in types | types_then:
+        after, before = types.get(name, "absent"), types_then.get(name, "absent")
+        if after == before == "constexpr":
+            yield from _constexpr(name, constants_then.get(name), constants.get(name))
+        elif after in INTEGERS and before in INTEGERS:
+            class_now, class_then = (after, classes.get(name, "")), (before, classes_then.get(name, ""))
+            if class_now != class_then:
+                yield KeyChange(
+                    code="TRD703",
+                    part="integer",
+                    name=name,
+                    before=values_then.get(name),
+                    after=values.get(name),
+                    detail=_integer_detail(class_then, class_now),
+                )
+        else:
+            if after != before:
+                none = "none" in (after, before)
+                yield KeyChange(
+                    code="TRD706" if none else "TRD704",
+                    part="none" if none else "dtype",
+                    name=name,
+                    before=before,
+                    after=after,
+                )
+            if "none" not in (after, before) and classes.get(name, "") != classes_then.get(name, ""):
+                yield KeyChange(
+                    code="TRD705",
+                    part="alignment",
+                    name=name,
+                    before=classes_then.get(name, ""),
+                    after=classes.get(name, ""),
+                )
+
+
+def _constexpr(name: str, before: Scalar, after: Scalar) -> Iterator[KeyChange]:
+    if repr(before) != repr(after):
+        code = "TRD713" if before == after else "TRD702"
+        yield KeyChange(code=code, part="constexpr", name=name, before=before, after=after)
+
+
+def _integer_detail(before: tuple[str, str], after: tuple[str, str]) -> str:
+    match before, after:
+        case (_, "=1"), _:
+            return "no longer the constant 1"
+        case _, (_, "=1"):
+            return "became the constant 1"
+        case (wide, _), (narrow, _) if wide != narrow:
+            return f"now {narrow}, was {wide}"
+        case _, (_, "%16"):
+            return "now divisible by 16"
+        case _:
+            return "no longer divisible by 16"
+
+
+def _options(now: CompileKey, then: CompileKey) -> Iterator[KeyChange]:
+    options, options_then = dict(now.options), dict(then.options)
+    differing = [name for name in options | options_then if options.get(name) != options_then.get(name)]
+    for name in differing:
+        mode = name in MODES
+        yield KeyChange(
+            code="TRD710" if mode else "TRD707",
+            part="mode" if mode else "option",
+            name=name,
+            before=options_then.get(name),
+            after=options.get(name),
+        )
+    if not differing and now.spelled != then.spelled:
+        before, after = ", ".join(then.spelled), ", ".join(now.spelled)
+        yield KeyChange(code="TRD708", part="spelling", name="options", before=before, after=after)

@@ -1,0 +1,166 @@
+"""A recording: the events of one process, or of several, in order of time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.causes import explain_all
+from triton_doctor.runtime.event import (
+    COMPILED,
+    LOADED,
+    AutotuneEvent,
+    CompileEvent,
+    EndEvent,
+    Event,
+    Header,
+    KernelName,
+    LaunchesEvent,
+    WarningEvent,
+)
+from triton_doctor.runtime.lines import read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from triton_doctor.runtime.causes import Recompile
+
+
+@dataclass(slots=True, kw_only=True)
+class Recording:
+    """What was seen, and of which processes. `events` holds at most one LaunchesEvent a process.
+
+    While it is watched, `events` grows and `live` counts the launches so far.
+    """
+
+    headers: list[Header] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    live: Callable[[], LaunchesEvent] | None = None
+
+    @property
+    def compiles(self) -> tuple[CompileEvent, ...]:
+        """Each launch that found no kernel in memory: compiled or loaded from disk."""
+        return tuple(event for event in self.events if isinstance(event, CompileEvent))
+
+    @property
+    def compiled(self) -> tuple[CompileEvent, ...]:
+        """Those that were really compiled."""
+        return tuple(event for event in self.compiles if event.tier == COMPILED)
+
+    @property
+    def loaded(self) -> tuple[CompileEvent, ...]:
+        """Those that were found on disk."""
+        return tuple(event for event in self.compiles if event.tier == LOADED)
+
+    @property
+    def tunings(self) -> tuple[AutotuneEvent, ...]:
+        """Each round of tuning."""
+        return tuple(event for event in self.events if isinstance(event, AutotuneEvent))
+
+    @property
+    def warnings(self) -> tuple[WarningEvent, ...]:
+        """What the reader should know."""
+        return tuple(event for event in self.events if isinstance(event, WarningEvent))
+
+    @property
+    def launches(self) -> dict[KernelName, int]:
+        """Launches by kernel, those that compiled included; empty when they were not counted."""
+        total: Counter[KernelName] = Counter()
+        counts = [event for event in self.events if isinstance(event, LaunchesEvent)]
+        for event in counts + ([] if self.live is None else [self.live()]):
+            total.update(dict(event.launches))
+        return dict(total)
+
+    @property
+    def in_memory(self) -> int:
+        """Launches that found their kernel in memory."""
+        return max(0, sum(self.launches.values()) - sum(1 for event in self.compiles if not event.warmup))
+
+    @property
+    def count(self) -> int:
+        """How many compiles, of either tier."""
+        return len(self.compiles)
+
+    @property
+    def causes(self) -> tuple[Recompile, ...]:
+        """Why each compile and each round of tuning happened, in order of time."""
+        return explain_all(self.events)
+
+    def of(self, kernel: str) -> Recording:
+        """What concerns the kernels whose name matches the glob `kernel`, as it stands now."""
+        events = self.events + ([] if self.live is None else [self.live()])
+        return Recording(headers=list(self.headers), events=list(_of(events, kernel)))
+
+    @classmethod
+    def read(cls, paths: str | Path | Iterable[str | Path]) -> Recording:
+        """The recordings in `paths`, files or folders of `*.jsonl`, as one.
+
+        A half-written last line is skipped, and told by a `torn` warning. Raises DoctorError for what is no recording.
+        """
+        recording = cls()
+        for path in _files([paths] if isinstance(paths, str | Path) else paths):
+            header, events = _read_file(path)
+            recording.headers.append(header)
+            recording.events += events
+        return recording
+
+
+def _of(events: Iterable[Event], kernel: str) -> Iterator[Event]:
+    for event in events:
+        match event:
+            case CompileEvent() | AutotuneEvent() if fnmatchcase(event.kernel.name, kernel):
+                yield event
+            case WarningEvent() if event.kernel is None or fnmatchcase(event.kernel.name, kernel):
+                yield event
+            case LaunchesEvent():
+                counted = tuple(pair for pair in event.launches if fnmatchcase(pair[0].name, kernel))
+                yield LaunchesEvent(launches=counted, at_ns=event.at_ns)
+            case EndEvent():
+                yield event
+
+
+def _files(paths: Iterable[str | Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in map(Path, paths):
+        found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        if not found:
+            raise DoctorError(f"no recording in {path}", hint="`triton-doctor run -o FOLDER` writes *.jsonl there")
+        files += found
+    return files
+
+
+def _read_file(path: Path) -> tuple[Header, list[Event]]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DoctorError(f"cannot read {path}: {error.strerror}", hint="name a file that `run -o` wrote") from error
+    header: Header | None = None
+    launches: LaunchesEvent | None = None
+    events: list[Event] = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            value = read_line(line)
+        except ValueError:
+            if number < len(lines) or header is None:
+                raise DoctorError(
+                    f"{path} is not a recording: line {number} is no event", hint="name a file that `run -o` wrote"
+                ) from None
+            message = f"the last line of {path.name} is torn: the program ended while it was written"
+            events.append(WarningEvent(kind="torn", message=message, at_ns=events[-1].at_ns if events else 0))
+            break
+        except DoctorError as error:
+            raise DoctorError(f"{path}: {error.message}", hint=error.hint) from None
+        if isinstance(value, Header):
+            header = value
+        elif isinstance(value, LaunchesEvent):
+            launches = value
+        elif value is not None:
+            events.append(value)
+    if header is None:
+        raise DoctorError(f"{path} is empty: no recording", hint="name a file that `run -o` wrote")
+    return header, events if launches is None else [*events, launches]

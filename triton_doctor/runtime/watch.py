@@ -1,0 +1,173 @@
+"""`with record() as recording:`: what happens to kernels inside, in memory and, if asked, in a file as it happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor import __version__
+from triton_doctor.runtime.event import EndEvent, Event, Header, LaunchesEvent
+from triton_doctor.runtime.lines import write_line
+from triton_doctor.runtime.recording import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from triton_doctor.runtime.event import KernelName
+
+# Launches cost no line each; so often, when something else is written, the file learns how many there were.
+CHECKPOINT_S = 1.0
+
+
+@contextlib.contextmanager
+def record(
+    path: str | Path | None = None, *, count_launches: bool = True, target: str | None = None
+) -> Iterator[Recording]:
+    """What compiles, loads and tunes inside; the recording grows meanwhile.
+
+    `path` is a file that is written as things happen, so that it survives a program that is killed. `target`, such as
+    `cuda:90`, compiles without a GPU and without running. Contexts nest, and see what all threads do.
+    """
+    from triton_doctor.runtime import hooks
+    from triton_doctor.runtime.target import activate
+
+    undo = None if target is None else activate(target)
+    try:
+        session = Session(None if path is None else Path(path))
+        hooks.attach(session.receive, count_launches=count_launches)
+        session.count_from(hooks.launches_so_far() if count_launches else None)
+        try:
+            yield session.recording
+        finally:
+            session.close()
+            hooks.detach(session.receive)
+            session.finish()
+    finally:
+        if undo is not None:
+            undo()
+
+
+class Session:
+    """One recording on its way to memory and to its file."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._started_ns = time.perf_counter_ns()
+        self.recording = Recording(headers=[make_header()])
+        self._path = path
+        self._before: dict[KernelName, int] | None = None
+        self._last_count: LaunchesEvent | None = None
+        self._checkpoint_at = time.monotonic() + CHECKPOINT_S
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._file: TextIO | None = None
+        if path is not None:
+            self._open(path)
+
+    def count_from(self, before: dict[KernelName, int] | None) -> None:
+        """Launches beyond `before` are this recording's; None when they are not counted."""
+        self._before = before
+        if before is not None:
+            self.recording.live = self._launches
+
+    def receive(self, event: Event) -> None:
+        """Keep `event`. What the file cannot take raises, and is told as a fault of ours."""
+        if os.getpid() != self._pid:
+            self._begin_in_child()
+        self.recording.events.append(event)
+        if self._file is None:
+            return
+        with self._lock:
+            self._write(event)
+            if self._before is not None and time.monotonic() >= self._checkpoint_at:
+                self._checkpoint_at = time.monotonic() + CHECKPOINT_S
+                self._write(self._launches())
+
+    def close(self) -> None:
+        """Count for the last time, while the counters still stand."""
+        if self._before is not None:
+            self._last_count = self._launches()
+            self.recording.live = None
+
+    def finish(self) -> None:
+        """Write the end."""
+        wall_us = (time.perf_counter_ns() - self._started_ns) // 1000
+        last: list[Event] = [] if self._last_count is None else [self._last_count]
+        last.append(EndEvent(wall_us=wall_us, at_ns=time.time_ns()))
+        self.recording.events += last
+        if self._file is not None:
+            with contextlib.suppress(OSError), self._lock:
+                for event in last:
+                    self._write(event)
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+    def _launches(self) -> LaunchesEvent:
+        from triton_doctor.runtime import hooks
+
+        before = self._before or {}
+        now = hooks.launches_so_far().items()
+        counts = ((kernel, count - before.get(kernel, 0)) for kernel, count in now)
+        return LaunchesEvent(launches=tuple(sorted(pair for pair in counts if pair[1])), at_ns=time.time_ns())
+
+    def _open(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("w", encoding="utf-8")
+        self._write(self.recording.headers[0])
+
+    def _write(self, value: Header | Event) -> None:
+        if self._file is not None:
+            # Handed to the system with each line, so that kill -9 loses none.
+            self._file.write(write_line(value) + "\n")
+            self._file.flush()
+
+    def _begin_in_child(self) -> None:
+        """A forked child writes a file of its own beside its parent's, from its own beginning."""
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self.recording.headers[:] = [make_header()]
+        self.recording.events.clear()
+        if self._path is not None:
+            self._open(self._path.with_name(f"{self._path.stem}.{self._pid}{self._path.suffix}"))
+
+
+def make_header() -> Header:
+    """Where and when this is."""
+    from triton_doctor.runtime.hooks.observer import rank
+    from triton_doctor.runtime.target import active_target
+
+    target = active_target()
+    return Header(
+        tool_version=__version__,
+        versions=tuple(_versions()),
+        target=target,
+        compile_only=target is not None,
+        command=tuple(getattr(sys, "orig_argv", sys.argv)),
+        variables=tuple(sorted((name, value) for name, value in os.environ.items() if _matters(name))),
+        rank=rank(),
+        world_size=int(os.environ["WORLD_SIZE"]) if os.environ.get("WORLD_SIZE", "").isdecimal() else None,
+        pid=os.getpid(),
+        started_at_ns=time.time_ns(),
+    )
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    yield "python", ".".join(map(str, sys.version_info[:3]))
+    for name in ("torch", "triton"):
+        # Only what the program imported itself: a header costs nobody an import.
+        if name in sys.modules:
+            yield name, str(getattr(sys.modules[name], "__version__", "unknown"))
+
+
+def _matters(name: str) -> bool:
+    return name.startswith(("TRITON_", "TORCHINDUCTOR_", "MLIR_", "LLVM_", "AMDGCN_", "NVPTX_", "PTXAS_")) or name in (
+        "DISABLE_PTXAS_OPT",
+        "USE_IR_LOC",
+        "CUDA_VISIBLE_DEVICES",
+        "HIP_VISIBLE_DEVICES",
+    )

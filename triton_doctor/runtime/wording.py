@@ -1,0 +1,75 @@
+"""A cause in words: `n` is 17, was 16: no longer divisible by 16."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.keys import MODES
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.event import Scalar
+    from triton_doctor.runtime.keys import KeyChange
+
+# More than these are told by their number alone.
+VALUES_SHOWN = 8
+
+
+def tell(recompile: Recompile) -> str:
+    """One line: the changes that made the compile, the one that gave it its code first."""
+    if recompile.nearest is None:
+        return "the first of its kernel in this process"
+    if not recompile.changes:
+        return "nothing in its key changed: the kernel, or its cache in memory, was made anew"
+    values = dict(recompile.values)
+    ordered = sorted(recompile.changes, key=lambda change: change.code != recompile.code)
+    return "; ".join(tell_change(change, values.get(change.name, ())) for change in ordered)
+
+
+def tell_change(change: KeyChange, values: tuple[Scalar, ...] = ()) -> str:
+    """One change: now and before, and what follows. `values` are those it has had so far, where that matters."""
+    match change.part:
+        case "integer" if change.before is None or change.after is None:
+            return f"`{change.name}` is {change.detail}"
+        case "integer":
+            return f"{_now_and_before(change)}: {change.detail}"
+        case "constexpr" if change.code == "TRD713":
+            return f"{_now_and_before(change)}: equal values of two types, which can share one kernel"
+        case "constexpr":
+            return f"{_now_and_before(change)}: {_so_far(values)}"
+        case "tuning":
+            return f"the tuning key's {_now_and_before(change)}"
+        case "alignment" if "%16" in str(change.after) and "%16" not in str(change.before):
+            return f"`{change.name}` is aligned to 16 bytes, was not"
+        case "alignment" if "%16" in str(change.before) and "%16" not in str(change.after):
+            return f"`{change.name}` is not aligned to 16 bytes, was aligned"
+        case "alignment":
+            return f"`{change.name}` is of another class: {change.after or 'none'}, was {change.before or 'none'}"
+        case "spelling":
+            return f"the same options, spelled ({_launch_wrote(change.after)}), were ({_launch_wrote(change.before)})"
+        case "device":
+            return f"on {change.after}, was on {change.before}"
+        case "source":
+            return "the source of the kernel, or a constant it captures, changed"
+        case "object":
+            return f"the kernel was made anew: object {change.after} of that name"
+        case _:
+            return _now_and_before(change)
+
+
+def _now_and_before(change: KeyChange) -> str:
+    if change.part in ("constexpr", "option", "mode", "integer", "tuning"):
+        return f"`{change.name}` is {change.after!r}, was {change.before!r}"
+    return f"`{change.name}` is {change.after}, was {change.before}"
+
+
+def _launch_wrote(options: Scalar) -> str:
+    """Without what triton itself adds to each launch (triton 3.9 jit.py:723)."""
+    written = [option for option in str(options).split(", ") if option.partition("=")[0] not in MODES]
+    return ", ".join(written) or "not at all"
+
+
+def _so_far(values: tuple[Scalar, ...]) -> str:
+    shown = ", ".join(repr(value) for value in values[:VALUES_SHOWN])
+    more = "" if len(values) <= VALUES_SHOWN else ", ..."
+    return f"{len(values)} values so far: {shown}{more}"
