@@ -25,21 +25,8 @@ if TYPE_CHECKING:
 
 # Options of every launch: a parameter of such a name is there for the caller's sake.
 LAUNCH_OPTIONS = frozenset(
-    [
-        "num_warps",
-        "num_stages",
-        "num_ctas",
-        "maxnreg",
-        "enable_fp_fusion",
-        "waves_per_eu",
-        "matrix_instr_nonkdim",
-        "kpack",
-        "num_buffers_warp_spec",
-        "num_consumer_groups",
-        "reg_dec_producer",
-        "reg_inc_consumer",
-        "launch_cooperative_grid",
-    ]
+    "num_warps num_stages num_ctas maxnreg enable_fp_fusion waves_per_eu matrix_instr_nonkdim kpack "
+    "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer launch_cooperative_grid".split()
 )
 
 
@@ -181,7 +168,7 @@ class _Constexprs:
         return False
 
     def _serves(self, kernel: Kernel, name: str) -> bool:
-        """Whether a name that the body never reads is there for the launch: an option, the grid, tuning, a heuristic."""
+        """Whether a name that the body never reads serves the launch: an option, the grid, tuning, a heuristic."""
         tuned = kernel.autotune
         if name in LAUNCH_OPTIONS or (tuned is not None and (name in tuned.key or name in (tuned.sets or ()))):
             return True

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from types import EllipsisType
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from types import EllipsisType
 
 
 class Const(NamedTuple):

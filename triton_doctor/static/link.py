@@ -76,7 +76,7 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                     inner = _Place(home, callee, returned.order, ())
                     yield from _follow(names, returned.value, inner, steps - 1)
             elif callee is None and args:
-                # A wrapper from elsewhere, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the kernel's parameters.
+                # A wrapper from elsewhere, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
                 yield from _follow(names, args[0], place, steps - 1)
         case _:
             pass

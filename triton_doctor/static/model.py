@@ -62,7 +62,7 @@ class CallSite(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """One argument of a launch. `name` is None for a positional one; a starred one holds a Star; `**x` is named `**`."""
+    """One argument of a launch: `name` is None for a positional one, and `**` for `**table`; `*items` holds a Star."""
 
     name: str | None
     value: Expr

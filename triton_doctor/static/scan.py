@@ -83,7 +83,7 @@ def scan(
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let reference counts alone free memory meanwhile: trees hold no cycles, and collecting them took half the time."""
+    """Let reference counts alone free memory: trees hold no cycles, and to look for some took half the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -31,8 +31,11 @@ from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value
 from triton_doctor.static.flow.frame import Frame, Place, end_of
 from triton_doctor.static.flow.indexing import attribute, element, item, part
-from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join
+from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
+from triton_doctor.static.flow.lengths import length, length_of_thing
 from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.objects import field, saved
+from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked, parameter
 from triton_doctor.static.flow.sizes import Root
 from triton_doctor.static.flow.values import (
     Context,
@@ -47,22 +50,10 @@ from triton_doctor.static.flow.values import (
     Value,
     either,
 )
-from triton_doctor.static.model import Class, Function
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from triton_doctor.static.flow.callers import Caller
-    from triton_doctor.static.model import Binding, HostParam, LinkedLaunch, Module, Project
-
-# A size passes through few functions between its source and a kernel; each level multiplies the work.
-_MOST_DEPTH = 5
-# So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
-_MOST_CALLERS = 16
-# Methods that run once for each object: what they set lasts as the model does.
-_MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
-_EMPTY = (Pack(()), Mapping(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
+    from triton_doctor.static.model import Binding, Class, Function, LinkedLaunch, Module, Project
 
 
 class Flow:
@@ -74,7 +65,7 @@ class Flow:
         self._callers: Callers | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
-        self._sought: dict[tuple[int, str, int | None], Scalar | None] = {}
+        self._asked = Asked(self)
 
     @property
     def callers(self) -> Callers:
@@ -106,7 +97,7 @@ class Flow:
             case Scalar():
                 return value
             case Thing():
-                return self._sought_scalar(value, frame, None) or value.scalar
+                return self._asked.value(value, frame) or value.scalar
             case Either(options):
                 return choice([self.as_scalar(option, frame) for option in options])
             case Sequence(items) if items:
@@ -118,8 +109,8 @@ class Flow:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
         if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
-            sought = self._sought_scalar(value, frame, position)
-            return own if sought is None else replace(sought, size=own.size)
+            asked = self._asked.axis(value, position, frame)
+            return own if asked is None else replace(asked, size=own.size)
         return own
 
     def value(self, expr: Expr, place: Place) -> Value:
@@ -162,33 +153,35 @@ class Flow:
             case _:
                 return UNKNOWN
 
+    def once(self, key: tuple[int, str, int], expr: Expr, place: Place) -> Value:
+        """The value of `expr`, which `key` names; UNKNOWN where that rests on itself."""
+        if key in self._active:
+            return UNKNOWN
+        self._active.add(key)
+        try:
+            return self.value(expr, place)
+        finally:
+            self._active.discard(key)
+
+    def home(self, function: Function, frame: Frame) -> Module:
+        """The module that `function` was read from; that of `frame`, if it is not known."""
+        return self._project.names.home(function) or frame.module
+
+    def home_of_class(self, of: Class, frame: Frame) -> Module:
+        """The module that the class was read from; that of `frame`, if it is not known."""
+        return self._project.names.home_of_class(of) or frame.module
+
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
         match value:
-            case Sequence(items, open=False):
-                return replace(FIXED, literal=len(items), low=len(items), high=len(items))
-            case Many(_, length):
-                return length
+            case Thing():
+                return self._asked.length(value, frame) or length_of_thing(value)
             case Tensor():
                 return self.axis(value, 0, frame)
-            case Thing(root, scalar, origin):
-                if origin is not None:
-                    found = self._sought_scalar(value, frame, None, length=True)
-                    if found is not None:
-                        return found
-                name = frozenset({leanings.NAME}) if leanings.names_data(root.name) else frozenset[str]()
-                trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
-                if scalar.kind is not Kind.UNKNOWN:
-                    return replace(scalar, trail=trail)
-                return Scalar(kind=Kind.UNKNOWN, pro=name | {leanings.LENGTH}, from_data=True, trail=trail)
-            case Shape(of):
-                return tensors.number_of_axes(of)
-            case Table(items, open=False):
-                return replace(FIXED, literal=len(items))
             case Either(options):
                 return choice([self.length(option, frame) for option in options])
             case _:
-                return UNKNOWN
+                return length(value)
 
     # Names
 
@@ -201,11 +194,14 @@ class Flow:
             return self._outer(name, frame)
         values = [value for binding in found.bindings if (value := self._bound(binding, frame)) is not None]
         if len(values) > 1 and _layouts(found.bindings):
-            values = [_least_certain(self.as_scalar(value, frame) for value in values)]
+            values = [least_certain(self.as_scalar(value, frame) for value in values)]
         if not found.certain:
             param = next((param for param in frame.function.params if param.name == name), None)
             if param is not None:
-                values.append(self._param(param, frame))
+                key = (name, -1)
+                if key not in frame.values:
+                    frame.values[key] = parameter(self, param, frame)
+                values.append(frame.values[key])
             elif not values:
                 return self._outer(name, frame)
         return either(values) if values else UNKNOWN
@@ -218,11 +214,7 @@ class Flow:
         active = (id(frame), *key)
         if active in self._active:
             return None
-        self._active.add(active)
-        try:
-            value = self.value(binding.value, Place(frame, binding.order, binding.arms))
-        finally:
-            self._active.discard(active)
+        value = self.once(active, binding.value, Place(frame, binding.order, binding.arms))
         value = _named(value, binding, frame)
         frame.values[key] = value
         return value
@@ -232,7 +224,7 @@ class Flow:
         function, module = frame.function, frame.module
         if function.parent is not None:
             outer = module.functions.get(function.parent)
-            if outer is not None and frame.depth < _MOST_DEPTH:
+            if outer is not None and frame.depth < MOST_DEPTH:
                 inner = end_of(self.frame(module, outer, frame.depth + 1))
                 if name in outer.bindings or any(param.name == name for param in outer.params):
                     return self._name(name, inner)
@@ -244,7 +236,7 @@ class Flow:
 
     def _global_elsewhere(self, name: str, frame: Frame) -> Value:
         found = self._project.names.defining(frame.module, name)
-        if found is None or frame.depth >= _MOST_DEPTH:
+        if found is None or frame.depth >= MOST_DEPTH:
             return self._thing(name, frame, FIXED)
         module, own = found
         top = module.functions.get("<module>")
@@ -263,155 +255,17 @@ class Flow:
         )
         return Thing(root=root, scalar=scalar)
 
-    # Parameters and their callers
-
-    def _param(self, param: HostParam, frame: Frame) -> Value:
-        if frame.arguments is not None:
-            if param.name in frame.arguments:
-                return frame.arguments[param.name]
-            if param.default is not None:
-                return self.value(param.default, end_of(Frame(frame.module, frame.function, {}, frame.depth)))
-        function = frame.function
-        if param.name in ("self", "cls") and function.class_name is not None:
-            owner = frame.module.classes.get(function.class_name)
-            if owner is not None:
-                return Instance(of=owner)
-        if function.name == "backward" and function.class_name is not None and param is function.params[0]:
-            forward = frame.module.functions.get(f"{function.class_name}.forward")
-            if forward is not None:
-                return Context(forward=forward)
-        if param.variadic:
-            return UNKNOWN
-        root = Root(
-            frame.module.path,
-            function.qualname,
-            param.name,
-            function.line,
-            _rank(function, param.name),
-            leanings.names_weight(param.name),
-        )
-        return Thing(root=root, scalar=_param_scalar(param, root), origin=function)
-
-    def _sought_scalar(
-        self, thing: Thing, frame: Frame, position: int | None, *, length: bool = False
-    ) -> Scalar | None:
-        """What the callers pass for the parameter that `thing` is: itself, an axis of it or its length."""
-        function = thing.origin
-        if function is None or frame.depth >= _MOST_DEPTH or thing.scalar.kind is not Kind.UNKNOWN:
-            return None
-        key = (id(function), thing.root.name, -99 if length else position)
-        if key in self._sought:
-            return self._sought[key]
-        self._sought[key] = None
-        module = self._project.names.home(function) or frame.module
-        found: list[Scalar] = []
-        for count, caller in enumerate(self.callers.of(module, function)):
-            if count >= _MOST_CALLERS:
-                break
-            scalar = self._passed(caller, function, thing.root.name, position, length, frame.depth + 1)
-            if scalar is not None:
-                found.append(scalar)
-        per_call = [scalar for scalar in found if scalar.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
-        result: Scalar | None = None
-        if per_call:
-            result = replace(choice(per_call), trail=per_call[0].trail)
-        elif found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
-            result = choice(found)
-        self._sought[key] = result
-        return result
-
-    def _passed(
-        self, caller: Caller, function: Function, name: str, position: int | None, length: bool, depth: int
-    ) -> Scalar | None:
-        arg = bind(function, caller.site.call).get(name)
-        if arg is None:
-            return None
-        frame = self.frame(caller.module, caller.function, depth)
-        place = Place(frame, caller.site.order, caller.site.arms)
-        value = self.value(arg, place)
-        step = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
-        if length:
-            return self.length(value, frame).stepping(step)
-        if position is None:
-            return self.as_scalar(value, frame).stepping(step)
-        options = value.options if isinstance(value, Either) else (value,)
-        found = [option for option in options if isinstance(option, Tensor | Thing)]
-        axes = [self.axis(option, position, frame) for option in found]
-        if len({tensors.rank(option) for option in found}) > 1:
-            axes = [_least_certain(axes)]
-        return choice(axes).stepping(step) if axes else None
-
     # Structures
 
     def _attribute(self, base: Expr, name: str, place: Place) -> Value:
         value = self.value(base, place)
         match value:
             case Instance(of):
-                return self._field(of, name, place)
+                return field(self, of, name, place.frame)
             case Context(forward):
-                return self._saved(forward, name, place.frame)
+                return saved(self, forward, name, place.frame)
             case _:
                 return attribute(self, value, name, base, place)
-
-    def _field(self, of: Class, name: str, place: Place) -> Value:
-        """`self.name`: what the methods of the class set it to; sizes set in `__init__` alone last as the model does."""
-        module = self._project.names.home_of_class(of) or place.frame.module
-        values: list[Value] = []
-        for function in module.functions.values():
-            if function.class_name != of.qualname:
-                continue
-            for stored in function.stored:
-                if stored.base in ("self", "cls") and stored.name == name:
-                    if function.name in _MAKING and not (stored.value in _EMPTY and _grows(of, name, module)):
-                        values.append(self._kept(name, module.path, stored.line))
-                    elif function.name in _MAKING:
-                        note = Note(module.path, stored.line, f"`{stored.base}.{name}` starts empty, and grows later")
-                        length = Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
-                        values.append(Many(item=UNKNOWN, length=length))
-                    else:
-                        values.append(self._stored(stored, module, function, place.frame))
-        known = of.fields.get(name)
-        if known is not None and not values:
-            values.append(self._kept(name, module.path, known.line))
-        return either(values) if values else self._kept(name, module.path, place.frame.function.line)
-
-    def _stored(self, stored, module, function, frame: Frame) -> Value:  # type: ignore[no-untyped-def]
-        if frame.depth >= _MOST_DEPTH:
-            return UNKNOWN
-        active = (id(function), f".{stored.name}", stored.order)
-        if active in self._active:
-            return UNKNOWN
-        self._active.add(active)
-        try:
-            value = self.value(stored.value, Place(self.frame(module, function, frame.depth + 1), stored.order))
-        finally:
-            self._active.discard(active)
-        step = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
-        return value.stepping(step) if isinstance(value, Scalar) else value
-
-    def _kept(self, name: str, path: str, line: int) -> Thing:
-        root = Root(path, "self", name, line, None, weight=True)
-        return Thing(root=root, scalar=Scalar(kind=Kind.PER_MODEL))
-
-    def _saved(self, forward: Function, name: str, frame: Frame) -> Value:
-        """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
-        if frame.depth >= _MOST_DEPTH or not forward.params:
-            return UNKNOWN
-        module = self._project.names.home(forward) or frame.module
-        context = forward.params[0].name
-        inner = self.frame(module, forward, frame.depth + 1)
-        if name == "saved_tensors":
-            for site in forward.calls:
-                match site.call.func:
-                    case Attr(Name(base), "save_for_backward") if base == context:
-                        return self._pack(site.call.args, Place(inner, site.order, site.arms))
-            return UNKNOWN
-        values = [
-            self._stored(stored, module, forward, frame)
-            for stored in forward.stored
-            if stored.base == context and stored.name == name
-        ]
-        return either(values) if values else UNKNOWN
 
     def _part(self, of: Expr, position: int | None, size: int, open_: bool, place: Place) -> Value:
         value = self.value(of, place)
@@ -457,23 +311,30 @@ class Flow:
     # Calls
 
     def _call(self, call: Call, place: Place) -> Value:
-        function = self.callers.reached(place.frame.module, place.frame.function, call.func)
-        if function is None:
-            return call_value(self, call, place)
-        if place.frame.depth >= _MOST_DEPTH:
-            return UNKNOWN
-        module = self._project.names.home(function) or place.frame.module
-        arguments = {name: self.value(arg, place) for name, arg in bind(function, call).items()}
+        frame = place.frame
+        key = ("()", id(call))
+        if place.local is None and key in frame.values:
+            return frame.values[key]
+        function = self.callers.reached(frame.module, frame.function, call.func)
+        value = call_value(self, call, place) if function is None else self._entered(function, call, place)
+        if place.local is None:
+            frame.values[key] = value
+        return value
+
+    def _entered(self, function: Function, call: Call, place: Place) -> Value:
+        """What a function of the project returns to this call."""
+        frame = place.frame
         active = (id(function), "()", 0)
-        if active in self._active:
+        if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
+        arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
+        inner = Frame(self.home(function, frame), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
-            inner = Frame(module, function, arguments, place.frame.depth + 1)
             returned = [self.value(one.value, Place(inner, one.order)) for one in function.returns]
         finally:
             self._active.discard(active)
-        return either(returned) if returned else UNKNOWN
+        return either(returned)
 
 
 def _layouts(bindings: tuple[Binding, ...]) -> bool:
@@ -486,23 +347,6 @@ def _layouts(bindings: tuple[Binding, ...]) -> bool:
             case _:
                 return False
     return len(axes) > 1 and len({of for of, _ in axes}) == 1
-
-
-def _least_certain(scalars: Iterable[Scalar]) -> Scalar:
-    """Which layout it is, is not known: what is true of each of them is true."""
-    options = list(scalars)
-    return next((option for option in options if option.settled() is not Kind.PER_CALL), options[0])
-
-
-def _grows(of: Class, name: str, module: Module) -> bool:
-    """Whether a method other than those that make the object adds to `self.name`."""
-    for function in module.functions.values():
-        if function.class_name == of.qualname and function.name not in _MAKING:
-            for site in function.calls:
-                match site.call.func:
-                    case Attr(Attr(Name("self"), grown), "append" | "extend" | "add" | "insert") if grown == name:
-                        return True
-    return False
 
 
 def _literal(literal: object) -> Scalar:
@@ -533,28 +377,3 @@ def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
     if leanings.names_model(name):
         return replace(scalar, con=scalar.con | {leanings.NAME})
     return scalar
-
-
-def _param_scalar(param: HostParam, root: Root) -> Scalar:
-    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
-    if param.annotation in ("bool", "dtype", "str", "float"):
-        return replace(FEW, trail=trail)
-    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
-        return replace(FEW, trail=trail)
-    pro = frozenset({leanings.NAME}) if leanings.names_data(param.name) else frozenset[str]()
-    con = frozenset({leanings.NAME}) if leanings.names_model(param.name) else frozenset[str]()
-    return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, trail=trail)
-
-
-def _rank(function: Function, name: str) -> int | None:
-    """How many axes the function unpacks the parameter into, before it binds the name anew."""
-    rebound = min((binding.order for binding in function.bindings.get(name, ())), default=1 << 30)
-    for bindings in function.bindings.values():
-        for binding in bindings:
-            match binding.value:
-                case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), _, size, False):
-                    if base == name and binding.order <= rebound:
-                        return size
-                case _:
-                    pass
-    return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.values import Value
     from triton_doctor.static.model import Arm, Function, Module
 
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 class Frame:
     """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
 
+    An argument is a value, or an expression at the place of the call, evaluated when it is asked for.
+
     `depth` counts the calls followed so far, inwards and outwards.
     """
 
     module: Module
     function: Function
-    arguments: Mapping[str, Value] | None = None
+    arguments: Mapping[str, Value | tuple[Expr, Place]] | None = None
     depth: int = 0
     values: dict[tuple[str, int], Value] = field(default_factory=dict)
 

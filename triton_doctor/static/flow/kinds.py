@@ -137,3 +137,9 @@ def choice(scalars: Iterable[Scalar]) -> Scalar:
         if all(operand.power for operand in operands):
             joined = replace(joined, power=True)
     return joined
+
+
+def least_certain(scalars: Iterable[Scalar]) -> Scalar:
+    """Which layout it is, is not known: what is true of each of them is true."""
+    options = list(scalars)
+    return next((option for option in options if option.settled() is not Kind.PER_CALL), options[0])

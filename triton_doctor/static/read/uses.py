@@ -139,12 +139,13 @@ class _Uses:
             self._passes.extend((callee, target, name) for name in sorted(names))
 
 
-# The fields of each kind of node that hold nodes, but for contexts, operators and annotations, which read no value.
+# What an annotation, a context or an operator holds is no use of a value, and what a name or a flag is, no node.
+_PASSED_OVER = frozenset(
+    "ctx op ops annotation returns id attr arg type_comment name simple conversion is_async".split()
+)
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     kind: tuple(
-        name
-        for name in kind._fields
-        if name not in ("ctx", "op", "ops", "annotation", "returns", "id", "attr", "arg", "type_comment", "name", "simple", "conversion", "is_async", "args" if kind is ast.Lambda else "")
+        name for name in kind._fields if name not in _PASSED_OVER and (kind, name) != (ast.Lambda, "args")
     )
     for kind in (
         ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Return, ast.Assert,
