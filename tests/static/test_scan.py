@@ -249,12 +249,59 @@ def statements(draw: st.DrawFn, depth: int = 2) -> ast.stmt:
     return draw(st.sampled_from(simple + compound))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(st.lists(statements(), min_size=1, max_size=4))
-def test_no_valid_python_makes_it_crash(body: list[ast.stmt]) -> None:
-    source = "from triton import jit\n" + ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+MODULE = """\
+import triton
+import triton.language as tl
 
-    scan_text(source.encode(errors="replace"))
+@triton.jit
+def kernel(x, N: tl.constexpr):
+    tl.store(x, N)
+
+def launch(self, x, n):
+    BODY
+    kernel[(1,)](x, N=LAUNCHED)
+"""
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(statements(), min_size=1, max_size=4), expressions)
+def test_no_valid_python_makes_it_crash(body: list[ast.stmt], launched: ast.expr) -> None:
+    text = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
+    module = MODULE.replace("LAUNCHED", ast.unparse(launched)).replace("BODY", text.replace("\n", "\n    "))
+
+    scan_text(f"{module}\n{text}\n".encode(errors="replace"))
+
+
+LONG = {
+    "operands": lambda n: f"n = {' + '.join(['len(r)'] * n)}",
+    "methods": lambda n: "n = r" + ".view(1)" * n,
+    "assignments to one name": lambda n: "; ".join(["n = len(r)", *(f"n = n + {i}" for i in range(n))]),
+    "assignments to many names": lambda n: "; ".join(
+        ["n0 = len(r)", *(f"n{i + 1} = n{i}" for i in range(n)), f"n = n{n}"]
+    ),
+    "conditions": lambda n: f"n = {' '.join(f'{i} if r == {i} else' for i in range(n))} len(r)",
+    "lambdas": lambda n: "; ".join([*(f"f{i} = lambda r: f{i - 1}(r)" for i in range(n)), f"n = f{n - 1}(r)"]),
+    "elif": lambda n: "if r == 0: n = 0\n" + "\n".join(f"    elif r == {i}: n = {i}" for i in range(n)),
+}
+
+
+@pytest.mark.parametrize("length", [80, 200, 320, 1000])
+@pytest.mark.parametrize("body", LONG.values(), ids=LONG)
+def test_code_without_end_does_not_make_it_crash(body: Callable[[int], str], length: int) -> None:
+    source = f"""\
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(o, N: tl.constexpr):
+    tl.store(o, N)
+
+def launch(o, r):
+    {body(length)}
+    kernel[(1,)](o, n)
+"""
+
+    assert {finding.code for finding in scan_text(source.encode()).findings} <= {"TRD900", "TRD201"}
 
 
 def test_no_file_of_the_standard_library_makes_it_crash() -> None:

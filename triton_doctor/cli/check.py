@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.collection import uncollected
 from triton_doctor.report import Form
 
 CLEAN, FOUND = 0, 1
@@ -28,6 +29,7 @@ class Color(StrEnum):
     NEVER = "never"
 
 
+@uncollected()
 def check(
     paths: Annotated[
         list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -91,7 +92,9 @@ class _Constexprs:
                 continue
             sources: dict[str, list[Source]] = {param.name: [] for param in params}
             for launch in self._launches.get(kernel.key, ()):
-                self._add_sources(launch, kernel, sources)
+                # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+                with suppress(RecursionError):
+                    self._add_sources(launch, kernel, sources)
             for param in params:
                 yield Constexpr(
                     kernel=kernel,

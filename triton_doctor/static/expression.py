@@ -164,7 +164,10 @@ def dotted(expr: Expr) -> str | None:
 
 def spell(expr: Expr) -> str:
     """The expression as a user would write it, shortened where it is long."""
-    text = _spell(expr)
+    try:
+        text = _spell(expr)
+    except RecursionError:
+        return "..."
     return text if len(text) <= 60 else text[:57] + "..."
 
 

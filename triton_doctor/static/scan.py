@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,9 +61,8 @@ def scan(
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
     reader = Reader(files)
-    with uncollected():
-        project = link(reader.read_all(on_progress), reader.read_further)
-        found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
+    project = link(reader.read_all(on_progress), reader.read_further)
+    found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
     kept = suppress(found, reader.directives, ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
     return Scan(
@@ -79,18 +76,6 @@ def scan(
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Let reference counts alone free memory: trees hold no cycles, and to look for some took half the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def run_checks(project: Project, codes: frozenset[str]) -> Iterator[Finding]:

@@ -67,6 +67,7 @@ class _Reader:
                 self._class(node, qualname, parent)
             else:
                 self._function(node, decorators + wrapped.get(node.name, ()), qualname, class_name, parent)
+        body.release()
 
     def _class(self, node: ast.ClassDef, qualname: str, parent: str) -> None:
         body = Body(self._source)

@@ -78,6 +78,10 @@ class Body:
             self._order += 1
             self._statement(statement)
 
+    def release(self) -> None:
+        """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
+        del self._lowering
+
     def _params(self, args: ast.arguments) -> tuple[HostParam, ...]:
         positional = args.posonlyargs + args.args
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
