@@ -83,7 +83,7 @@ def detach(sink: Sink) -> None:
             if not all(restored):
                 observer.warn("unseen", "the program put hooks of its own over ours: what came after may be missing")
             _attached.observer, _attached.slots = None, []
-        observer.sinks = tuple(other for other in observer.sinks if other is not sink)
+        observer.sinks = tuple(other for other in observer.sinks if other != sink)
 
 
 def launches_so_far() -> dict[KernelName, int]:
