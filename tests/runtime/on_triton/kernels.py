@@ -32,7 +32,7 @@ def _devour(x_ptr, out_ptr, n, VALUE: tl.constexpr, BLOCK: tl.constexpr):
     # Each stage of the loop's pipeline keeps two blocks in shared memory.
     tile = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
     total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-    for start in range(0, n):
+    for start in range(n):
         total = tl.dot(tl.load(x_ptr + start * BLOCK + tile), tl.load(out_ptr + start * BLOCK + tile), total)
     tl.store(out_ptr + tile, total)
 

@@ -10,6 +10,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.hooks.interpreting import watch_interpreter
 from triton_doctor.runtime.hooks.launching import LaunchCounter
 from triton_doctor.runtime.hooks.observer import Observer
@@ -45,8 +46,10 @@ os.register_at_fork(after_in_child=lambda: setattr(_attached, "lock", threading.
 
 def attach(sink: Sink, *, count_launches: bool = True) -> None:
     """`sink` receives each event from now on. Never raises for a version of triton: it warns through `sink`."""
-    import triton
-
+    try:
+        import triton
+    except ImportError as error:
+        raise DoctorError("triton is not installed here", hint="pip install triton, or record where it is") from error
     with _attached.lock:
         version = parse_version(triton.__version__)
         if _attached.observer is None:
