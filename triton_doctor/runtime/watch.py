@@ -38,6 +38,7 @@ def record(
     from triton_doctor.runtime import hooks
     from triton_doctor.runtime.target import activate
 
+    hooks.require_triton()
     undo = None if target is None else activate(target)
     try:
         session = Session(None if path is None else Path(path))
@@ -171,7 +172,7 @@ def make_header() -> Header:
 def _versions() -> Iterator[tuple[str, str]]:
     yield "python", ".".join(map(str, sys.version_info[:3]))
     for name in ("torch", "triton"):
-        # Only what the program imported itself: a header costs nobody an import.
+        # Only what is imported: a header costs nobody an import.
         if name in sys.modules:
             yield name, str(getattr(sys.modules[name], "__version__", "unknown"))
 

@@ -24,7 +24,7 @@ SHAPES = [
 
 
 def tensor(*shape):
-    return torch.randn(*shape, device=DEVICE, requires_grad=True)
+    return torch.randn(shape, device=DEVICE, requires_grad=True)
 
 
 def layer_norm(batch, length):

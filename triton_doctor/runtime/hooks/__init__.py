@@ -44,12 +44,18 @@ _attached = _Attached()
 os.register_at_fork(after_in_child=lambda: setattr(_attached, "lock", threading.RLock()))
 
 
-def attach(sink: Sink, *, count_launches: bool = True) -> None:
-    """`sink` receives each event from now on. Never raises for a version of triton: it warns through `sink`."""
+def require_triton() -> None:
+    """Import triton, or say that there is none."""
     try:
-        import triton
+        import triton  # noqa: F401
     except ImportError as error:
         raise DoctorError("triton is not installed here", hint="pip install triton, or record where it is") from error
+
+
+def attach(sink: Sink, *, count_launches: bool = True) -> None:
+    """`sink` receives each event from now on. Never raises for a version of triton: it warns through `sink`."""
+    import triton
+
     with _attached.lock:
         version = parse_version(triton.__version__)
         if _attached.observer is None:
