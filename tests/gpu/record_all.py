@@ -1,4 +1,4 @@
-"""Record every GPU program into a folder: `python tests/gpu/record_all.py OUT`. Needs a GPU, torch, triton, Liger.
+"""Record GPU programs into a folder: `python tests/gpu/record_all.py OUT [NAME...]`. Needs a GPU, torch, triton, Liger.
 
 Each runs in a process of its own with an empty cache of kernels, except where the second process is the point. Paths
 of the machine are cut to what is the same everywhere.
@@ -42,17 +42,17 @@ def cut_paths(recording: Path, cache: str) -> None:
 def main() -> None:
     out = Path(sys.argv[1]).resolve()
     out.mkdir(parents=True, exist_ok=True)
+    programs = {"vector_add": ("vector_add.py",)}
+    programs |= {f"ragged_mask_{how}": ("ragged_mask.py", how) for how in ("constexpr", "plain", "unspecialized")}
+    programs |= {f"liger_{op}": ("liger.py", op) for op in LIGER}
+    chosen = sys.argv[2:] or list(programs)
     with tempfile.TemporaryDirectory() as caches, ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(record, out, "vector_add", "vector_add.py", cache=f"{caches}/add")]
-        jobs += [
-            pool.submit(record, out, f"ragged_mask_{how}", "ragged_mask.py", how, cache=f"{caches}/{how}")
-            for how in ("constexpr", "plain", "unspecialized")
-        ]
-        jobs += [pool.submit(record, out, f"liger_{op}", "liger.py", op, cache=f"{caches}/{op}") for op in LIGER]
+        jobs = [pool.submit(record, out, name, *programs[name], cache=f"{caches}/{name}") for name in chosen]
         for job in jobs:
             print(job.result(), flush=True)
-        second = ("ragged_mask_constexpr_second_process", "ragged_mask.py", "constexpr")
-        print(record(out, *second, cache=f"{caches}/constexpr"), flush=True)
+        if "ragged_mask_constexpr" in chosen:
+            second = ("ragged_mask_constexpr_second_process", *programs["ragged_mask_constexpr"])
+            print(record(out, *second, cache=f"{caches}/ragged_mask_constexpr"), flush=True)
     from triton_doctor import Recording
 
     for path in sorted(out.glob("*.jsonl")):

@@ -32,10 +32,13 @@ def tuned_scale(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def hungry(x_ptr, out_ptr, BLOCK: tl.constexpr):
-    rows, columns = tl.arange(0, BLOCK)[:, None], tl.arange(0, BLOCK)[None, :]
-    x = tl.load(x_ptr + rows * BLOCK + columns)
-    tl.store(out_ptr + rows * BLOCK + columns, tl.dot(x, tl.trans(x)))
+def hungry(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    # Each stage of the loop's pipeline keeps two blocks in shared memory.
+    tile = tl.arange(0, BLOCK)[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for start in range(n):
+        total = tl.dot(tl.load(x_ptr + start * BLOCK + tile), tl.load(out_ptr + start * BLOCK + tile), total)
+    tl.store(out_ptr + tile, total)
 
 
 @triton.jit
@@ -118,7 +121,7 @@ def test_each_tuning_key_is_a_round():
 def test_out_of_resources_reaches_the_program():
     x = torch.zeros(512, 512, device="cuda")
     with triton_doctor.record() as recording, pytest.raises(triton.runtime.errors.OutOfResources):
-        hungry[(1,)](x, torch.empty_like(x), BLOCK=512)
+        hungry[(1,)](x, torch.empty_like(x), 8, BLOCK=64, num_stages=40)
 
     assert [event.kernel.name for event in recording.compiles] == ["hungry"]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor import __version__
+from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import EndEvent, Event, Header, LaunchesEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
@@ -37,6 +38,7 @@ def record(
     from triton_doctor.runtime import hooks
     from triton_doctor.runtime.target import activate
 
+    hooks.require_triton()
     undo = None if target is None else activate(target)
     try:
         session = Session(None if path is None else Path(path))
@@ -76,17 +78,23 @@ class Session:
             self.recording.live = self._launches
 
     def receive(self, event: Event) -> None:
-        """Keep `event`. What the file cannot take raises, and is told as a fault of ours."""
+        """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
         if os.getpid() != self._pid:
             self._begin_in_child()
         self.recording.events.append(event)
         if self._file is None:
             return
-        with self._lock:
-            self._write(event)
-            if self._before is not None and time.monotonic() >= self._checkpoint_at:
-                self._checkpoint_at = time.monotonic() + CHECKPOINT_S
-                self._write(self._launches())
+        try:
+            with self._lock:
+                self._write(event)
+                if self._before is not None and time.monotonic() >= self._checkpoint_at:
+                    self._checkpoint_at = time.monotonic() + CHECKPOINT_S
+                    self._write(self._launches())
+        except OSError:
+            full, self._file = self._file, None
+            with contextlib.suppress(OSError):
+                full.close()
+            raise
 
     def close(self) -> None:
         """Count for the last time, while the counters still stand."""
@@ -116,9 +124,14 @@ class Session:
         return LaunchesEvent(launches=tuple(sorted(pair for pair in counts if pair[1])), at_ns=time.time_ns())
 
     def _open(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("w", encoding="utf-8")
-        self._write(self.recording.headers[0])
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("w", encoding="utf-8")
+            self._write(self.recording.headers[0])
+        except OSError as error:
+            raise DoctorError(
+                f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours"
+            ) from error
 
     def _write(self, value: Header | Event) -> None:
         if self._file is not None:
@@ -159,7 +172,7 @@ def make_header() -> Header:
 def _versions() -> Iterator[tuple[str, str]]:
     yield "python", ".".join(map(str, sys.version_info[:3]))
     for name in ("torch", "triton"):
-        # Only what the program imported itself: a header costs nobody an import.
+        # Only what is imported: a header costs nobody an import.
         if name in sys.modules:
             yield name, str(getattr(sys.modules[name], "__version__", "unknown"))
 

@@ -24,7 +24,7 @@ SHAPES = [
 
 
 def tensor(*shape):
-    return torch.randn(*shape, device=DEVICE, requires_grad=True)
+    return torch.randn(shape, device=DEVICE, requires_grad=True)
 
 
 def layer_norm(batch, length):
@@ -62,7 +62,7 @@ def group_norm(batch, length):
     LigerGroupNormFunction.apply(tensor(batch, HEADS, length), eight, eights, HEADS, HEADS, 1e-6).sum().backward()
 
 
-weight, bias, three, one = tensor(HIDDEN), tensor(HIDDEN), tensor(3), tensor(1)
+weight, bias, three, one = tensor(HIDDEN), tensor(HIDDEN), tensor(3), tensor()
 eight, eights = tensor(HEADS), tensor(HEADS)
 step = {
     "layer_norm": layer_norm,

@@ -3,13 +3,14 @@
 import sys
 
 import triton_doctor
+from triton_doctor.runtime.target import activate
 
 OUT, TARGET = sys.argv[1:3]
 REST = sys.argv[3:]
 DEVICE = "cuda" if TARGET == "gpu" else "cpu"
 if TARGET != "gpu":
     # For the whole process, and before kernels are made: an Autotuner of triton 3.2 asks for the driver at once.
-    triton_doctor.compile_only(TARGET).__enter__()
+    activate(TARGET)
 
 
 def recorded(**options):

@@ -10,6 +10,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.hooks.interpreting import watch_interpreter
 from triton_doctor.runtime.hooks.launching import LaunchCounter
 from triton_doctor.runtime.hooks.observer import Observer
@@ -41,6 +42,14 @@ class _Attached:
 _attached = _Attached()
 # A lock that another thread held when the process forked would never be released in the child.
 os.register_at_fork(after_in_child=lambda: setattr(_attached, "lock", threading.RLock()))
+
+
+def require_triton() -> None:
+    """Import triton, or say that there is none."""
+    try:
+        import triton  # noqa: F401
+    except ImportError as error:
+        raise DoctorError("triton is not installed here", hint="pip install triton, or record where it is") from error
 
 
 def attach(sink: Sink, *, count_launches: bool = True) -> None:
@@ -83,7 +92,7 @@ def detach(sink: Sink) -> None:
             if not all(restored):
                 observer.warn("unseen", "the program put hooks of its own over ours: what came after may be missing")
             _attached.observer, _attached.slots = None, []
-        observer.sinks = tuple(other for other in observer.sinks if other is not sink)
+        observer.sinks = tuple(other for other in observer.sinks if other != sink)
 
 
 def launches_so_far() -> dict[KernelName, int]:

@@ -38,7 +38,8 @@ def read_stack() -> Launch:
     tuning = False
     for frame in _callers():
         package = _package(frame)
-        if package not in NOT_THE_USERS:
+        # Somebody's listener that calls ours stands between triton and us; the launch is on the far side of triton.
+        if package not in NOT_THE_USERS and compiling:
             return Launch(compiling=compiling, running=running, tuning=tuning, site=_site(frame))
         if package == "triton":
             names = frame.f_code.co_varnames

@@ -1,0 +1,49 @@
+"""Every page of a cause: its bad example is told as that cause by a real compile, its good one is not."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_folder
+
+PAGES = sorted((REPOSITORY / "rules").glob("TRD7*.md"))
+CAUSES = [f"TRD7{number:02}" for number in range(1, 15)]
+
+
+def example(page: Path, section: str) -> str:
+    found = re.search(rf"^## {section}\n.*?^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert found, f"{page.name} has no python example under {section}"
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What each example of each page was told as, from one process."""
+    folder = tmp_path_factory.mktemp("pages")
+    for page in PAGES:
+        for section in ("Bad", "Good"):
+            (folder / f"{page.stem[:6]}_{section}.py").write_text(example(page, section))
+    files = sorted(map(str, folder.glob("*.py")))
+    done = Runner(triton_folder(NEWEST), folder / "kernels")(str(PROGRAMS / "pages.py"), "cuda:90", *files)
+    return {Path(path).stem: said for path, said in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+def test_each_cause_has_a_page():
+    assert [page.stem[:6] for page in PAGES] == CAUSES
+
+
+@pytest.mark.parametrize("code", CAUSES)
+def test_bad_example_is_told_as_its_cause(code, told):
+    said = told[f"{code}_Bad"]
+
+    assert said["faults"] == []
+    assert said["codes"][-1] == code
+
+
+@pytest.mark.parametrize("code", CAUSES)
+def test_good_example_is_never_told_as_it(code, told):
+    said = told[f"{code}_Good"]
+
+    assert said["faults"] == []
+    assert code not in said["codes"]

@@ -1,0 +1,54 @@
+"""What must be counted, on each generation of hooks: real keys, real compiles, real caches."""
+
+import pytest
+from conftest import NEWEST, PROGRAMS, VERSIONS
+
+from triton_doctor import Recording
+
+
+def counts(recording):
+    return len(recording.compiled), len(recording.loaded), recording.in_memory
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_vector_add_launched_18_times(version, runner, tmp_path):
+    runner(version)(str(PROGRAMS / "vector_add.py"), str(tmp_path / "add.jsonl"), "cuda:90")
+    recording = Recording.read(tmp_path / "add.jsonl")
+
+    assert counts(recording) == (9, 4, 5)
+    assert [event.launch_site.function for event in recording.compiles] == ["launch"] * 13
+    assert recording.warnings == ()
+    assert recording.headers[0].compile_only
+    assert dict(recording.headers[0].versions)["triton"] == version
+
+
+def test_vector_add_for_an_amd_gpu(runner, tmp_path):
+    runner(NEWEST)(str(PROGRAMS / "vector_add.py"), str(tmp_path / "add.jsonl"), "hip:gfx942")
+
+    assert counts(Recording.read(tmp_path / "add.jsonl")) == (10, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("how", "compiled"),
+    [
+        pytest.param("constexpr", 40, id="each length is a kernel"),
+        pytest.param("plain", 2, id="divisible by 16 or not"),
+        pytest.param("unspecialized", 1, id="never specialized"),
+    ],
+)
+def test_ragged_mask_of_40_lengths(how, compiled, runner, tmp_path):
+    run = runner(NEWEST)
+    for process in ("first", "second"):
+        run(str(PROGRAMS / "ragged_mask.py"), str(tmp_path / f"{process}.jsonl"), "cuda:90", how)
+
+    assert counts(Recording.read(tmp_path / "first.jsonl")) == (compiled, 0, 40 - compiled)
+    assert counts(Recording.read(tmp_path / "second.jsonl")) == (0, compiled, 40 - compiled)
+
+
+def test_each_test_on_triton_holds_on_the_newest_and_on_the_oldest(runner):
+    # Collected apart, for they need triton in their own process.
+    for version in (VERSIONS[0], NEWEST):
+        done = runner(version)("-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", "tests/runtime/on_triton")
+
+        assert " passed" in done.stdout
+        assert "importorskip" not in done.stdout

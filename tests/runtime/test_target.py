@@ -1,0 +1,54 @@
+"""The spelling of targets, and what is imported by whom."""
+
+import subprocess
+import sys
+
+import pytest
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.target import parse_target
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("cuda:90", ("cuda", 90, 32)),
+        ("cuda:120", ("cuda", 120, 32)),
+        ("hip:gfx942", ("hip", "gfx942", 64)),
+        ("hip:gfx90a", ("hip", "gfx90a", 64)),
+        ("hip:gfx1100", ("hip", "gfx1100", 32)),
+    ],
+)
+def test_target_is_backend_architecture_and_warp(text, target):
+    assert parse_target(text) == target
+
+
+@pytest.mark.parametrize("text", ["", "cuda", "cuda:", "cuda:9", "hip:90", "gfx942", "cuda:90 ", "CUDA:90"])
+def test_anything_else_is_refused_with_the_spelling(text):
+    with pytest.raises(DoctorError) as caught:
+        parse_target(text)
+
+    assert caught.value.hint == "write it as cuda:90 or hip:gfx942"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import triton_doctor",
+        "import triton_doctor; triton_doctor.Recording",
+        "import triton_doctor; triton_doctor.record",
+    ],
+)
+def test_nothing_heavy_is_imported(code):
+    heavy = "{'torch', 'triton', 'typer', 'rich', 'libcst', 'yaml', 'numpy'}"
+    check = f"import sys; {code}; found = {heavy} & set(sys.modules); sys.exit(', '.join(found) or 0)"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_recording_without_triton_is_refused_with_a_hint():
+    check = "import sys; sys.modules['triton'] = None\nimport triton_doctor\nwith triton_doctor.record(): pass"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+
+    assert done.stderr.strip().endswith("DoctorError: triton is not installed here")
