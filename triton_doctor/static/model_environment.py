@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Span
+if TYPE_CHECKING:
+    from triton_doctor.finding import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleeting:
-    """Why a folder does not outlive the process, the job or the container; `certain` unless it may be kept elsewhere."""
+    """Why a folder outlives no process, job or container; `certain` unless something outside the file may keep it."""
 
     why: str
     certain: bool = True
@@ -64,9 +66,9 @@ class Timing:
 class EnvironmentFile:
     """The environment settings of one file, in order of lines.
 
-    `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "pytest", "pyproject",
-    "make", "just" and so on. `for_tests` when the file only configures a test runner. `cpu_only` when it says itself that no GPU is
-    used, so that interpreter mode is meant.
+    `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make"
+    and so on. `for_tests` when it only configures a test runner. `cpu_only` when it says itself that no GPU is used, so
+    that interpreter mode is meant.
     """
 
     path: str

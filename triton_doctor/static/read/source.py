@@ -18,7 +18,7 @@ class Source:
         self._text = text
         self._lines: list[bytes] | None = None
 
-    def span(self, node: ast.expr | ast.arg | ast.stmt) -> Span:
+    def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
         """Where `node` stands."""
         end_line = node.end_lineno or node.lineno
         return Span(
