@@ -219,3 +219,28 @@ def _operand(expr: Expr) -> str:
 
 def _list(items: tuple[Expr, ...]) -> str:
     return ", ".join(_spell(item) for item in items)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside `expr`."""
+    match expr:
+        case Attr(base, _) | Star(base) | Part(base, _, _, _) | Element(base):
+            return (base,)
+        case Item(base, key):
+            return (base, key)
+        case Slice():
+            return tuple(part for part in expr if part is not None)
+        case Call(func, args, keywords):
+            return (func, *args, *(value for _, value in keywords))
+        case Apply(_, operands) | Truth(_, operands) | Pack(operands):
+            return operands
+        case Choice(test, options):
+            return options if test is None else (test, *options)
+        case Mapping(items):
+            return tuple(part for item in items for part in item if part is not None)
+        case Lambda(_, body):
+            return (body,)
+        case Each(element, _, source):
+            return (element, source)
+        case _:
+            return ()

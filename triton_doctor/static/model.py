@@ -185,6 +185,8 @@ class Class:
     """A class of the module, its bases as written, and what its body binds."""
 
     name: str
+    qualname: str
+    path: str
     bases: tuple[Expr, ...]
     methods: frozenset[str]
     fields: Mapping[str, Binding]

@@ -45,6 +45,10 @@ class Names:
         """The module that `function` was read from."""
         return self._homes.get(id(function))
 
+    def home_of_class(self, of: Class) -> Module | None:
+        """The module that the class was read from."""
+        return self._modules.get(of.path)
+
     def _add(self, module: Module) -> None:
         self._modules[module.path] = module
         for kernel in module.kernels:
@@ -55,6 +59,19 @@ class Names:
     def defined(self, module: Module, name: str) -> Definition | None:
         """What `name` is at the top level of `module`: its own, imported or re-exported."""
         return self._defined(module, name, _MOST_HOPS)
+
+    def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """The module at whose top level an imported `name` is assigned, and its name there."""
+        for _ in range(_MOST_HOPS):
+            imported = module.imports.get(name)
+            if imported is None:
+                top = module.functions.get("<module>")
+                return (module, name) if top is not None and name in top.bindings else None
+            target = self._module(module, imported.module, imported.level)
+            if target is None or imported.member is None:
+                return None
+            module, name = target, imported.member
+        return None
 
     def dotted(self, module: Module, name: str) -> Definition | None:
         """What `a.b.c` is, seen from the top level of `module`."""

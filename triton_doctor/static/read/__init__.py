@@ -74,6 +74,8 @@ class _Reader:
         own = body.function(None, qualname=qualname, class_name=qualname, parent=parent)
         self._classes[qualname] = Class(
             name=node.name,
+            qualname=qualname,
+            path=self._path,
             bases=tuple(lower_alone(base) for base in node.bases),
             methods=frozenset(child.name for child, _ in body.nested),
             fields={name: bindings[-1] for name, bindings in own.bindings.items()},

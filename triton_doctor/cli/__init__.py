@@ -1,0 +1,86 @@
+"""The command line: the verbs, and the one place where what the user can put right is caught."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from triton_doctor import __version__
+from triton_doctor.cli.check import check
+from triton_doctor.cli.rule import CONTEXT, USAGE, rule
+from triton_doctor.cli.rules import rules
+from triton_doctor.errors import DoctorError
+
+STOPPED = 2
+INTERRUPTED = 130
+# typer 0.29 brings its own click, earlier ones import it: the error that both raise for a wrong option, by its child.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+# To convert a value typer 0.29 imports pydantic, even for a `--help` that is not there; what is False is not converted.
+NO_HELP = {"help": False}
+
+app = typer.Typer(
+    name="triton-doctor",
+    help="Finds what makes Triton GPU kernels recompile, or run in the wrong mode.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
+)
+app.command()(check)
+app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
+app.command()(rules)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop, where it is `wanted`."""
+    if wanted:
+        typer.echo(f"triton-doctor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Finds what makes Triton GPU kernels recompile, or run in the wrong mode."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `arguments`, those of the process for None, and give its exit status: 0 clean, 1 found, 2 stopped."""
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(arguments, prog_name="triton-doctor", standalone_mode=False)
+        sys.stdout.flush()
+    except DoctorError as error:
+        return complain(error.message, error.hint)
+    except UsageError as error:
+        return complain(*explain_usage(error))
+    except BrokenPipeError:
+        # The reader has left, `| head` for one; python would say so again while it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def complain(message: str, hint: str | None) -> int:
+    """Say what the user can put right, and how, on stderr."""
+    typer.echo(f"triton-doctor: {message}", err=True)
+    if hint:
+        typer.echo(f"hint: {hint}", err=True)
+    return STOPPED
+
+
+def explain_usage(error: Exception) -> tuple[str, str]:
+    """The message and hint for a wrong option or argument, as the library words it."""
+    text = str(getattr(error, "format_message", error.__str__)()).strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "triton-doctor"
+    return text[:1].lower() + text[1:], f"`{command} --help` lists what it takes"
