@@ -16,7 +16,7 @@ _LARGEST_BYTES = 4_000_000
 
 # By the file's name, in this order; the first that matches.
 _KINDS = (
-    (re.compile(r"(?:.*\.)?(?:Docker|Container)file(?:[.\-_](?!dockerignore$).*)?|.*\.(?:docker|container)file", re.IGNORECASE), "dockerfile"),
+    (re.compile(r"(?i:(?:.*\.)?(?:docker|container)file(?:[.\-_](?!dockerignore$).*)?)"), "dockerfile"),
     (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
     (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
     (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),

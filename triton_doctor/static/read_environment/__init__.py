@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from triton_doctor.static.read_environment.timings import timings
 from triton_doctor.variables import INTERPRET, variables
 
 if TYPE_CHECKING:
+    import ast
+
     from triton_doctor.static.read.source import Source
 
 _INTEREST: re.Pattern[bytes] | None = None

@@ -36,10 +36,10 @@ _EVENTS = frozenset({"torch.cuda.Event", "torch.xpu.Event"})
 def timings(tree: ast.Module, source: Source) -> tuple[Timing, ...]:
     """Every call that reads a clock or runs a benchmark, in order of lines."""
     names = Names(tree)
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (name := _measures(node, names)) is not None:
-            found.append(Timing(span=source.span(node), text=name))
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    found = [
+        Timing(span=source.span(call), text=name) for call in calls if (name := _measures(call, names)) is not None
+    ]
     return tuple(sorted(found, key=lambda timing: timing.span))
 
 

@@ -85,9 +85,7 @@ def _instructions(text: str) -> Iterator[tuple[str, str, int, int]]:
             at += 1
             continue
         kept = [lines[at]]
-        while (at + 1 < len(lines) and kept[-1].rstrip().endswith(escape)) or (
-            kept[-1] == "\\" and at + 1 < len(lines)
-        ):
+        while at + 1 < len(lines) and (kept[-1] == "\\" or kept[-1].rstrip().endswith(escape)):
             at += 1
             following = lines[at]
             skipped = following.lstrip().startswith("#") or not following.strip()

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAKE_VARIABLE = re.compile(
-    r"(?P<target>[^\s:=#][^:=#]*:\s+)?(?P<export>(?:override\s+)?export\s+)?(?P<name>[A-Za-z_]\w*)[ \t]*(?:[:?+!]|::|:::)?=(?P<value>.*)"
+    r"(?P<target>[^\s:=#][^:=#]*:\s+)?(?P<export>(?:override\s+)?export\s+)?"
+    r"(?P<name>[A-Za-z_]\w*)[ \t]*(?:[:?+!]|::|:::)?=(?P<value>.*)"
 )
 _JUST_VARIABLE = re.compile(r"(?P<export>export\s+)?(?P<name>[A-Za-z_]\w*)\s*:=\s*(?P<value>.*)")
 

@@ -20,8 +20,8 @@ _KEYWORDS = frozenset(
     {"!", "then", "do", "else", "{", "}", "time", "if", "elif", "while", "until", "fi", "done", "esac"}
 )
 # Commands that run the command after them, with how many words of their own come before it.
-_WRAPPERS = {"nohup": 0, "exec": 0, "command": 0, "builtin": 0, "nice": 0, "timeout": 1, "xargs": 0, "stdbuf": 0, "setsid": 0,
-             "ionice": 0, "taskset": 1, "numactl": 0, "chronic": 0, "catchsegv": 0, "unbuffer": 0, "script": 0, "gosu": 1}  # fmt: skip
+_WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs", "stdbuf", "setsid", "ionice"), 0)
+_WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
 _RUNS_ITS_ARGUMENT = frozenset({"eval", "ssh", "tmux", "screen", "hyperfine", "watch", "parallel", "su", "wsl"})
 _TAKES_E = frozenset({"docker", "podman", "nerdctl", "docker-compose", "enroot", "nvidia-docker", "sudo"})
 _TAKES_X = frozenset({"mpirun", "mpiexec", "orterun"})
