@@ -25,8 +25,21 @@ if TYPE_CHECKING:
 
 # Options of every launch: a parameter of such a name is there for the caller's sake.
 LAUNCH_OPTIONS = frozenset(
-    "num_warps num_stages num_ctas maxnreg enable_fp_fusion waves_per_eu matrix_instr_nonkdim kpack "
-    "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer launch_cooperative_grid".split()
+    [
+        "num_warps",
+        "num_stages",
+        "num_ctas",
+        "maxnreg",
+        "enable_fp_fusion",
+        "waves_per_eu",
+        "matrix_instr_nonkdim",
+        "kpack",
+        "num_buffers_warp_spec",
+        "num_consumer_groups",
+        "reg_dec_producer",
+        "reg_inc_consumer",
+        "launch_cooperative_grid",
+    ]
 )
 
 
@@ -102,7 +115,8 @@ class _Constexprs:
 
     def _add_sources(self, launch: LinkedLaunch, kernel: Kernel, sources: dict[str, list[Source]]) -> None:
         flow, frame = self._flow, self._flow.at(launch).frame
-        arguments = given(launch, kernel, flow)
+        wanted = frozenset(sources).union(*(_keys(heuristic.value) for heuristic in kernel.heuristics))
+        arguments = given(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
         for name, one in arguments.items():
             if name in sources:
                 scalar = flow.as_scalar(one.value, frame)

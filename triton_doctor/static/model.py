@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.expression import Lambda
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -169,6 +171,11 @@ class Kernel:
     def key(self) -> tuple[str, str, int]:
         """What tells it from every other kernel of the project."""
         return (self.path, self.qualname, self.span.line)
+
+    @property
+    def heuristics_out_of_sight(self) -> bool:
+        """Whether some heuristic is a function elsewhere, which may look at any argument of a launch."""
+        return any(not isinstance(heuristic.value, Lambda) for heuristic in self.heuristics)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

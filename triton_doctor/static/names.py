@@ -30,6 +30,8 @@ class Names:
         self._load = load
         self._kernels: dict[tuple[str, str], list[Kernel]] = {}
         self._homes: dict[int, Module] = {}
+        self._found: dict[tuple[str, str], Definition | None] = {}
+        self._files: dict[str, Module | None] = {}
         for module in modules.values():
             self._add(module)
 
@@ -75,6 +77,12 @@ class Names:
 
     def dotted(self, module: Module, name: str) -> Definition | None:
         """What `a.b.c` is, seen from the top level of `module`."""
+        key = (module.path, name)
+        if key not in self._found:
+            self._found[key] = self._dotted(module, name)
+        return self._found[key]
+
+    def _dotted(self, module: Module, name: str) -> Definition | None:
         first, *rest = name.split(".")
         found = self.defined(module, first)
         if found is None and rest:
@@ -85,8 +93,6 @@ class Names:
             match found:
                 case Module():
                     found = self.defined(found, part)
-                case Class():
-                    return None
                 case _:
                     return None
         return found
@@ -143,14 +149,18 @@ class Names:
             root = posixpath.dirname(root)
 
     def _file(self, stem: str) -> Module | None:
-        for path in (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py"):
-            if path not in self._modules:
-                loaded = self._load(path)
-                if loaded is None:
-                    continue
-                self._add(loaded)
-            return self._modules[path]
-        return None
+        if stem not in self._files:
+            paths = (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py")
+            self._files[stem] = next((found for path in paths if (found := self._loaded(path)) is not None), None)
+        return self._files[stem]
+
+    def _loaded(self, path: str) -> Module | None:
+        if path not in self._modules:
+            loaded = self._load(path)
+            if loaded is None:
+                return None
+            self._add(loaded)
+        return self._modules[path]
 
 
 def _plain(qualname: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,8 +63,9 @@ def scan(
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
     reader = Reader(files)
-    project = link(reader.read_all(on_progress), reader.read_further)
-    found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
+    with uncollected():
+        project = link(reader.read_all(on_progress), reader.read_further)
+        found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
     kept = suppress(found, reader.directives, ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
     return Scan(
@@ -76,6 +79,18 @@ def scan(
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Let reference counts alone free memory meanwhile: trees hold no cycles, and collecting them took half the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def run_checks(project: Project, codes: frozenset[str]) -> Iterator[Finding]:

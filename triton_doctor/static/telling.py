@@ -49,7 +49,8 @@ def trail(constexpr: Constexpr, source: Source) -> tuple[Step, ...]:
     """The value's way from its source to the constexpr, one line a step; what is said twice in a row is said once."""
     kernel, param = constexpr.kernel, constexpr.param
     steps: list[Step] = []
-    for step in source.scalar.trail:
+    for note in source.scalar.trail:
+        step = note.step()
         if step not in steps:
             steps.append(step)
     if source.expr is not None and spell(source.expr) != param.name:

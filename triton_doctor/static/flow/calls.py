@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Step
 from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, Pack, Star, dotted, spell
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import coarse, greatest, least, power_of_two, quotient
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
 
 if TYPE_CHECKING:
@@ -20,17 +20,83 @@ _ALLOCATING = frozenset({"empty", "zeros", "ones", "rand", "randn", "full", "emp
 _NEW = frozenset({"new_empty", "new_zeros", "new_ones", "new_full"})
 _LIKE = frozenset({"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "clone"})
 _KEEPING = frozenset(
-    "to clone detach float half double bfloat16 int long bool cuda cpu abs neg exp type requires_grad_ type_as "
-    "zero_ fill_ copy_ mul add sub div softmax sigmoid relu masked_fill clamp pin_memory requires_grad".split()
+    [
+        "to",
+        "clone",
+        "detach",
+        "float",
+        "half",
+        "double",
+        "bfloat16",
+        "int",
+        "long",
+        "bool",
+        "cuda",
+        "cpu",
+        "abs",
+        "neg",
+        "exp",
+        "type",
+        "requires_grad_",
+        "type_as",
+        "zero_",
+        "fill_",
+        "copy_",
+        "mul",
+        "add",
+        "sub",
+        "div",
+        "softmax",
+        "sigmoid",
+        "relu",
+        "masked_fill",
+        "clamp",
+        "pin_memory",
+        "requires_grad",
+    ]
 )
 _FLAGS = frozenset(
-    "isinstance hasattr is_contiguous is_cuda is_available dim is_floating_point element_size callable any all bool "
-    "get_default_dtype finfo iinfo is_complex issubclass str type startswith endswith lower upper getenv "
-    "primitive_bitwidth".split()
+    [
+        "isinstance",
+        "hasattr",
+        "is_contiguous",
+        "is_cuda",
+        "is_available",
+        "dim",
+        "is_floating_point",
+        "element_size",
+        "callable",
+        "any",
+        "all",
+        "bool",
+        "get_default_dtype",
+        "finfo",
+        "iinfo",
+        "is_complex",
+        "issubclass",
+        "str",
+        "type",
+        "startswith",
+        "endswith",
+        "lower",
+        "upper",
+        "getenv",
+        "primitive_bitwidth",
+    ]
 )
 _MACHINE = frozenset(
-    "get_device_properties device_count current_device get_device_name get_device_capability cpu_count "
-    "multi_processor_count get_world_size get_rank getenv".split()
+    [
+        "get_device_properties",
+        "device_count",
+        "current_device",
+        "get_device_name",
+        "get_device_capability",
+        "cpu_count",
+        "multi_processor_count",
+        "get_world_size",
+        "get_rank",
+        "getenv",
+    ]
 )
 
 
@@ -208,9 +274,8 @@ def _numel(value: Tensor | Thing, own: Scalar) -> Scalar:
 
 def _from_data(base: Expr, name: str, place: Place) -> Scalar:
     frame = place.frame
-    text = f"`{spell(base)}.{name}()` is read from the data of a tensor"
-    line = max(frame.function.line, 1)
-    return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(Step(frame.module.path, line, text),))
+    text = f"`{{}}.{name}()` is read from the data of a tensor"
+    return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(Note(frame.module.path, frame.function.line, text, base),))
 
 
 def _allocated(flow: Flow, name: str, call: Call, place: Place) -> Value:
@@ -318,7 +383,7 @@ def _extreme(flow: Flow, call: Call, place: Place, *, least: bool) -> Value:
             return bound([flow.as_scalar(item, place.frame) for item in items])
         case Many(_, _) | Thing():
             line = place.frame.function.line
-            step = Step(place.frame.module.path, line, f"`{spell(call)}` depends on the data")
+            step = Note(place.frame.module.path, line, "`{}` depends on the data", call)
             pro = scalar.pro | {leanings.LENGTH}
             named = leanings.names_data(spell(call.args[0]))
             return replace(

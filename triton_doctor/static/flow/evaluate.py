@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Step
 from triton_doctor.static.expression import (
     Apply,
     Attr,
@@ -24,7 +23,6 @@ from triton_doctor.static.expression import (
     Slice,
     Star,
     Truth,
-    spell,
 )
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
@@ -33,6 +31,7 @@ from triton_doctor.static.flow.calls import call_value
 from triton_doctor.static.flow.frame import Frame, Place, end_of
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join
+from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Root
 from triton_doctor.static.flow.values import (
     Context,
@@ -52,7 +51,7 @@ from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.callers import Caller
-    from triton_doctor.static.model import Binding, HostParam, LinkedLaunch, Project
+    from triton_doctor.static.model import Binding, HostParam, LinkedLaunch, Module, Project
 
 # A size passes through few functions between its source and a kernel; each level multiplies the work.
 _MOST_DEPTH = 5
@@ -67,7 +66,7 @@ class Flow:
         """Nothing is evaluated before it is asked for."""
         self._project = project
         self._callers: Callers | None = None
-        self._frames: dict[int, Frame] = {}
+        self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._sought: dict[tuple[int, str, int | None], Scalar | None] = {}
 
@@ -80,10 +79,16 @@ class Flow:
 
     def at(self, launch: LinkedLaunch) -> Place:
         """The place of a launch, in its function entered from wherever it is called."""
-        frame = self._frames.get(id(launch.function))
-        if frame is None:
-            frame = self._frames[id(launch.function)] = Frame(launch.module, launch.function)
+        frame = self.frame(launch.module, launch.function)
         return Place(frame, launch.launch.order, launch.launch.arms)
+
+    def frame(self, module: Module, function: Function, depth: int = 0) -> Frame:
+        """`function` entered from wherever it is called; one frame for each depth, so that its values are kept."""
+        key = (id(function), depth)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = Frame(module, function, None, depth)
+        return frame
 
     def scalar(self, expr: Expr, place: Place) -> Scalar:
         """How often `expr` changes at `place`."""
@@ -163,7 +168,7 @@ class Flow:
                     if found is not None:
                         return found
                 name = frozenset({leanings.NAME}) if leanings.names_data(root.name) else frozenset[str]()
-                trail = (Step(root.path, root.line, f"the length of `{root.name}`"),)
+                trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
                 if scalar.kind is not Kind.UNKNOWN:
                     return replace(scalar, trail=trail)
                 return Scalar(kind=Kind.UNKNOWN, pro=name | {leanings.LENGTH}, from_data=True, trail=trail)
@@ -217,7 +222,7 @@ class Flow:
         if function.parent is not None:
             outer = module.functions.get(function.parent)
             if outer is not None and frame.depth < _MOST_DEPTH:
-                inner = end_of(Frame(module, outer, None, frame.depth + 1))
+                inner = end_of(self.frame(module, outer, frame.depth + 1))
                 if name in outer.bindings or any(param.name == name for param in outer.params):
                     return self._name(name, inner)
                 return self._outer(name, inner.frame)
@@ -234,7 +239,7 @@ class Flow:
         top = module.functions.get("<module>")
         if top is None or own not in top.bindings:
             return self._thing(name, frame, FIXED)
-        return self._name(own, end_of(Frame(module, top, None, frame.depth + 1)))
+        return self._name(own, end_of(self.frame(module, top, frame.depth + 1)))
 
     def _thing(self, name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) -> Thing:
         root = Root(
@@ -309,10 +314,10 @@ class Flow:
         arg = bind(function, caller.site.call).get(name)
         if arg is None:
             return None
-        frame = Frame(caller.module, caller.function, None, depth)
+        frame = self.frame(caller.module, caller.function, depth)
         place = Place(frame, caller.site.order, caller.site.arms)
         value = self.value(arg, place)
-        step = Step(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
+        step = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if length:
             return self.length(value, frame).stepping(step)
         if position is None:
@@ -359,10 +364,10 @@ class Flow:
             return UNKNOWN
         self._active.add(active)
         try:
-            value = self.value(stored.value, Place(Frame(module, function, None, frame.depth + 1), stored.order))
+            value = self.value(stored.value, Place(self.frame(module, function, frame.depth + 1), stored.order))
         finally:
             self._active.discard(active)
-        step = Step(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{spell(stored.value)}`")
+        step = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
         return value.stepping(step) if isinstance(value, Scalar) else value
 
     def _kept(self, name: str, path: str, line: int) -> Thing:
@@ -375,7 +380,7 @@ class Flow:
             return UNKNOWN
         module = self._project.names.home(forward) or frame.module
         context = forward.params[0].name
-        inner = Frame(module, forward, None, frame.depth + 1)
+        inner = self.frame(module, forward, frame.depth + 1)
         if name == "saved_tensors":
             for site in forward.calls:
                 match site.call.func:
@@ -463,7 +468,7 @@ def _named(value: Value, binding: Binding, frame: Frame) -> Value:
     """The value one step further: bound to a name, which may itself lean."""
     if isinstance(binding.value, Name | Const):
         return value
-    step = Step(frame.module.path, binding.line, f"`{binding.name}` is `{spell(binding.value)}`")
+    step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, Scalar):
         return leaning_by_name(value, binding.name).stepping(step)
     return value
@@ -481,7 +486,7 @@ def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
 
 
 def _param_scalar(param: HostParam, root: Root) -> Scalar:
-    trail = (Step(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
+    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
     if param.annotation in ("bool", "dtype", "str", "float"):
         return replace(FEW, trail=trail)
     if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):

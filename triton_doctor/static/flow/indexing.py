@@ -115,7 +115,7 @@ def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> 
         axes = [tensors.axis_at(of, position) for position in range(rank)]
         return Sequence(items=tuple(axes[low : high if isinstance(high, int) else None]))
     if isinstance(high, int) and high >= 0:
-        start = low if low >= 0 else 0
+        start = max(low, 0)
         return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(start, high)))
     if isinstance(low, int) and low < 0:
         return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(low, 0)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from triton_doctor.finding import Step
+    from triton_doctor.static.flow.note import Note
     from triton_doctor.static.flow.sizes import Size
 
 # Up to so many values, a value that changes per call is one of a handful: a kernel has that many variants at the most.
@@ -55,7 +55,7 @@ class Scalar:
     con: frozenset[str] = frozenset()
     size: Size | None = None
     from_data: bool = False
-    trail: tuple[Step, ...] = ()
+    trail: tuple[Note, ...] = ()
 
     def settled(self) -> Kind:
         """The kind, leanings and bounds considered."""
@@ -82,9 +82,9 @@ class Scalar:
             return max(max(self.high, 1).bit_length() - max(low, 1).bit_length() + 1, 1)
         return max(self.high - low + 1, 1)
 
-    def stepping(self, step: Step) -> Scalar:
+    def stepping(self, note: Note) -> Scalar:
         """The same value, one step further on its way."""
-        return replace(self, trail=(*self.trail, step))
+        return replace(self, trail=(*self.trail, note))
 
 
 UNKNOWN = Scalar(kind=Kind.UNKNOWN)

@@ -15,16 +15,100 @@ LENGTH = "length of a list"
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
-    "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req reqs "
-    "sample samples length lengths len lens".split()
+    [
+        "b",
+        "m",
+        "t",
+        "batch",
+        "batches",
+        "bs",
+        "bsz",
+        "seq",
+        "seqs",
+        "seqlen",
+        "seqlens",
+        "sl",
+        "token",
+        "tokens",
+        "row",
+        "rows",
+        "nrows",
+        "request",
+        "requests",
+        "req",
+        "reqs",
+        "sample",
+        "samples",
+        "length",
+        "lengths",
+        "len",
+        "lens",
+    ]
 )
 _MODEL_WORDS = frozenset(
-    "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
-    "groups head heads hidden hd intermediate layer layers model rank vocab width window topk".split()
+    [
+        "c",
+        "d",
+        "e",
+        "g",
+        "h",
+        "k",
+        "v",
+        "col",
+        "cols",
+        "ncols",
+        "channel",
+        "channels",
+        "class",
+        "classes",
+        "dim",
+        "dims",
+        "expert",
+        "experts",
+        "feature",
+        "features",
+        "group",
+        "groups",
+        "head",
+        "heads",
+        "hidden",
+        "hd",
+        "intermediate",
+        "layer",
+        "layers",
+        "model",
+        "rank",
+        "vocab",
+        "width",
+        "window",
+        "topk",
+    ]
 )
 _WEIGHT_WORDS = frozenset(
-    "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings emb "
-    "cache caches pool codebook qweight".split()
+    [
+        "w",
+        "weight",
+        "weights",
+        "bias",
+        "biases",
+        "gamma",
+        "beta",
+        "dw",
+        "db",
+        "param",
+        "params",
+        "parameter",
+        "parameters",
+        "lora",
+        "embedding",
+        "embeddings",
+        "emb",
+        "cache",
+        "caches",
+        "pool",
+        "codebook",
+        "qweight",
+    ]
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Step
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Atom, Axis, Rest, Root, Size, axis, whole
 from triton_doctor.static.flow.values import Tensor, Thing
 
@@ -60,7 +60,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         pro=frozenset(pro),
         con=frozenset(con),
         size=Size((atom,)),
-        trail=(Step(root.path, root.line, text),),
+        trail=(Note(root.path, root.line, text),),
     )
 
 

@@ -10,7 +10,7 @@ from triton_doctor.static.flow.kinds import UNKNOWN, Scalar, choice
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from triton_doctor.finding import Step
+    from triton_doctor.static.flow.note import Note
     from triton_doctor.static.flow.sizes import Root
     from triton_doctor.static.model import Class, Function
 
@@ -39,7 +39,7 @@ class Tensor:
     back: tuple[Scalar, ...] = ()
     open: Scalar | None = None
     contiguous: bool | None = None
-    trail: tuple[Step, ...] = ()
+    trail: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def either(values: Iterable[Value]) -> Value:
     options: list[Value] = []
     for value in values:
         for option in value.options if isinstance(value, Either) else (value,):
-            if option not in options:
+            if not any(option is other for other in options):
                 options.append(option)
     if len(options) > 1:
         options = [value for value in options if not (isinstance(value, Scalar) and value.literal is None)] or options
