@@ -79,7 +79,8 @@ def unknown_rule(code: str, *, place: str = "") -> DoctorError:
     """The error for a `code` that no rule has; `place` says where it stood: ` in --select`."""
     from difflib import get_close_matches
 
-    close = get_close_matches(code.upper(), page_paths(), n=1)
+    begun = [known for known in page_paths() if code and known.startswith(code.upper())]
+    close = begun or get_close_matches(code.upper(), page_paths(), n=1, cutoff=0.8)
     hint = f"did you mean {close[0]}? " if close else ""
     return DoctorError(f"there is no rule {code}{place}", hint=f"{hint}`triton-doctor rules` lists them")
 

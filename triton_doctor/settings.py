@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
@@ -12,7 +14,6 @@ from triton_doctor.selection import require_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 SECTION = "tool.triton-doctor"
 TESTS = ("tests/**", "test/**", "testing/**", "test_*.py", "*_test.py", "conftest.py")
@@ -41,8 +42,9 @@ class Settings:
 
 
 def load_settings(start: Path) -> Settings:
-    """The settings that hold for `start`, an absolute path: of the nearest pyproject.toml above it that has any."""
-    folder = start if start.is_dir() else start.parent
+    """The settings that hold for `start`, a path: those of the nearest pyproject.toml at or above it that has any."""
+    absolute = os.path.abspath(start)  # noqa: PTH100, `resolve` would leave the folder that a link stands in
+    folder = Path(absolute if os.path.isdir(absolute) else os.path.dirname(absolute))  # noqa: PTH112, PTH120
     for root in (folder, *folder.parents):
         table = read_table(root / "pyproject.toml")
         if table is not None:

@@ -1,6 +1,7 @@
 """The command line: the verbs, and the one place where what the user can put right is caught."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,6 +21,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 # To convert a value typer 0.29 imports pydantic, even for a `--help` that is not there; what is False is not converted.
 NO_HELP = {"help": False}
+NO_COMMAND = re.compile(r"No such command '(?P<word>.*?)'")
 
 app = typer.Typer(
     name="triton-doctor",
@@ -80,7 +82,12 @@ def complain(message: str, hint: str | None) -> int:
 
 def explain_usage(error: Exception) -> tuple[str, str]:
     """The message and hint for a wrong option or argument, as the library words it."""
-    text = str(getattr(error, "format_message", error.__str__)()).strip().rstrip(".")
+    text = str(getattr(error, "format_message", error.__str__)()).strip().rstrip(".").replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "triton-doctor"
-    return text[:1].lower() + text[1:], f"`{command} --help` lists what it takes"
+    stray = NO_COMMAND.match(text)
+    if stray and os.path.exists(stray["word"]):  # noqa: PTH110, Path raises for a word that is too long
+        hint = f"`triton-doctor check {stray['word']}`"
+    else:
+        hint = f"`{command} --help` lists what it takes"
+    return text[:1].lower() + text[1:], hint

@@ -9,6 +9,7 @@ import typer
 from triton_doctor.report import Form
 
 CLEAN, FOUND = 0, 1
+STDIN = Path("-")
 
 
 class Level(StrEnum):
@@ -29,15 +30,17 @@ class Color(StrEnum):
 
 def check(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files and folders; - reads one file from stdin.", show_default=".")
+        list[Path] | None,
+        typer.Argument(metavar="[PATHS]...", help="Files and folders; - reads one file from stdin.", show_default="."),
     ] = None,
     output_format: Annotated[Form, typer.Option(help="The form of the report.")] = Form.FULL,
     output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
     select: Annotated[
-        list[str] | None, typer.Option(help="Codes or prefixes to look for: TRD2,TRD101.", show_default="all")
+        list[str] | None,
+        typer.Option(metavar="CODES", help="Codes or prefixes to look for: TRD2,TRD101.", show_default="all"),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(help="Codes or prefixes to leave out.", show_default="none")
+        list[str] | None, typer.Option(metavar="CODES", help="Codes or prefixes to leave out.", show_default="none")
     ] = None,
     fail_on: Annotated[
         Level | None, typer.Option(help="The least severity that makes the exit status 1.", show_default="warning")
@@ -54,10 +57,9 @@ def check(
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
     from triton_doctor.cli.progress import show_progress
-    from triton_doctor.cli.streams import read_stdin, use_color, view_width, write_report
+    from triton_doctor.cli.streams import choose_view, read_stdin, write_report
     from triton_doctor.errors import DoctorError
-    from triton_doctor.report import View, render
-    from triton_doctor.report.source import line_reader
+    from triton_doctor.report import render
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.static.files import find_files
@@ -65,16 +67,21 @@ def check(
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
         raise DoctorError(f"--statistics does not go with --output-format {output_format}", hint="leave one out")
-    cwd = Path.cwd()
     asked = paths or [Path()]
-    first = stdin_filename or Path("stdin.py") if asked[0] == Path("-") else asked[0]
+    from_stdin = STDIN in asked
+    if from_stdin and len(asked) > 1:
+        raise DoctorError("- stands for stdin, and other paths were given", hint="give it alone")
+    if stdin_filename and not from_stdin:
+        raise DoctorError("--stdin-filename goes with the path -", hint="triton-doctor check --stdin-filename a.py -")
+    cwd = Path.cwd()
+    first = stdin_filename or Path("stdin.py") if from_stdin else asked[0]
     settings = override(
         load_settings(cwd / first),
         select=split_codes(select),
         ignore=split_codes(ignore),
         fail_on=severity(fail_on) if fail_on else None,
     )
-    files = [read_stdin(first, cwd)] if asked == [Path("-")] else list(find_files(asked, settings, cwd=cwd))
+    files = [read_stdin(first, cwd)] if from_stdin else list(find_files(asked, settings, cwd=cwd))
     if not files:
         typer.echo(f"triton-doctor: no Python files under {', '.join(map(str, asked))}", err=True)
     with show_progress(len(files)) as on_progress:
@@ -82,13 +89,7 @@ def check(
     if statistics:
         text = render_statistics(result)
     else:
-        texts = {file.shown: file.text for file in files if file.text is not None}
-        view = View(
-            lines_of=line_reader(cwd, texts),
-            color=use_color(color, to_file=output_file is not None),
-            width=view_width(to_file=output_file is not None),
-        )
-        text = render(result, output_format, view)
+        text = render(result, output_format, choose_view(files, color, cwd=cwd, to_file=output_file is not None))
     write_report(text, output_file)
     failed = any(finding.severity >= settings.fail_on for finding in result.findings)
     raise typer.Exit(FOUND if failed and not exit_zero else CLEAN)

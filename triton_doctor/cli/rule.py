@@ -29,12 +29,14 @@ def rule(context: typer.Context) -> None:
         typer.echo(render_page_json(page), nl=False)
     else:
         import shutil
+        import sys
 
         from triton_doctor.cli.streams import use_color
         from triton_doctor.report.rule_page import render_page
 
         width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
-        typer.echo(render_page(page, color=use_color("auto", to_file=False), width=width), nl=False, color=True)
+        color = use_color("auto", on_terminal=sys.stdout.isatty())
+        typer.echo(render_page(page, color=color, width=width), nl=False, color=color)
 
 
 def read_arguments(arguments: list[str]) -> tuple[str, PageForm]:

@@ -32,9 +32,17 @@ class Frame:
         numbers = [self.finding.span.end_line + CONTEXT_LINES, *(step.line for step in self.finding.trail)]
         return " " * len(str(max(numbers)))
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Path and first line of the span."""
+        return (self.finding.path, self.finding.span.line)
+
 
 def draw_frame(frame: Frame, style: str) -> Iterator[Text]:
-    """The lines of the span with one around, the span underlined in `style`. Nothing where the file is unreadable."""
+    """The lines of the span with one around, in `style` the span underlined, or marked where it has many lines.
+
+    Nothing where the file is unreadable.
+    """
     span, lines = frame.finding.span, frame.lines_of(frame.finding.path)
     if span.line > len(lines):
         return
@@ -45,26 +53,33 @@ def draw_frame(frame: Frame, style: str) -> Iterator[Text]:
             if number == span.line + SPAN_LINES_SHOWN:
                 yield bar(frame, "...")
             continue
-        yield from draw_line(frame, frame.finding.path, number)
-        if span.line <= number <= last:
-            text = lines[number - 1]
-            start = span.column - 1 if number == span.line else len(text) - len(text.lstrip())
-            end = span.end_column - 1 if number == span.end_line else len(text)
-            indent = cell_len(printable(text[:start]))
-            length = max(cell_len(printable(text[start:end])), 1)
-            yield bar(frame, " " * indent + "^" * length, style)
+        inside = span.line <= number <= last
+        yield from draw_line(
+            frame, frame.finding.path, number, mark=(">", style) if inside and span.line < last else None
+        )
+        if inside and span.line == last:
+            yield underline(frame, lines[number - 1], style)
     yield bar(frame)
 
 
-def draw_line(frame: Frame, path: str, number: int) -> Iterator[Text]:
-    """Line `number` of `path` after its number; nothing where there is no such line."""
+def underline(frame: Frame, text: str, style: str) -> Text:
+    """The carets below `text`, the only line of the span."""
+    start, end = frame.finding.span.column - 1, frame.finding.span.end_column - 1
+    carets = max(cell_len(printable(text[start:end])), 1)
+    return bar(frame, " " * cell_len(printable(text[:start])) + "^" * carets, style)
+
+
+def draw_line(frame: Frame, path: str, number: int, mark: tuple[str, str] | None = None) -> Iterator[Text]:
+    """Line `number` of `path` after its number and `mark`, a character and its style; nothing for no such line."""
     lines = frame.lines_of(path)
     if 1 <= number <= len(lines):
-        label = f"{number:>{len(frame.margin)}} | "
-        room = frame.width - len(label)
+        label = f"{number:>{len(frame.margin)}} |"
+        room = frame.width - len(label) - 1
         code = printable(lines[number - 1]).rstrip()
         cropped = code if cell_len(code) <= room else set_cell_size(code, room - 3) + "..."
-        yield Text.assemble((label, "blue"), cropped)
+        line = Text.assemble((label, "blue"), mark or " ", cropped)
+        line.rstrip()
+        yield line
 
 
 def bar(frame: Frame, text: str = "", style: str = "") -> Text:

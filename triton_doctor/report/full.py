@@ -16,7 +16,7 @@ from triton_doctor.rulebook import rule_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.finding import Finding, Step
+    from triton_doctor.finding import Finding, Place, Step
     from triton_doctor.report import View
     from triton_doctor.static.scan import Scan
 
@@ -58,23 +58,33 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
     yield from draw_trail(finding.trail, frame)
     if finding.advice:
         yield from hang(f"{frame.margin} = help: ", finding.advice, width)
-    also = finding.facts.also
-    if also:
-        named = ", ".join(f"{place.path}:{place.line}" for place in also[:LAUNCHES_SHOWN])
-        more = f" and {len(also) - LAUNCHES_SHOWN} more" if len(also) > LAUNCHES_SHOWN else ""
-        yield from hang(
-            f"{frame.margin} = also: ", f"{plural(len(also), 'other launch', 'other launches')}, {named}{more}", width
-        )
+    yield from draw_launches(finding.facts.also, frame)
 
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
-    """A note for each step, under the line that it is about; a line that stands already is not drawn again."""
-    shown = (frame.finding.path, frame.finding.span.line)
+    """A note for each step, and below it the line that it is about; a file is named where it begins."""
+    path, shown = frame.place[0], None
     for step in trail:
-        yield from hang(f"{frame.margin} = note: ", f"{step.path}:{step.line}: {step.text}", frame.width)
+        yield from hang(f"{frame.margin} = note: ", step.text, frame.width)
+        if step.path != path:
+            yield locate(frame, step.path, step.line)
         if (step.path, step.line) != shown:
             yield from draw_line(frame, step.path, step.line)
-            shown = (step.path, step.line)
+        path, shown = step.path, (step.path, step.line)
+
+
+def draw_launches(also: tuple[Place, ...], frame: Frame) -> Iterator[Text]:
+    """Where else it is true, the first few of them."""
+    if also:
+        yield from hang(f"{frame.margin} = also: ", plural(len(also), "other launch", "other launches"), frame.width)
+        yield from (locate(frame, place.path, place.line) for place in also[:LAUNCHES_SHOWN])
+        if len(also) > LAUNCHES_SHOWN:
+            yield from hang(f"{frame.margin}   ", f"and {len(also) - LAUNCHES_SHOWN} more", frame.width)
+
+
+def locate(frame: Frame, path: str, line: int) -> Text:
+    """A line that only says where."""
+    return Text.assemble((f"{frame.margin}--> ", "blue"), f"{path}:{line}")
 
 
 def hang(lead: str, text: str, width: int) -> Iterator[Text]:
@@ -84,4 +94,4 @@ def hang(lead: str, text: str, width: int) -> Iterator[Text]:
     wrapped = body.wrap(Console(width=width), max(width - len(lead), NARROWEST // 2))
     for number, line in enumerate(wrapped):
         line.rstrip()
-        yield Text(lead if number == 0 else " " * len(lead), "cyan" if number == 0 else "") + line
+        yield Text.assemble((lead if number == 0 else " " * len(lead), "cyan"), line)

@@ -52,12 +52,12 @@ def find_files(paths: Sequence[Path], settings: Settings, *, cwd: Path) -> Itera
     exclude = compile_rules(settings.root, settings.exclude)
     for path in paths:
         absolute = Path(os.path.abspath(cwd / path))  # noqa: PTH100, a link keeps the name that it was given by
-        if absolute.is_dir():
+        if os.path.isdir(absolute):  # noqa: PTH112, a path that is too long is False, where Path raises
             found = walk(absolute, enclosing_rules(absolute), exclude)
-        elif absolute.exists():
+        elif os.path.exists(absolute):  # noqa: PTH110, likewise
             found = iter([(absolute.as_posix(), kind_of(absolute.name) or Kind.PYTHON)])
         else:
-            hint = "a broken link" if absolute.is_symlink() else f"the working directory is {cwd}"
+            hint = f"the working directory is {cwd}"
             raise DoctorError(f"there is no file or folder {path}", hint=hint)
         for name, kind in found:
             if name not in seen:
@@ -99,9 +99,17 @@ def walk(folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in EXCLUDED and not is_ignored(f"{name}/", rules, exclude):
                     inner.append((name, rules))
-            elif (kind := kind_of(entry.name)) and entry.is_file() and not is_ignored(name, rules, exclude):
+            elif (kind := kind_of(entry.name)) and is_file(entry) and not is_ignored(name, rules, exclude):
                 yield name, kind
         pending.extend(reversed(inner))
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether `entry` is a file or leads to one. A link that leads to itself raises OSError where others are False."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def is_ignored(path: str, rules: Sequence[IgnoreRules], exclude: IgnoreRules | None) -> bool:

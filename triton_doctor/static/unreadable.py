@@ -46,7 +46,9 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
 
 def is_encoding(error: SyntaxError) -> bool:
     """Whether `error` is about bytes that are no text, which Python reports as bad syntax."""
-    return error.lineno in (None, 0) or "codec can't decode" in error.msg or "Non-UTF-8 code" in error.msg
+    return any(
+        sign in error.msg for sign in ("codec can't decode", "Non-UTF-8", "unknown encoding", "encoding problem")
+    )
 
 
 def one_line(text: str) -> str:
