@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.rulebook import page_paths
@@ -18,13 +18,14 @@ from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
+    from triton_doctor.static.model_environment import EnvironmentFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,12 @@ def scan(
     )
     reader = Reader(files)
     with uncollected():
-        project = link(reader.read_all(on_progress), reader.read_further)
+        linked = link(reader.read_all(on_progress), reader.read_further)
+        project = replace(
+            linked,
+            environment=tuple(environment_files(linked, reader.environment, settings, cwd)),
+            triton_version=settings.triton_version,
+        )
         found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
     kept = suppress(found, reader.directives, ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
@@ -79,6 +85,17 @@ def scan(
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
+
+
+def environment_files(
+    project: Project, settings_files: Iterable[EnvironmentFile], settings: Settings, cwd: Path
+) -> Iterator[EnvironmentFile]:
+    """The files that set variables, by path; those that `settings` call tests are marked as such."""
+    tests = compile_rules(settings.root, settings.tests)
+    python = (module.environment for module in project.modules.values() if module.environment is not None)
+    for file in sorted([*python, *settings_files], key=lambda file: file.path):
+        is_test = bool(tests and tests.verdict((cwd / file.path).as_posix()))
+        yield replace(file, for_tests=file.for_tests or is_test)
 
 
 @contextmanager
