@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_doctor.static.read_environment import may_set
+from triton_doctor.static.read_environment import python_may_set
 
 # A kernel names both triton and jit. A launch needs no word of Triton in its file, `from .kernels import add` and `add[grid](x)` do; but it is always
 # a subscript that is called. Of 4,719 files in sglang 0.5.23, 885 name Triton and 161 more have such a call.
@@ -11,4 +11,4 @@ LAUNCH = b"]("
 
 def may_matter(data: bytes) -> bool:
     """False only where nothing in `data`, a Python file, could define or launch a kernel or set up Triton."""
-    return (b"triton" in data and b"jit" in data) or LAUNCH in data or may_set(data)
+    return (b"triton" in data and b"jit" in data) or LAUNCH in data or python_may_set(data)

@@ -29,7 +29,7 @@ def check(project: Project) -> Iterator[Finding]:
             span=first.span,
             code=CODE,
             severity=Severity.INFO if file.cpu_only else severity_at(file),
-            message=f"`{first.text}` measures interpreter mode, turned on in line {setting.span.line}, not compiled kernels",
+            message=f"`{first.text}` measures interpreter mode, turned on in line {setting.span.line}",
             advice="measure without the variable: compiled kernels are 600 to 16,000 times faster",
             facts=Facts(also=tuple(Place(file.path, one.span.line) for one in others)),
             trail=(

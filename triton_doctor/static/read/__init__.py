@@ -13,7 +13,7 @@ from triton_doctor.static.read.imports import Imports
 from triton_doctor.static.read.kernels import is_jit, read_kernel
 from triton_doctor.static.read.lower import lower_alone
 from triton_doctor.static.read.source import Source
-from triton_doctor.static.read_environment import may_set, read_environment
+from triton_doctor.static.read_environment import python_may_set, read_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def read_module(path: str, source: bytes) -> Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
-    environment = read_environment(path, tree, Source(source)) if may_set(source) else None
+    environment = read_environment(path, tree, Source(source)) if python_may_set(source) else None
     return _Reader(path, Source(source)).module(tree, environment)
 
 

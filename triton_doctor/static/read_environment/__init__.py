@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.model_environment import EnvironmentFile, EnvSetting
@@ -15,19 +16,24 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.read.source import Source
 
-_INTEREST: re.Pattern[bytes] | None = None
+
+@cache
+def _names() -> re.Pattern[bytes]:
+    """What every variable of interest begins with. Plain beginnings only, which `re` searches for fastest."""
+    harmful = sorted(name for name, variable in variables().items() if variable.harm and not name.startswith("TRITON_"))
+    return re.compile("|".join(["TRI?T", "TIRT", "TRT", "triton_interpret", *harmful]).encode())
 
 
 def may_set(data: bytes) -> bool:
-    """Whether a file that holds `data` may set a variable of interest: cheap, and never wrongly false."""
-    global _INTEREST
-    if _INTEREST is None:
-        names = sorted(
-            name for name, variable in variables().items() if variable.harm and not name.startswith("TRITON_")
-        )
-        prefixes = [r"TRITON|knobs|T[RITO]{3,7}N_[A-Z]|(?i:triton_interpret)", *map(re.escape, names)]
-        _INTEREST = re.compile("|".join(prefixes).encode())
-    return _INTEREST.search(data) is not None
+    """Whether a file that holds `data` may set a variable of interest; never wrongly false."""
+    return _names().search(data) is not None or b"knobs" in data
+
+
+def python_may_set(data: bytes) -> bool:
+    """The same of a Python file, which also has to say how: `environ`, `env=`, `setenv`, a shell command and so on."""
+    if b"knobs" in data and b"triton" in data:
+        return True
+    return (b"env" in data or b"ENV" in data or b"=1 " in data) and _names().search(data) is not None
 
 
 def environment_settings(tree: ast.Module, source: Source) -> tuple[EnvSetting, ...]:

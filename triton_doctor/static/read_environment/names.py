@@ -20,8 +20,8 @@ class Names:
         self._imported: dict[str, str] = {}
         self._assigned: list[Mapping[str, list[ast.expr]]] = [_assignments(tree)]
         self._params: frozenset[str] = frozenset()
-        for node in ast.walk(tree):
-            self._import(node)
+        for statement in every_statement(tree.body):
+            self._import(statement)
 
     def within(self, function: _Function) -> Names:
         """The names seen inside `function`."""
@@ -84,7 +84,7 @@ class Names:
                     return ".".join(filter(None, (base, rest)))
         return name
 
-    def _import(self, node: ast.AST) -> None:
+    def _import(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -92,6 +92,19 @@ class Names:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             for alias in node.names:
                 self._imported.setdefault(alias.asname or alias.name, f"{node.module}.{alias.name}")
+
+
+def every_statement(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements at and below `body`, those of functions and classes too, but no expressions."""
+    pending: list[ast.AST] = list(reversed(body))
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        for name in ("finalbody", "orelse", "handlers", "cases", "body"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                pending.extend(reversed(block))
 
 
 def _dotted(expr: ast.expr) -> str | None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.model_environment import Order
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from triton_doctor.static.read_environment.names import Names
 
 # triton.language functions that are jitted kernels themselves (triton 3.9 language/standard.py, random.py): decorated
@@ -66,12 +68,17 @@ class _Import:
 class Program:
     """The imports of Triton, the kernels, and the calls of one file, in order of lines."""
 
-    def __init__(self, tree: ast.Module, names: Names) -> None:
-        """Walks the statements of `tree`, not its expressions."""
+    def __init__(
+        self, tree: ast.Module, names: Names, called: Mapping[str, list[tuple[int, str | None, bool]]]
+    ) -> None:
+        """Walks the statements of `tree`, not its expressions.
+
+        `called` are the calls of its functions: line, the function that calls, whether a flag decides.
+        """
         self._names = names
         self._kernels: list[_Kernel] = []
         self._imports: list[_Import] = []
-        self.called: dict[str, list[tuple[int, str | None, bool]]] = {}
+        self._called = called
         self._walk(tree.body, None)
 
     def order(self, line: int, function: str | None) -> Order:
@@ -98,7 +105,7 @@ class Program:
         """When a setting inside a function runs: where the module calls it, else after the module was read."""
         if function is None:
             return line
-        calls = [at for at, caller, _ in self.called.get(function, ()) if caller is None]
+        calls = [at for at, caller, _ in self._called.get(function, ()) if caller is None]
         return min(calls, default=float("inf"))
 
     def _walk(self, statements: list[ast.stmt], function: str | None) -> None:

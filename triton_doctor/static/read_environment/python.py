@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -50,6 +51,11 @@ _EXEC_ENVIRONMENT = {
     "os.posix_spawn": 2,
     "os.posix_spawnp": 2,
 }
+# A line with none of these sets nothing, and starts nothing that does; knobs are told by their last names.
+_WORTH_READING = re.compile(
+    rb"env|ENV|TRI|TRT|knobs|system|popen|subprocess|setattr|getoutput|interpret|compil|dump|debug|\.run"
+)
+_GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:\b\w*env\w*)\s*=\s*([A-Za-z_]\w*)\s*[,)]")
 _DIRECT = frozenset({"setdefault", "__setitem__"})
 
 
@@ -61,35 +67,50 @@ class Reader:
         self._tree = tree
         self._source = source
         self._names = Names(tree)
-        self._program = Program(tree, self._names)
+        self._called: dict[str, list[tuple[int, str | None, bool]]] = {}
+        self._lines = source.lines_with(_WORTH_READING)
         self._function: str | None = None
         self._tests: list[tuple[ast.expr, bool]] = []
         self._switched = 0
-        self._given_to_children: frozenset[str] = frozenset()
+        self._given_to_children = source.found(_GIVEN_AS_ENVIRONMENT)
         self._found: dict[tuple[str, Span], EnvSetting] = {}
 
     def settings(self) -> tuple[EnvSetting, ...]:
         """Every setting of the file, in order of lines."""
-        self._given_to_children = _passed_as_environment(self._tree)
+        if not self._lines:
+            return ()
         self._block(self._tree.body)
+        self._find_calls({setting.function for setting in self._found.values() if setting.function})
+        program = Program(self._tree, self._names, self._called) if self._found else None
         found = sorted(self._found.values(), key=lambda setting: setting.span)
-        return tuple(self._finished(setting) for setting in found)
+        return tuple(self._finished(setting, program) for setting in found if program)
 
-    def _finished(self, setting: EnvSetting) -> EnvSetting:
-        guarded = setting.guarded or self._only_called_when_switched(setting.function)
-        order = self._program.order(setting.span.line, setting.function)
-        return replace(setting, guarded=guarded, order=order)
+    def _find_calls(self, functions: set[str]) -> None:
+        """Reads once more, now also where a function that sets something is called."""
+        if functions:
+            names = "|".join(map(re.escape, sorted(functions)))
+            self._lines = sorted({*self._lines, *self._source.lines_with(re.compile(names.encode()))})
+            self._called.clear()
+            self._block(self._tree.body)
 
-    def _only_called_when_switched(self, function: str | None) -> bool:
-        calls = self._program.called.get(function, []) if function else []
-        return bool(calls) and all(guarded for _, _, guarded in calls)
+    def _finished(self, setting: EnvSetting, program: Program) -> EnvSetting:
+        calls = self._called.get(setting.function or "", [])
+        only_when_switched = bool(calls) and all(guarded for _, _, guarded in calls)
+        order = program.order(setting.span.line, setting.function)
+        return replace(setting, guarded=setting.guarded or only_when_switched, order=order)
+
+    def _is_worth_reading(self, statement: ast.stmt) -> bool:
+        first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", ()))])
+        place = bisect_left(self._lines, first)
+        return place < len(self._lines) and self._lines[place] <= (statement.end_lineno or first)
 
     # statements
 
     def _block(self, statements: Iterable[ast.stmt]) -> None:
         depth = len(self._tests)
         for statement in statements:
-            self._statement(statement)
+            if self._is_worth_reading(statement):
+                self._statement(statement)
             if (
                 isinstance(statement, ast.If)
                 and _leaves(statement.body)
@@ -238,9 +259,7 @@ class Reader:
         full = self._names.full_name(call.func) or ""
         args, keywords = call.args, call.keywords
         if isinstance(call.func, ast.Name):
-            self._program.called.setdefault(call.func.id, []).append(
-                (call.lineno, self._function, self._is_switched(None))
-            )
+            self._called.setdefault(call.func.id, []).append((call.lineno, self._function, self._is_switched(None)))
         match call.func, args:
             case ast.Attribute(value=owner, attr=attr), [key, value, *_] if attr in _DIRECT and self._is_own_or_child(
                 owner
@@ -397,18 +416,6 @@ class Reader:
 
 def _names_environment(name: object) -> bool:
     return isinstance(name, str) and _ENVIRONMENT_NAMED.fullmatch(name) is not None
-
-
-def _passed_as_environment(tree: ast.Module) -> frozenset[str]:
-    """Names of dictionaries that some call is given as `env=`."""
-    return frozenset(
-        node.value.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.keyword)
-        and isinstance(node.value, ast.Name)
-        and node.arg
-        and _names_environment(node.arg)
-    )
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
