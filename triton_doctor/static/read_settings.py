@@ -12,7 +12,8 @@ from triton_doctor.static.read_environment import hides_gpus, may_set
 if TYPE_CHECKING:
     from triton_doctor.static.model_environment import EnvSetting
 
-_LARGEST_BYTES = 4_000_000
+_LARGEST_BYTES = 1_000_000
+_LARGEST_NOTEBOOK_BYTES = 8_000_000
 
 # By the file's name, in this order; the first that matches.
 _KINDS = (
@@ -48,7 +49,8 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
     What does not parse has no settings.
     """
     kind = settings_kind(path)
-    if kind is None or len(data) > _LARGEST_BYTES or b"\0" in data[:8192] or not may_set(data):
+    largest = _LARGEST_NOTEBOOK_BYTES if kind == "notebook" else _LARGEST_BYTES
+    if kind is None or len(data) > largest or b"\0" in data[:8192] or not may_set(data):
         return None
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     if kind == "notebook":

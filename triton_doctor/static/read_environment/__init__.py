@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.read.source import Source
 
 
+_MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
+
+
 @cache
 def _names() -> re.Pattern[bytes]:
     """What every variable of interest begins with. Plain beginnings only, which `re` searches for fastest."""
@@ -33,7 +36,7 @@ def python_may_set(data: bytes) -> bool:
     """The same of a Python file, which also has to say how: `environ`, `env=`, `setenv`, a shell command and so on."""
     if b"knobs" in data and b"triton" in data:
         return True
-    return (b"env" in data or b"ENV" in data or b"=1 " in data) and _names().search(data) is not None
+    return any(word in data for word in _MEANS) and _names().search(data) is not None
 
 
 def environment_settings(tree: ast.Module, source: Source) -> tuple[EnvSetting, ...]:

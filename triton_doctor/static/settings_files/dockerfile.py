@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _INSTRUCTION = re.compile(r"\s*(?:ONBUILD\s+)?([A-Za-z]+)(?=\s)", re.IGNORECASE)
 _HERE = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
+_MOST_STAGES = 200
 _SCRATCH = re.compile(r"/(?:tmp|var/tmp|dev/shm|run)(?:/|$)")
 
 
@@ -38,6 +39,8 @@ def read_dockerfile(text: str) -> tuple[EnvSetting, ...]:
     """The settings of every stage, in order of lines."""
     stages = [_Stage("", "")]
     for keyword, body, line, column in _instructions(text):
+        if keyword == "FROM" and len(stages) > _MOST_STAGES:
+            break
         if keyword == "FROM":
             words = body.split()
             named = [word for word in words if not word.startswith("--")]

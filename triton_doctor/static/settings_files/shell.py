@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _DEEPEST = 6
+_MOST_WORDS = 2000
 _ASSIGNMENT = re.compile(r"[\"']?([A-Za-z_]\w*)\+?=")
 _KEYWORDS = frozenset(
     {"!", "then", "do", "else", "{", "}", "time", "if", "elif", "while", "until", "fi", "done", "esac"}
@@ -153,6 +154,7 @@ class _Shell:
 
     def _keyword(self, words: list[Word]) -> list[Word]:
         """Takes keywords off the front, and keeps count of the blocks they open and close."""
+        words = words[:_MOST_WORDS]
         while (
             words
             and not words[0].quoted
@@ -188,9 +190,10 @@ class _Shell:
 
     # commands
 
-    def _command(self, words: list[Word], targets: list[Word]) -> None:
+    def _command(self, words: list[Word], targets: list[Word], wrappers: int = 0) -> None:
+        """`wrappers` is how many commands that run another, such as `env`, stood before it."""
         words = self._keyword(words)
-        if not words:
+        if not words or wrappers > _DEEPEST:
             return
         assignments, rest = _split(words)
         if not rest:
@@ -199,9 +202,9 @@ class _Shell:
             return
         for word in assignments:
             self._set(word, "a command's variables")
-        self._run(rest, targets)
+        self._run(rest, targets, wrappers)
 
-    def _run(self, words: list[Word], targets: list[Word]) -> None:
+    def _run(self, words: list[Word], targets: list[Word], wrappers: int) -> None:
         name = (words[0].text or "").rpartition("/")[2]
         args = words[1:]
         match name:
@@ -224,13 +227,13 @@ class _Shell:
                 self._written(words, targets)
                 return
             case "env" | "sudo" | "doas":
-                self._env(args, targets)
+                self._env(args, targets, wrappers + 1)
                 return
             case "alias" | "cat" | "grep":
                 return
             case _ if name in _WRAPPERS:
                 rest = [word for word in args if not word.raw.startswith("-")][_WRAPPERS[name] :]
-                self._command(rest, targets)
+                self._command(rest, targets, wrappers + 1)
             case _:
                 pass
         self._options(name, args)
@@ -275,7 +278,7 @@ class _Shell:
         if any(word.raw == "+a" for word in args):
             self._exports_all = False
 
-    def _env(self, args: list[Word], targets: list[Word]) -> None:
+    def _env(self, args: list[Word], targets: list[Word], wrappers: int) -> None:
         rest = list(args)
         while rest:
             word = rest[0]
@@ -296,7 +299,7 @@ class _Shell:
                 rest = rest[1:]
             else:
                 break
-        self._command(rest, targets)
+        self._command(rest, targets, wrappers)
 
     def _options(self, name: str, args: list[Word]) -> None:
         """Options that hand variables on to what the command starts, or a whole command line."""
@@ -326,7 +329,7 @@ class _Shell:
                     if _ASSIGNMENT.match(one.raw):
                         self._set(one, f"{name} {text}")
             elif text == "env" and following is not None and _ASSIGNMENT.match(following.raw):
-                self._env(args[place + 1 :], [])
+                self._env(args[place + 1 :], [], _DEEPEST)
                 return
 
     def _several(self, word: Word, text: str | None, how: str) -> None:

@@ -153,10 +153,12 @@ class Lexer:
     def _piece(self, word: Word, char: str) -> str | None:
         match char:
             case "'":
-                end = self._text.find("'", self._at + 1)
-                end = len(self._text) if end < 0 else end
                 word.quoted = True
-                return self._take(end + 1 - self._at)[1:].removesuffix("'")
+                end = self._text.find("'", self._at + 1)
+                if end < 0:
+                    self._take(len(self._text) - self._at)
+                    return None
+                return self._take(end + 1 - self._at)[1:-1]
             case '"':
                 return self._double_quoted(word)
             case "\\":
@@ -183,8 +185,8 @@ class Lexer:
                 while end < len(self._text) and self._text[end] not in '"$`\\':
                     end += 1
                 pieces.append(self._take(end - self._at))
-        self._take(1)
-        return None if None in pieces else "".join(piece for piece in pieces if piece is not None)
+        is_closed = self._take(1) == '"'
+        return None if None in pieces or not is_closed else "".join(piece for piece in pieces if piece is not None)
 
     def _expanded(self, word: Word) -> str | None:
         if self._text[self._at] == "`" or self._text.startswith("$(", self._at):

@@ -63,12 +63,27 @@ def read_yaml(text: str) -> tuple[EnvSetting, ...]:
     lines = text.split("\n")
     found: list[EnvSetting] = []
     try:
+        if _is_too_deep(text):
+            return ()
         for document in yaml.compose_all(text, Loader=_LOADER):
             if document is not None:
                 found += _Document(lines).settings(document)
     except (yaml.YAMLError, RecursionError, ValueError):
         return tuple(found)
     return tuple(sorted(found, key=lambda setting: setting.span))
+
+
+def _is_too_deep(text: str) -> bool:
+    """Whether composing nodes would recurse so deep that libyaml, written in C, ends the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return False
 
 
 class _Document:
@@ -137,7 +152,14 @@ class _Document:
                 self._add(match[1], replace_value(node, match[2].strip("\"'")), node, mounts)
 
     def _exec_form(self, node: yaml.SequenceNode) -> None:
-        words = [child.value for child in node.value if isinstance(child, yaml.ScalarNode)]
+        children = [child for child in node.value if isinstance(child, yaml.ScalarNode)]
+        before = len(self._found)
+        for child in children:
+            if " " in child.value:
+                self._command(child)
+        if len(self._found) > before:
+            return
+        words = [child.value for child in children]
         command = " ".join(f"'{word}'" if " " in word else word for word in words)
         span = _span(node)
         for one in read_shell(command):
