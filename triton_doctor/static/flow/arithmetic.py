@@ -92,8 +92,8 @@ def least(operands: Sequence[Scalar]) -> Scalar:
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
-    if not highs and any(operand.settled() in (Kind.FIXED, Kind.PER_MODEL) for operand in operands):
-        # Capped by the machine or by the model: it settles there, after a few values that are not known.
+    if not highs and not all(tensors.follows_data(operand) for operand in operands):
+        # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
         result = replace(UNKNOWN, trail=result.trail)
     known = [low for low in lows if low is not None]
     return replace(

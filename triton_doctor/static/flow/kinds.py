@@ -123,7 +123,8 @@ def join(scalars: Iterable[Scalar]) -> Scalar:
 def choice(scalars: Iterable[Scalar]) -> Scalar:
     """One of `scalars`: as `join`, and one of several fixed values is one of a FEW."""
     operands = list(scalars)
-    joined = join(operands)
+    moving = [operand for operand in operands if operand.kind is not Kind.FIXED]
+    joined = join(moving or operands)
     if len(operands) < 2:
         return joined
     lows = [operand.low for operand in operands]

@@ -25,7 +25,7 @@ _MODEL_WORDS = frozenset(
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool codebook qweight".split()
+    "emb cache caches pool codebook qweight freq freqs centroid centroids alpha alphas".split()
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 

@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeAlias
 class Root:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
-    `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model.
+    `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
+    where it was taken out of another by a number.
     """
 
     path: str
@@ -19,6 +20,7 @@ class Root:
     line: int
     rank: int | None = field(compare=False)
     weight: bool = field(compare=False)
+    item: bool = field(default=False, compare=False)
 
 
 class Axis(NamedTuple):

@@ -34,11 +34,7 @@ def of_size(size: Size, *, spelled: str = "") -> Scalar:
     parts = [_measured(atom, spelled=spelled) for atom in size.over]
     if not parts:
         return replace(FIXED, size=size)
-    joined = join(parts)
-    if joined.kind is Kind.UNKNOWN and len(size.over) > 1 and leanings.FIRST in joined.pro:
-        # The first axis times others is what a view of rows folds, spelled out.
-        joined = replace(joined, pro=joined.pro | {leanings.FOLD})
-    return replace(joined, size=size)
+    return replace(join(parts), size=size)
 
 
 def _measured(atom: Atom, *, spelled: str) -> Scalar:
@@ -59,6 +55,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
             if front == 0:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
+    if root.item:
+        pro.discard(leanings.FIRST)
     if root.weight:
         pro, con = set(), {leanings.LAST, leanings.KEPT}
     return Scalar(
@@ -122,14 +120,14 @@ def product(scalars: Sequence[Scalar]) -> Scalar:
     for scalar in scalars:
         own = scalar.size if scalar.size is not None else (Size() if scalar.literal == 1 else None)
         size = size.times(own) if size is not None and own is not None else None
-    if size is not None and result.settled() is Kind.UNKNOWN and len(size.over) > 1:
-        return replace(of_size(size), trail=result.trail)
     return replace(result, size=size, literal=...)
 
 
 def numel(value: Tensor | Thing) -> Scalar:
     """The number of elements."""
-    tensor = as_tensor(value)
+    if isinstance(value, Thing):
+        return rest_of_root(value.root)
+    tensor = value
     return product([*tensor.front, *([tensor.open] if tensor.open is not None else []), *tensor.back])
 
 
