@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor import __version__
 from triton_doctor.cli.check import check
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.errors import DoctorError
+from triton_doctor.version import __version__
 
 STOPPED = 2
 INTERRUPTED = 130

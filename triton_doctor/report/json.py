@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor import __version__
 from triton_doctor.rulebook import rule_name
+from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding

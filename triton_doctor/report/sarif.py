@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from triton_doctor import __version__
 from triton_doctor.finding import Severity
 from triton_doctor.rulebook import page_paths, read_page, rule_name
+from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding, Span
