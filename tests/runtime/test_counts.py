@@ -1,8 +1,8 @@
 """What must be counted, on each generation of hooks: real keys, real compiles, real caches."""
 
 import pytest
-from conftest import NEWEST, PROGRAMS, VERSIONS
 
+from tests.runtime.conftest import NEWEST, PROGRAMS, VERSIONS
 from triton_doctor import Recording
 
 

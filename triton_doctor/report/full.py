@@ -60,13 +60,16 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
 
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
-    """A note for each step, and below it the line that it is about; a file is named where it begins."""
+    """A note for each step, and below it the line that it is about; a file is named where it begins.
+
+    A line is not drawn again right below itself, nor the line of the finding, which stands above.
+    """
     path, shown = frame.finding.path, None
     for step in trail:
         yield from hang(f"{frame.margin} = note: ", step.text, frame.width)
         if step.path != path:
             yield locate(frame, step.path, step.line)
-        if (step.path, step.line) != shown:
+        if (step.path, step.line) not in (shown, frame.place):
             yield from draw_line(frame, step.path, step.line)
         path, shown = step.path, (step.path, step.line)
 
