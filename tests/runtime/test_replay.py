@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 import pytest
-from conftest import REPOSITORY
+from tritons import REPOSITORY
 
 from triton_doctor import Recording
 from triton_doctor.runtime.wording import tell
