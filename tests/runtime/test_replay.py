@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from tests.runtime.conftest import REPOSITORY
+from tests.runtime.tritons import REPOSITORY
 from triton_doctor import Recording
 from triton_doctor.runtime.wording import tell
 
