@@ -56,11 +56,11 @@ def names_in_python(folder: Path) -> set[str]:
 @cache
 def names_in_libraries(folder: Path) -> set[str]:
     """The names of the table, and all in the form of Triton's, that stand in the shared libraries."""
-    names = set[str]()
+    words = set[bytes]()
     for library in (folder / "triton" / "_C").glob("*.so"):
-        data = library.read_bytes()
-        names |= {name for name in variables() if "_" in name and name.encode() in data}
-        names |= {word.decode() for word in re.findall(rb"TRITON_(?:[A-Z0-9]+_?x?)+(?![A-Za-z])", data)}
+        words |= set(re.findall(rb"[A-Z][A-Z0-9_x]{7,}+(?![A-Za-z])", library.read_bytes()))
+    names = {word.decode() for word in words}
+    names = {name for name in names if name in variables() or name.startswith("TRITON_")}
     return names - NO_VARIABLES
 
 
@@ -102,7 +102,13 @@ def test_every_knob_leads_to_its_variable(release: str) -> None:
 
 
 WORDS = ["1", "0", "true", "True", "yes", "on", "y", "off", "no", "2", ""]
-ASK = "import os, sys, triton.knobs as k\nfor w in sys.argv[1:]: os.environ['TRITON_INTERPRET'] = w; print(k.runtime.interpret)"
+ASK = """
+import os, sys
+from triton import knobs
+for word in sys.argv[1:]:
+    os.environ["TRITON_INTERPRET"] = word
+    print(knobs.runtime.interpret)
+"""
 
 
 @pytest.mark.parametrize("release", RELEASES[1:])
