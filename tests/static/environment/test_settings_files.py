@@ -295,6 +295,7 @@ def test_binary_and_huge_files_are_not_read() -> None:
         pytest.param("run.sh", "export TRITON_CACHE_DIR=/tmp/$$\n", "process id", id="process id"),
         pytest.param("run.sh", "export TRITON_CACHE_DIR=/x/$(date +%s)\n", "date", id="date"),
         pytest.param("run.sh", "export TRITON_HOME=/tmp/$SLURM_JOB_ID\n", "SLURM_JOB_ID", id="job"),
+        pytest.param("run.sh", "docker run -e TRITON_CACHE_DIR=/tmp/t x\n", "scratch", id="scratch of a container"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/tmp/t\n", "scratch", id="scratch of an image"),
         pytest.param("Dockerfile", "FROM x AS a\nENV TRITON_CACHE_DIR=/t\nFROM y\n", "build stage", id="stage"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t\n", "volume", id="no volume"),
@@ -311,6 +312,8 @@ def test_fleeting_folder_is_told_with_its_reason(path: str, text: str, why: str)
     ("path", "text"),
     [
         pytest.param("run.sh", "export TRITON_CACHE_DIR=$HOME/.triton\n", id="home"),
+        pytest.param("run.sh", "docker run -v /x:/tmp -e TRITON_CACHE_DIR=/tmp/t x\n", id="mounted scratch"),
+        pytest.param("run.sh", "apptainer exec --env TRITON_CACHE_DIR=/tmp/t x y\n", id="the host's scratch"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t/c\nVOLUME /t\n", id="volume"),
         pytest.param(
             "docker-compose.yml",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.static.model_environment import EnvSetting, Fleeting
-from triton_doctor.static.settings_files.places import is_watched
+from triton_doctor.static.settings_files.places import SCRATCH, is_watched
 from triton_doctor.static.settings_files.shell_words import HereDocument, Lexer, Operator, Word
+from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,7 @@ _WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs
 _WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
 _RUNS_ITS_ARGUMENT = frozenset({"eval", "ssh", "tmux", "screen", "hyperfine", "watch", "parallel", "su", "wsl"})
 _TAKES_E = frozenset({"docker", "podman", "nerdctl", "docker-compose", "enroot", "nvidia-docker", "sudo"})
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _TAKES_X = frozenset({"mpirun", "mpiexec", "orterun"})
 _ENVIRONMENT_OPTION = re.compile(
     r"--(?:env|export|build-arg|setenv|set-env-vars|update-env-vars|env-vars?|environment|container-env|genv)(?:=(.*))?",
@@ -303,6 +305,13 @@ class _Shell:
 
     def _options(self, name: str, args: list[Word]) -> None:
         """Options that hand variables on to what the command starts, or a whole command line."""
+        before = len(self._found)
+        self._read_options(name, args)
+        if name in _CONTAINERS and any(word.text == "run" for word in args[:2]):
+            mounts = [word.raw for word in args if ":" in word.raw or "target=" in word.raw]
+            self._found[before:] = [_kept_by(one, mounts) for one in self._found[before:]]
+
+    def _read_options(self, name: str, args: list[Word]) -> None:
         for place, word in enumerate(args):
             text = word.text or word.raw
             following = args[place + 1] if place + 1 < len(args) else None
@@ -396,6 +405,14 @@ def _program(words: list[Word]) -> str:
     _, rest = _split([word for word in words if word.text not in _KEYWORDS])
     rest = [word for word in rest if word.text not in {"sudo", "env"} and not word.raw.startswith("-")]
     return (rest[0].text or "").rpartition("/")[2] if rest else ""
+
+
+def _kept_by(setting: EnvSetting, mounts: list[str]) -> EnvSetting:
+    """`setting` of a container that is run with `mounts`: a folder in its own scratch space is gone with it."""
+    top = SCRATCH.match(setting.value or "")
+    if setting.variable not in CACHE_FOLDERS or top is None or any(top[0].rstrip("/") in mount for mount in mounts):
+        return setting
+    return replace(setting, fleeting=Fleeting(why="in the container's own scratch folder, which is gone with it"))
 
 
 def _listed(text: str) -> bool:
