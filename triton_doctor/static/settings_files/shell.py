@@ -382,7 +382,15 @@ class _Shell:
         if is_watched(name):
             guarded = self._guard(name)
             self._found.append(
-                EnvSetting(variable=name, value=value, span=word.span, how=how, guarded=guarded, fleeting=fleeting)
+                EnvSetting(
+                    variable=name,
+                    value=value,
+                    span=word.span,
+                    how=how,
+                    guarded=guarded,
+                    build_only=how == "--build-arg",
+                    fleeting=fleeting,
+                )
             )
 
 
