@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.version import __version__
+
 if TYPE_CHECKING:
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.target import compile_only
     from triton_doctor.runtime.watch import record
-
-__version__ = "0.1.0"
 
 __all__ = ["Recording", "__version__", "compile_only", "record"]
 

@@ -50,13 +50,15 @@ class Step:
 class Facts:
     """What is known beside the message; None where it does not apply. Words as in the JSON contract.
 
-    `also` are the other launches that it is true of. An ignore comment counts at the finding and at `parameter_place`.
+    `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
+    call in the same file that the finding stands in, and at `parameter_place`.
     """
 
     kernel: str | None = None
     kernel_place: Place | None = None
     parameter: str | None = None
     parameter_place: Place | None = None
+    launch: Span | None = None
     variability: str | None = None
     bound: int | None = None
     use: str | None = None

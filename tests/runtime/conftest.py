@@ -1,7 +1,8 @@
 """`runner(version)` runs programs on a real triton."""
 
 import pytest
-from tritons import NEWEST, Runner, triton_folder
+
+from tests.runtime.tritons import NEWEST, Runner, triton_folder
 
 
 @pytest.fixture

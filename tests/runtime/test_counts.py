@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from tritons import NEWEST, PROGRAMS, REPOSITORY, VERSIONS
 
+from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, VERSIONS
 from triton_doctor import Recording
 
 

@@ -11,11 +11,11 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor import __version__
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import EndEvent, Event, Header, LaunchesEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
+from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

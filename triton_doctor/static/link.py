@@ -1,15 +1,108 @@
-"""Modules to Project: which kernel a launch starts, which function a call reaches, across files."""
+"""Modules to Project: which kernels each launch may start."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.model import Module, Project
+from triton_doctor.static.expression import Attr, Call, Choice, Expr, Name, dotted
+from triton_doctor.static.model import Function, Kernel, LinkedLaunch, Module, Project
+from triton_doctor.static.names import Names
+from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from triton_doctor.static.model import Arm
+
+# A kernel passes through a few names (`kernel = a if c else b`, `fn = wrap(kernel)`) before it is launched.
+_MOST_STEPS = 8
 
 
-def link(modules: Sequence[Module]) -> Project:
-    """The project that `modules` make."""
-    return Project(modules=tuple(modules))
+def link(modules: Sequence[Module], load: Callable[[str], Module | None] = lambda path: None) -> Project:
+    """The project that `modules` make; `load` reads a further file of the scan by its path, or gives None."""
+    by_path = {module.path: module for module in sorted(modules, key=lambda module: module.path)}
+    names = Names(by_path, load)
+    launches: list[LinkedLaunch] = []
+    unresolved: list[LinkedLaunch] = []
+    for module in by_path.values():
+        for function, launch in module.launches():
+            place = _Place(module, function, launch.order, launch.arms)
+            kernels = {kernel.key: kernel for kernel in _follow(names, launch.kernel, place, _MOST_STEPS)}
+            linked = LinkedLaunch(module=module, function=function, launch=launch, kernels=tuple(kernels.values()))
+            (launches if kernels else unresolved).append(linked)
+    return Project(modules=by_path, names=names, launches=tuple(launches), unresolved=tuple(unresolved))
+
+
+class _Place(NamedTuple):
+    """Where an expression stands, which decides what its names mean."""
+
+    module: Module
+    function: Function
+    order: int
+    arms: tuple[Arm, ...]
+
+
+def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Kernel]:
+    """The kernels that `expr` may be."""
+    if steps == 0:
+        return
+    match expr:
+        case Name(name):
+            yield from _named(names, name, place, steps)
+        case Attr(Name("self" | "cls" as base), name) if place.function.class_name is not None:
+            for function in place.module.functions.values():
+                if function.class_name == place.function.class_name:
+                    for stored in function.stored:
+                        if (stored.base, stored.name) == (base, name):
+                            inner = _Place(place.module, function, stored.order, ())
+                            yield from _follow(names, stored.value, inner, steps - 1)
+            yield from names.kernels(place.module, f"{place.function.class_name}.{name}")
+        case Attr(base, name):
+            full = dotted(expr)
+            found = names.dotted(place.module, full) if full is not None else None
+            if isinstance(found, Kernel):
+                yield found
+            elif name == "fn":
+                yield from _follow(names, base, place, steps - 1)
+        case Choice(_, options):
+            for option in options:
+                yield from _follow(names, option, place, steps - 1)
+        case Call(func, args, _):
+            full = dotted(func)
+            callee = names.dotted(place.module, full) if full is not None else None
+            if isinstance(callee, Function):
+                home = names.home(callee) or place.module
+                for returned in callee.returns:
+                    inner = _Place(home, callee, returned.order, ())
+                    yield from _follow(names, returned.value, inner, steps - 1)
+            elif callee is None and args:
+                # A wrapper from elsewhere, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
+                yield from _follow(names, args[0], place, steps - 1)
+        case _:
+            pass
+
+
+def _named(names: Names, name: str, place: _Place, steps: int) -> Iterator[Kernel]:
+    module, function, order, arms = place
+    local = reaching(function, name, order, arms)
+    for binding in local.bindings:
+        yield from _follow(names, binding.value, _Place(module, function, binding.order, binding.arms), steps - 1)
+    if local.certain or any(param.name == name for param in function.params):
+        return
+    if function.name != "<module>":
+        own = list(names.kernels(module, f"{function.qualname}.<locals>.{name}"))
+        if own:
+            yield from own
+            return
+        outer = module.functions.get(function.parent or "<module>")
+        if outer is not None:
+            last = max((binding.order for binding in outer.bindings.get(name, ())), default=0)
+            yield from _named(names, name, _Place(module, outer, last + 1, ()), steps - 1)
+        return
+    own = list(names.kernels(module, name))
+    if own:
+        yield from own
+        return
+    found = names.defined(module, name)
+    if isinstance(found, Kernel):
+        yield from names.variants(found)

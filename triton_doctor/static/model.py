@@ -2,21 +2,250 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.expression import Lambda
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from triton_doctor.finding import Span
+    from triton_doctor.static.expression import Call, Expr
+    from triton_doctor.static.model_environment import EnvironmentFile
+    from triton_doctor.static.names import Names
+
+
+class Arm(NamedTuple):
+    """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2."""
+
+    branch: int
+    side: int
+    sides: int
+    loop: bool
+
+
+class Binding(NamedTuple):
+    """`name = value`, the `order`th event of its function, inside `arms`, outermost first."""
+
+    name: str
+    value: Expr
+    order: int
+    line: int
+    arms: tuple[Arm, ...]
+
+
+class Stored(NamedTuple):
+    """`base.name = value` or `base["name"] = value`."""
+
+    base: str
+    name: str
+    value: Expr
+    order: int
+    line: int
+
+
+class Returned(NamedTuple):
+    """`return value`."""
+
+    value: Expr
+    order: int
+    line: int
+
+
+class CallSite(NamedTuple):
+    """A call that may reach a function of the project."""
+
+    call: Call
+    order: int
+    line: int
+    arms: tuple[Arm, ...]
+
+
+class Argument(NamedTuple):
+    """One argument of a launch: `name` is None for a positional one, and `**` for `**table`; `*items` holds a Star."""
+
+    name: str | None
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Launch:
+    """`kernel[grid](arguments)`; also `.run` and `.warmup`, whose `method` is that name and whose grid is a keyword."""
+
+    kernel: Expr
+    grid: Expr | None
+    arguments: tuple[Argument, ...]
+    method: str | None
+    span: Span
+    order: int
+    arms: tuple[Arm, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostParam:
+    """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name."""
+
+    name: str
+    default: Expr | None
+    annotation: str | None
+    variadic: str = ""
+    keyword_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Function:
+    """A function that runs on the host. The module's own top level is one, named `<module>`."""
+
+    name: str
+    qualname: str
+    line: int
+    params: tuple[HostParam, ...]
+    decorators: tuple[Expr, ...]
+    bindings: Mapping[str, tuple[Binding, ...]]
+    stored: tuple[Stored, ...]
+    returns: tuple[Returned, ...]
+    calls: tuple[CallSite, ...]
+    launches: tuple[Launch, ...]
+    equalities: tuple[tuple[Expr, Expr], ...]
+    class_name: str | None
+    parent: str | None
+    globals: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Param:
+    """A parameter of a kernel."""
+
+    name: str
+    is_constexpr: bool
+    annotation: str | None
+    default: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heuristic:
+    """`@triton.heuristics({param: value})`: computed at each launch from its other arguments."""
+
+    param: str
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autotune:
+    """`@triton.autotune`: the names of its key, and what its configs set; None where they are made elsewhere."""
+
+    key: tuple[str, ...]
+    sets: frozenset[str] | None
+    config_count: int | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kernel:
+    """A `@triton.jit` function.
+
+    `needed` and `read` are the names that its body needs while compiling (a block shape, a branch) and reads at all;
+    `walked` those over which it loops in steps of a block. `passes` are its calls of other jit functions:
+    (callee, position or keyword, name passed on). `key` and `path` identify it in the project.
+    """
+
+    name: str
+    qualname: str
+    path: str
+    params: tuple[Param, ...]
+    decorators: tuple[str, ...]
+    heuristics: tuple[Heuristic, ...]
+    autotune: Autotune | None
+    do_not_specialize: tuple[str, ...]
+    needed: frozenset[str]
+    read: frozenset[str]
+    walked: frozenset[str]
+    passes: tuple[tuple[str, int | str, str], ...]
+    span: Span
+    made_in: str | None
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells it from every other kernel of the project."""
+        return (self.path, self.qualname, self.span.line)
+
+    @property
+    def heuristics_out_of_sight(self) -> bool:
+        """Whether some heuristic is a function elsewhere, which may look at any argument of a launch."""
+        return any(not isinstance(heuristic.value, Lambda) for heuristic in self.heuristics)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """`import module as name` (`member` None) or `from module import member as name`; `level` counts the dots."""
+
+    module: str
+    member: str | None
+    level: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Class:
+    """A class of the module, its bases as written, and what its body binds."""
+
+    name: str
+    qualname: str
+    path: str
+    bases: tuple[Expr, ...]
+    methods: frozenset[str]
+    fields: Mapping[str, Binding]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
-    """One Python file, as far as Triton is concerned."""
+    """One Python file, as far as Triton is concerned. `functions` and `kernels` are by qualified name."""
 
     path: str
+    kernels: tuple[Kernel, ...] = ()
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    classes: Mapping[str, Class] = field(default_factory=dict)
+    imports: Mapping[str, Import] = field(default_factory=dict)
+    star_imports: tuple[Import, ...] = ()
+    environment: EnvironmentFile | None = None
+
+    def launches(self) -> Iterator[tuple[Function, Launch]]:
+        """Every subscripted call, with the function that makes it: launches, and what only looks like one."""
+        for function in self.functions.values():
+            for launch in function.launches:
+                yield function, launch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinkedLaunch:
+    """A launch, where it is made, and the kernels that it may start: several where a condition chooses one."""
+
+    module: Module
+    function: Function
+    launch: Launch
+    kernels: tuple[Kernel, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Project:
-    """All modules of one scan, linked: `launches_resolved` of `launches` lead to a kernel that was read."""
+    """All modules of one scan by path, and the launches whose kernel was found; `unresolved` are the others.
 
-    modules: tuple[Module, ...]
-    kernels: int = 0
-    launches: int = 0
-    launches_resolved: int = 0
+    `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
+    test. `triton_version` None is the newest.
+    """
+
+    modules: Mapping[str, Module]
+    names: Names
+    launches: tuple[LinkedLaunch, ...] = ()
+    unresolved: tuple[LinkedLaunch, ...] = ()
+    environment: tuple[EnvironmentFile, ...] = ()
+    tests: frozenset[str] = frozenset()
+    triton_version: str | None = None
+
+    def kernels(self) -> Iterator[Kernel]:
+        """Every kernel, by path and place."""
+        for path in sorted(self.modules):
+            yield from self.modules[path].kernels

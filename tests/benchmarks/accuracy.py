@@ -1,0 +1,93 @@
+"""What `check` predicts against the values that real runs showed: `python -m tests.benchmarks.accuracy`.
+
+fixtures/truth/ holds, for each compile-time parameter of the kernels that ran, how it was seen to vary on a GPU while
+batch and length varied.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tests.benchmarks.packages import FLAG_GEMS, LIGER, ROOT, Package, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# path, kernel, parameter
+Key: TypeAlias = tuple[str, str, str]
+
+MOST_FALSE_ALARMS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A parameter that was watched; `values` are some of those it took, and `generated` kernels are in no file."""
+
+    key: Key
+    how: str
+    values: tuple[str, ...]
+    generated: bool
+
+
+def read_truth(package: Package) -> list[Seen]:
+    """The parameters of `package` that were watched on a GPU."""
+    path = ROOT / "fixtures" / "truth" / f"{package.name}-{package.version}.json"
+    truth = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Seen(
+            key=(kernel.get("path", ""), qualified.rpartition(":")[2], parameter),
+            how=watched["seen"],
+            values=tuple(watched["values"]),
+            generated=kernel.get("generated", False),
+        )
+        for qualified, kernel in truth["kernels"].items()
+        for parameter, watched in kernel["constexpr"].items()
+    ]
+
+
+def alarms(findings: Iterable[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+    """The findings about recompiles at warning or above, by what they are about."""
+    return {
+        (finding["kernel_path"], finding["kernel"], finding["parameter"]): finding
+        for finding in findings
+        if finding["code"].startswith("TRD2") and finding["severity"] != "info" and finding["parameter"]
+    }
+
+
+def judge(package: Package) -> None:
+    """Print recall on what was seen to vary, and the alarms on what was not, by name."""
+    report, _ = check(package)
+    alarmed = alarms(report["findings"])
+    by_how: dict[str, list[Seen]] = defaultdict(list)
+    for seen in read_truth(package):
+        by_how[seen.how].append(seen)
+    print(f"{package.name} {package.version}")
+    found = [seen for seen in by_how["per_call"] if seen.key in alarmed]
+    print(f"  per_call: {len(found)} of {len(by_how['per_call'])} found")
+    for seen in by_how["per_call"]:
+        if seen.key not in alarmed:
+            print(f"    missed {describe(seen)}")
+    for how, limit in (("fixed", f" (at most {MOST_FALSE_ALARMS})"), ("few", "")):
+        false = [seen for seen in by_how[how] if seen.key in alarmed]
+        print(f"  {how}: {len(false)} of {len(by_how[how])} at warning or above{limit}")
+        for seen in false:
+            finding = alarmed[seen.key]
+            print(f"    {finding['path']}:{finding['line']}: {finding['code']} {describe(seen)}")
+
+
+def describe(seen: Seen) -> str:
+    """`path kernel parameter (values)`."""
+    return f"{' '.join(seen.key)} ({', '.join(seen.values[:6])})"
+
+
+def main() -> None:
+    """Judge both packages that have a truth."""
+    for package in (LIGER, FLAG_GEMS):
+        judge(package)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Who imports what: the contracts of pyproject.toml, and what a start of the command loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from importlinter.application.use_cases import SUCCESS, lint_imports
+from importlinter.configuration import configure
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {"rich", "libcst", "yaml", "pathspec", "torch", "triton", "pygments", "pydantic", "tomllib", "ast"}
+
+
+def loaded_by(program: str) -> set[str]:
+    script = f"{program}\nimport sys; print(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_import_contracts_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(str(ROOT))
+    configure()
+
+    assert lint_imports(cache_dir=None) == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("program", "allowed"),
+    [
+        pytest.param("import triton_doctor", {"ast"}, id="the package"),
+        pytest.param("import triton_doctor.cli", {"ast"}, id="the command"),
+        pytest.param("import triton_doctor.static.scan", {"ast", "tomllib"}, id="the static side"),
+        pytest.param(
+            "from triton_doctor.cli import main; main(['rule', 'TRD900'])",
+            {"ast", "rich", "pygments", "tomllib"},
+            id="rule",
+        ),
+        pytest.param("from triton_doctor.cli import main; main(['--version'])", {"ast"}, id="--version"),
+    ],
+)
+def test_start_loads_nothing_heavy(program: str, allowed: set[str]) -> None:
+    assert loaded_by(program) & HEAVY <= allowed
+
+
+def test_check_runs_where_torch_and_triton_are_not_installed(tmp_path: Path) -> None:
+    source = tmp_path / "kernels.py"
+    source.write_text("import triton\n\n@triton.jit\ndef double(x_ptr):\n    pass\n", encoding="utf-8")
+    program = (
+        "import sys\n"
+        "sys.modules.update(torch=None, triton=None, libcst=None)\n"
+        "from triton_doctor.cli import main\n"
+        f"sys.exit(main(['check', '--output-format', 'concise', {str(source)!r}]))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "no problems in 1 file, 1 kernel, 0 launches\n")

@@ -1,0 +1,96 @@
+"""What an install carries: each way of installing finds the rule pages, and the wheel holds the package and no more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from triton_doctor.rulebook import page_paths
+
+ROOT = Path(__file__).parent.parent
+OFFLINE = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
+# Without `site`, the only triton_doctor is that of the folder given, whatever this environment has installed.
+PROGRAM = """
+import site, sys
+target, libraries = sys.argv[1:]
+site.addsitedir(target)
+sys.path += [target, libraries]
+from triton_doctor.cli import main
+from triton_doctor.rulebook import page_paths
+assert main(["rule", "TRD900", "--output-format", "json"]) == 0
+print(next(iter(page_paths().values())).parent)
+"""
+
+
+def pip(*arguments: str | Path) -> None:
+    subprocess.run([sys.executable, "-m", "pip", *map(str, arguments)], check=True)
+
+
+def folder_of_pages(target: Path) -> Path:
+    """Where the triton_doctor that is installed in `target` finds its rule pages."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", PROGRAM, target, sysconfig.get_path("purelib")],
+        cwd=target,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Path(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sdist")
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", folder, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    return next(folder.iterdir())
+
+
+def test_plain_install_finds_the_pages(tmp_path: Path) -> None:
+    pip("install", *OFFLINE, "--target", tmp_path, ROOT)
+
+    assert folder_of_pages(tmp_path) == tmp_path / "triton_doctor" / "_rules"
+
+
+def test_editable_install_finds_the_pages(tmp_path: Path) -> None:
+    pip("install", *OFFLINE, "--target", tmp_path, "--editable", ROOT)
+
+    assert folder_of_pages(tmp_path) == ROOT / "rules"
+
+
+def test_wheel_made_from_the_sdist_finds_the_pages(tmp_path: Path, sdist: Path) -> None:
+    pip("install", *OFFLINE, "--target", tmp_path, sdist)
+
+    assert folder_of_pages(tmp_path) == tmp_path / "triton_doctor" / "_rules"
+
+
+def test_wheel_holds_the_package_and_the_pages(tmp_path: Path) -> None:
+    pip("wheel", *OFFLINE, "--wheel-dir", tmp_path, ROOT)
+
+    with zipfile.ZipFile(next(tmp_path.iterdir())) as wheel:
+        held = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    package = (path for path in (ROOT / "triton_doctor").rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert held == {
+        *(path.relative_to(ROOT).as_posix() for path in package),
+        *(f"triton_doctor/_rules/{path.name}" for path in page_paths().values()),
+    }
+
+
+def test_sdist_holds_what_the_tests_need(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+
+    pages = {f"rules/{path.name}" for path in page_paths().values()}
+    assert (
+        pages | {"pyproject.toml", "README.md", "LICENSE", "tests/test_packaging.py", "triton_doctor/py.typed"} <= names
+    )
+    assert {name.partition("/")[0] for name in names} <= {
+        *("triton_doctor", "rules", "tests", "fixtures"),
+        *("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "PKG-INFO", ".gitignore"),
+    }

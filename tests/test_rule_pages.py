@@ -1,0 +1,116 @@
+"""Every rule has a page in the one form, and every example on it does what it says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.finding import Severity
+from triton_doctor.rulebook import RulePage, page_paths, read_page
+from triton_doctor.settings import Settings
+from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.files import find_files
+from triton_doctor.static.scan import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+PAGES = [read_page(code) for code in page_paths()]
+SECTIONS = ["What it does", "Why it matters", "Bad", "Good", "References"]
+FENCE = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"\s*# error: \[(?P<codes>[^\]]+)\]\s*$", re.MULTILINE)
+SUFFIXES = {"python": "py"}  # of the languages whose name is not the suffix of their files
+OWN_RULES = {"TRD900", "TRD901"}  # what scan.py itself yields
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A fence of a page: a file. Those with a title make one project, one without stands alone."""
+
+    title: str | None
+    language: str
+    text: str
+
+    def name(self) -> str:
+        return self.title or f"example.{SUFFIXES.get(self.language, self.language)}"
+
+    def marks(self) -> Iterator[tuple[str, int, str]]:
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            if mark := MARK.search(line):
+                for code in mark["codes"].split(","):
+                    yield self.name(), number, code.strip()
+
+
+def examples(page: RulePage, section: str) -> list[Example]:
+    fences = FENCE.finditer(dict(page.sections)[section])
+    return [Example(fence["title"], fence["language"], fence["text"]) for fence in fences]
+
+
+def projects(found: Sequence[Example]) -> Iterator[list[Example]]:
+    titled = [example for example in found if example.title]
+    if titled:
+        yield titled
+    yield from ([example] for example in found if not example.title)
+
+
+def scan_examples(project: Sequence[Example], folder: Path) -> set[tuple[str, int, str]]:
+    for example in project:
+        path = folder / example.name()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(MARK.sub("", example.text), encoding="utf-8")
+    settings = Settings(root=folder)
+    found = scan(list(find_files([folder], settings, cwd=folder)), settings, cwd=folder).findings
+    return {(finding.path, finding.span.line, finding.code) for finding in found}
+
+
+# Pages of other evidence have tests of their own, where the machine or the target that they need is at hand.
+READERS: dict[str, Callable[[Sequence[Example], Path], set[tuple[str, int, str]]]] = {"static": scan_examples}
+READ = [page for page in PAGES if page.evidence in READERS]
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.code)
+def test_bad_example_yields_what_its_comments_say(page: RulePage, tmp_path: Path) -> None:
+    marked = 0
+    for number, project in enumerate(projects(examples(page, "Bad"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+
+        found = READERS[page.evidence](project, folder)
+
+        expected = {mark for example in project for mark in example.marks()}
+        assert {mark for mark in found if mark[2] == page.code} == {mark for mark in expected if mark[2] == page.code}
+        assert expected <= found
+        marked += sum(code == page.code for _, _, code in expected)
+    assert marked, f"no `# error: [{page.code}]` in the bad examples"
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.code)
+def test_good_example_is_silent(page: RulePage, tmp_path: Path) -> None:
+    assert examples(page, "Good")
+    for number, project in enumerate(projects(examples(page, "Good"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+
+        found = READERS[page.evidence](project, folder)
+
+        assert {mark for mark in found if mark[2] in {page.code, "TRD900"}} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_page_has_the_one_form(page: RulePage) -> None:
+    assert [title for title, _ in page.sections] == SECTIONS
+    assert all(text for _, text in page.sections)
+    assert page.evidence in {"static", "environment", "runtime"}
+    assert re.fullmatch(r"\d+\.\d+\.\d+", page.since)
+    assert page.severity in Severity
+    assert "\n" not in page.summary
+    assert not page.summary.endswith(".")
+    assert not page.summary[:1].isupper() or page.summary[:2].isupper()
+
+
+def test_every_check_has_a_page_and_every_static_page_a_check() -> None:
+    assert {page.code for page in PAGES if page.evidence == "static"} == {*CHECKS, *OWN_RULES}

@@ -1,0 +1,130 @@
+"""[tool.triton-doctor] and flags: what holds, and what is said of what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.finding import Severity
+from triton_doctor.selection import is_selected
+from triton_doctor.settings import Settings, load_settings, override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Write = Callable[..., Path]
+
+HEADER = "[tool.triton-doctor]\n"
+
+
+def test_every_setting_is_read(folder: Path, write: Write) -> None:
+    write(
+        "pyproject.toml",
+        HEADER
+        + """
+        select = ["TRD"]
+        ignore = ["TRD901"]
+        exclude = ["third_party/"]
+        per-file-ignores = { "benchmarks/**" = ["TRD9"] }
+        fail-on = "error"
+        tests = ["checks/**"]
+        triton-version = "3.6"
+        fixed = ["num_heads"]
+        per-call = ["batch.size"]
+        budgets = { "matmul_*" = 4 }
+        """,
+    )
+
+    assert load_settings(folder / "src" / "a.py") == Settings(
+        root=folder,
+        select=("TRD",),
+        ignore=("TRD901",),
+        exclude=("third_party/",),
+        per_file_ignores=(("benchmarks/**", ("TRD9",)),),
+        fail_on=Severity.ERROR,
+        tests=("checks/**",),
+        triton_version="3.6",
+        fixed=("num_heads",),
+        per_call=("batch.size",),
+        budgets=(("matmul_*", 4),),
+    )
+
+
+def test_nearest_pyproject_that_has_the_table_counts(folder: Path, write: Write) -> None:
+    write("pyproject.toml", HEADER + 'fail-on = "info"')
+    write("package/pyproject.toml", "[tool.other]\n")
+    write("package/nearer/pyproject.toml", HEADER + 'fail-on = "error"')
+
+    assert load_settings(folder / "package").fail_on is Severity.INFO
+    assert load_settings(folder / "package" / "nearer" / "a.py").fail_on is Severity.ERROR
+
+
+def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
+    assert load_settings(folder) == Settings(root=folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        pytest.param('selct = ["TRD2"]', "has no setting `selct`", "did you mean `select`?", id="misspelt"),
+        pytest.param("fail_on = 1", "has no setting `fail_on`", "did you mean `fail-on`?", id="snake case"),
+        pytest.param("zzz = 1", "has no setting `zzz`", "there are: budgets, exclude, fail-on", id="unlike any"),
+        pytest.param('select = "TRD2"', ".select is 'TRD2'", "it takes codes or prefixes", id="no array"),
+        pytest.param("ignore = [201]", ".ignore is [201]", "it takes codes or prefixes", id="no strings"),
+        pytest.param('select = ["TRD998"]', "there is no rule TRD998 in ", "`triton-doctor rules`", id="no such rule"),
+        pytest.param('per-file-ignores = {"*" = ["X1"]}', "there is no rule X1 in ", "rules", id="no rule for a file"),
+        pytest.param('fail-on = "never"', ".fail-on is 'never'", 'it takes "info", "warning" or "error"', id="level"),
+        pytest.param("triton-version = 3.6", ".triton-version is 3.6", 'it takes a version: "3.6"', id="a number"),
+        pytest.param('triton-version = "new"', ".triton-version is 'new'", 'it takes a version: "3.6"', id="a word"),
+        pytest.param("budgets = {a = -1}", ".budgets is {'a': -1}", "whole numbers", id="below zero"),
+        pytest.param("budgets = {a = true}", ".budgets is {'a': True}", "whole numbers", id="no number"),
+        pytest.param("select = [", "does not parse: ", "triton-doctor reads its settings there", id="no toml"),
+        pytest.param("a = '\udcff'", "does not parse: ", "triton-doctor reads its settings there", id="no text"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_and_key(
+    folder: Path, write: Write, text: str, message: str, hint: str
+) -> None:
+    path = write("pyproject.toml", (HEADER + text).encode(errors="surrogateescape"))
+
+    with pytest.raises(DoctorError) as caught:
+        load_settings(folder)
+
+    assert str(path) in caught.value.message
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+def test_table_that_is_none_is_an_error(folder: Path, write: Write) -> None:
+    write("pyproject.toml", "[tool]\ntriton-doctor = 3")
+
+    with pytest.raises(DoctorError, match=r"tool\.triton-doctor is not a table"):
+        load_settings(folder)
+
+
+@pytest.mark.parametrize(
+    ("code", "select", "ignore", "on"),
+    [
+        pytest.param("TRD201", (), (), True, id="all by default"),
+        pytest.param("TRD201", ("TRD2",), (), True, id="by prefix"),
+        pytest.param("TRD101", ("TRD2",), (), False, id="not among them"),
+        pytest.param("TRD201", (), ("TRD2",), False, id="ignored by prefix"),
+        pytest.param("TRD201", ("TRD201",), ("TRD2",), True, id="the longer prefix selects"),
+        pytest.param("TRD201", ("TRD2",), ("TRD201",), False, id="the longer prefix ignores"),
+        pytest.param("TRD201", ("TRD201",), ("TRD201",), False, id="ignore wins where they are equal"),
+    ],
+)
+def test_longer_prefix_decides(code: str, select: tuple[str, ...], ignore: tuple[str, ...], on: bool) -> None:
+    assert is_selected(code, select=select, ignore=ignore) is on
+
+
+def test_flags_win_over_settings(folder: Path) -> None:
+    settings = Settings(root=folder, ignore=("TRD900",), fail_on=Severity.INFO)
+
+    assert override(settings, select=(), ignore=("TRD901",), fail_on=None).ignore == ("TRD900", "TRD901")
+    assert override(settings, select=("TRD900",), ignore=(), fail_on=None).ignore == ()
+    assert override(settings, select=(), ignore=(), fail_on=Severity.ERROR).fail_on is Severity.ERROR
+    assert override(settings, select=(), ignore=(), fail_on=None).fail_on is Severity.INFO

@@ -1,0 +1,96 @@
+"""The command line: the verbs, and the one place where what the user can put right is caught."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from triton_doctor.cli.check import check
+from triton_doctor.cli.rule import CONTEXT, USAGE, rule
+from triton_doctor.cli.rules import rules
+from triton_doctor.errors import DoctorError
+from triton_doctor.version import __version__
+
+STOPPED = 2
+INTERRUPTED = 130
+# typer 0.29 brings its own click, earlier ones import it: the error that both raise for a wrong option, by its child.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+# To convert a value typer 0.29 imports pydantic, even for a `--help` that is not there; what is False is not converted.
+NO_HELP = {"help": False}
+NO_COMMAND = re.compile(r"No such command '(?P<word>.*?)'")
+
+app = typer.Typer(
+    name="triton-doctor",
+    help="Finds what makes Triton GPU kernels recompile, or run in the wrong mode.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
+)
+app.command()(check)
+app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
+app.command()(rules)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop, where it is `wanted`."""
+    if wanted:
+        typer.echo(f"triton-doctor {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Finds what makes Triton GPU kernels recompile, or run in the wrong mode."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(STOPPED)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `arguments`, those of the process for None, and give its exit status: 0 clean, 1 found, 2 stopped."""
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(arguments, prog_name="triton-doctor", standalone_mode=False)
+        sys.stdout.flush()
+    except DoctorError as error:
+        return complain(error.message, error.hint)
+    except UsageError as error:
+        return complain(*explain_usage(error))
+    except BrokenPipeError:
+        # The reader has left, `| head` for one; python would say so again while it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def complain(message: str, hint: str | None) -> int:
+    """Say what the user can put right, and how, on stderr."""
+    typer.echo(f"triton-doctor: {message}", err=True)
+    if hint:
+        typer.echo(f"hint: {hint}", err=True)
+    return STOPPED
+
+
+def explain_usage(error: Exception) -> tuple[str, str]:
+    """The message and hint for a wrong option or argument, as the library words it."""
+    text = str(getattr(error, "format_message", error.__str__)()).strip().rstrip(".").replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "triton-doctor"
+    stray = NO_COMMAND.match(text)
+    if stray and os.path.exists(stray["word"]):  # noqa: PTH110, Path raises for a word that is too long
+        hint = f"`triton-doctor check {stray['word']}`"
+    else:
+        hint = f"`{command} --help` lists what it takes"
+    return text[:1].lower() + text[1:], hint

@@ -1,0 +1,104 @@
+"""`triton-doctor check PATHS...`: what reading the source predicts."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from triton_doctor.cli.collection import uncollected
+from triton_doctor.report import Form
+
+CLEAN, FOUND = 0, 1
+STDIN = "-"
+
+
+class Level(StrEnum):
+    """The words of `--fail-on`."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Color(StrEnum):
+    """The words of `--color`."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@uncollected()
+def check(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATHS]...", help="Files and folders; - reads one file from stdin.", show_default="."),
+    ] = None,
+    output_format: Annotated[Form, typer.Option(help="The form of the report.")] = Form.FULL,
+    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODES", help="Codes or prefixes to look for: TRD2,TRD101.", show_default="all"),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="CODES", help="Codes or prefixes to leave out.", show_default="none")
+    ] = None,
+    fail_on: Annotated[
+        Level | None, typer.Option(help="The least severity that makes the exit status 1.", show_default="warning")
+    ] = None,
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever is found.")] = False,
+    statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
+    stdin_filename: Annotated[
+        Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
+    ] = None,
+    color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
+) -> None:
+    """Find what makes kernels recompile or run in the wrong mode, by reading Python and settings files.
+
+    Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
+    """
+    from triton_doctor.cli.progress import show_progress
+    from triton_doctor.cli.streams import choose_view, read_stdin, write_report
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.report import render
+    from triton_doctor.report.statistics import render_statistics
+    from triton_doctor.settings import load_settings, override, severity
+    from triton_doctor.static.files import find_files
+    from triton_doctor.static.scan import scan
+
+    if statistics and output_format not in (Form.FULL, Form.CONCISE):
+        raise DoctorError(f"--statistics does not go with --output-format {output_format}", hint="leave one out")
+    asked = paths or ["."]
+    if "" in asked:
+        raise DoctorError("a path is empty", hint="a variable that is not set, perhaps; . is the working directory")
+    from_stdin = STDIN in asked
+    if from_stdin and len(asked) > 1:
+        raise DoctorError("- stands for stdin, and other paths were given", hint="give it alone")
+    if stdin_filename and not from_stdin:
+        raise DoctorError("--stdin-filename goes with the path -", hint="triton-doctor check --stdin-filename a.py -")
+    cwd = Path.cwd()
+    first = stdin_filename or Path("stdin.py") if from_stdin else Path(asked[0])
+    settings = override(
+        load_settings(cwd / first),
+        select=split_codes(select),
+        ignore=split_codes(ignore),
+        fail_on=severity(fail_on) if fail_on else None,
+    )
+    files = [read_stdin(first, cwd)] if from_stdin else list(find_files(map(Path, asked), settings, cwd=cwd))
+    if not files:
+        typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
+    with show_progress(len(files)) as on_progress:
+        result = scan(files, settings, cwd=cwd, on_progress=on_progress)
+    if statistics:
+        text = render_statistics(result)
+    else:
+        text = render(result, output_format, choose_view(files, color, cwd=cwd, to_file=output_file is not None))
+    write_report(text, output_file)
+    failed = any(finding.severity >= settings.fail_on for finding in result.findings)
+    raise typer.Exit(FOUND if failed and not exit_zero else CLEAN)
+
+
+def split_codes(values: list[str] | None) -> tuple[str, ...]:
+    """The codes of an option that can be repeated and can list several: `--select TRD1,TRD2 --select TRD3`."""
+    return tuple(code.strip() for value in values or () for code in value.split(","))

@@ -1,0 +1,49 @@
+"""The progress bar: on stderr, on a terminal only, once it has taken long enough to wonder."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.progress import Progress
+
+PATIENCE_SECONDS = 1.0
+
+
+@contextmanager
+def show_progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A function to call with the number of files done, of `total`."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    began = time.monotonic()
+    bar: Progress | None = None
+
+    def advance(done: int) -> None:
+        nonlocal bar
+        if bar is None and time.monotonic() - began > PATIENCE_SECONDS:
+            bar = start_bar(total)
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def start_bar(total: int) -> Progress:
+    """A bar that is drawn from now on, and is wiped when it stops."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    bar.add_task("reading", total=total)
+    bar.start()
+    return bar

@@ -1,0 +1,56 @@
+"""A scan to text: one file a form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from triton_doctor.static.scan import Scan
+
+
+class Form(StrEnum):
+    """The forms of `check --output-format`."""
+
+    FULL = "full"
+    CONCISE = "concise"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable."""
+
+    lines_of: Callable[[str], Sequence[str]]
+    color: bool
+    width: int
+
+
+def render(scan: Scan, form: Form, view: View) -> str:
+    """`scan` as text of `form`, ending with a line end unless it is empty."""
+    match form:
+        case Form.FULL:
+            from triton_doctor.report.full import render_full
+
+            return render_full(scan, view)
+        case Form.CONCISE:
+            from triton_doctor.report.concise import render_concise
+
+            return render_concise(scan)
+        case Form.JSON:
+            from triton_doctor.report.json import render_json
+
+            return render_json(scan)
+        case Form.GITHUB:
+            from triton_doctor.report.github import render_github
+
+            return render_github(scan)
+        case Form.SARIF:
+            from triton_doctor.report.sarif import render_sarif
+
+            return render_sarif(scan)

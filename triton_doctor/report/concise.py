@@ -1,0 +1,49 @@
+"""A scan as one line a finding, `path:line:column: CODE message`, and a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Severity
+
+if TYPE_CHECKING:
+    from triton_doctor.static.scan import Scan
+
+
+def render_concise(scan: Scan) -> str:
+    """A line for each finding, then the summary."""
+    lines = [
+        f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.code} {finding.message}"
+        for finding in scan.findings
+    ]
+    return "\n".join([*lines, summarize(scan)]) + "\n"
+
+
+def summarize(scan: Scan) -> str:
+    """The one line that tells how much was found, in how much."""
+    looked = ", ".join(
+        [
+            plural(scan.summary.files_seen, "file"),
+            plural(scan.summary.kernels, "kernel"),
+            plural(scan.summary.launches, "launch", "launches"),
+        ]
+    )
+    if not scan.findings:
+        return f"no problems in {looked}"
+    counts = Counter(finding.severity for finding in scan.findings)
+    parts = [
+        plural(counts[severity], word, words)
+        for severity, word, words in (
+            (Severity.ERROR, "error", "errors"),
+            (Severity.WARNING, "warning", "warnings"),
+            (Severity.INFO, "info", "info"),
+        )
+        if counts[severity]
+    ]
+    return f"found {plural(len(scan.findings), 'problem')} ({', '.join(parts)}) in {looked}"
+
+
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """`1 file`, `2 files`, `1,234 files`."""
+    return f"{count:,} {word if count == 1 else words or f'{word}s'}"

@@ -1,0 +1,42 @@
+"""A scan as GitHub workflow commands, which become annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Severity
+from triton_doctor.rulebook import rule_name
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.scan import Scan
+
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render_github(scan: Scan) -> str:
+    """One command a finding; nothing for none."""
+    return "".join(f"{command(finding)}\n" for finding in scan.findings)
+
+
+def command(finding: Finding) -> str:
+    """`::warning file=...,line=...::message`, the advice on a line of its own."""
+    span = finding.span
+    properties = {"file": finding.path, "line": span.line, "endLine": span.end_line}
+    # GitHub draws columns only within one line, and counts the last one in.
+    if span.line == span.end_line:
+        properties |= {"col": span.column, "endColumn": max(span.end_column - 1, span.column)}
+    properties["title"] = f"{finding.code} {rule_name(finding.code)}"
+    listed = ",".join(f"{name}={escape_property(str(value))}" for name, value in properties.items())
+    text = "\n".join(filter(None, [finding.message, finding.advice]))
+    return f"::{LEVELS[finding.severity]} {listed}::{escape(text)}"
+
+
+def escape(text: str) -> str:
+    """`text` as the message of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    """`text` as the value of a property, which a comma or a colon would end."""
+    return escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,53 @@
+"""A scan as JSON, schema 1: every key always there, null where it does not apply."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.rulebook import rule_name
+from triton_doctor.version import __version__
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.scan import Scan
+
+SCHEMA = 1
+
+
+def render_json(scan: Scan) -> str:
+    """One JSON object."""
+    document = {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "findings": [finding_object(finding) for finding in scan.findings],
+        "summary": asdict(scan.summary),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def finding_object(finding: Finding) -> dict[str, Any]:
+    """`finding` by the contract."""
+    facts = finding.facts
+    return {
+        "code": finding.code,
+        "name": rule_name(finding.code),
+        "severity": finding.severity.label,
+        "path": finding.path,
+        "line": finding.span.line,
+        "column": finding.span.column,
+        "end_line": finding.span.end_line,
+        "end_column": finding.span.end_column,
+        "message": finding.message,
+        "kernel": facts.kernel,
+        "kernel_path": facts.kernel_place.path if facts.kernel_place else None,
+        "kernel_line": facts.kernel_place.line if facts.kernel_place else None,
+        "parameter": facts.parameter,
+        "variability": facts.variability,
+        "bound": facts.bound,
+        "use": facts.use,
+        "trail": [asdict(step) for step in finding.trail],
+        "also": [asdict(place) for place in facts.also],
+        "fixable": facts.fixable,
+    }

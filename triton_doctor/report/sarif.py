@@ -1,0 +1,96 @@
+"""A scan as SARIF 2.1.0, which code scanning services read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from triton_doctor.finding import Severity
+from triton_doctor.rulebook import page_paths, read_page, rule_name
+from triton_doctor.version import __version__
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding, Span
+    from triton_doctor.static.scan import Scan
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def render_sarif(scan: Scan) -> str:
+    """One log with one run; its rules are those that were found."""
+    codes = sorted({finding.code for finding in scan.findings})
+    document = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "triton-doctor",
+                        "version": __version__,
+                        "semanticVersion": __version__,
+                        "rules": [rule_object(code) for code in codes],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [result(finding, codes.index(finding.code)) for finding in scan.findings],
+            }
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def rule_object(code: str) -> dict[str, Any]:
+    """The reportingDescriptor of `code`, with its page as help."""
+    if code not in page_paths():
+        return {"id": code}
+    page = read_page(code)
+    return {
+        "id": code,
+        "name": page.name,
+        "shortDescription": {"text": page.summary},
+        "fullDescription": {"text": dict(page.sections).get("What it does", page.summary)},
+        "help": {"text": page.markdown, "markdown": page.markdown},
+        "defaultConfiguration": {"level": LEVELS[page.severity]},
+    }
+
+
+def result(finding: Finding, rule_index: int) -> dict[str, Any]:
+    """The result object of `finding`; its trail and the other launches are related locations."""
+    steps = [(step.path, step.line, step.text) for step in finding.trail]
+    others = [(place.path, place.line, "also launched here") for place in finding.facts.also]
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": rule_index,
+        "level": LEVELS[finding.severity],
+        "message": {"text": "\n".join(filter(None, [finding.message, finding.advice]))},
+        "locations": [{"physicalLocation": physical_location(finding.path, region(finding.span))}],
+        "relatedLocations": [
+            {
+                "id": number,
+                "physicalLocation": physical_location(path, {"startLine": line}),
+                "message": {"text": text},
+            }
+            for number, (path, line, text) in enumerate(steps + others)
+        ],
+        "properties": {"name": rule_name(finding.code)},
+    }
+
+
+def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
+    """`region` of the file at `path`: a path below the working directory stays relative to it."""
+    absolute = PurePosixPath(path).is_absolute()
+    return {"artifactLocation": {"uri": f"file://{quote(path)}" if absolute else quote(path)}, "region": region}
+
+
+def region(span: Span) -> dict[str, int]:
+    """`span` as SARIF counts: from 1, the end column exclusive, as we do."""
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }

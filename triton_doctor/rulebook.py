@@ -1,0 +1,100 @@
+"""The rule pages to RulePage: a page is the only home of what is known about a rule."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PACKAGE = Path(__file__).parent
+# The wheel carries the pages inside the package; a checkout, and an editable install of it, has them beside.
+FOLDERS = (PACKAGE / "_rules", PACKAGE.parent / "rules")
+PAGE_NAME = re.compile(r"(?P<code>TRD\d{3})-(?P<name>[a-z0-9-]+)\.md")
+HEAD = re.compile(r"\A```toml\n(?P<facts>.*?)\n```\n", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulePage:
+    """One rule. `sections` are title and Markdown text, in the order of the page; `markdown` is all of them."""
+
+    code: str
+    name: str
+    summary: str
+    severity: Severity
+    since: str
+    evidence: str
+    sections: tuple[tuple[str, str], ...]
+    markdown: str
+
+
+@cache
+def page_paths() -> Mapping[str, Path]:
+    """Code to page, in the order of codes. No page is read."""
+    folder = next((folder for folder in FOLDERS if folder.is_dir()), None)
+    if folder is None:
+        raise DoctorError(f"the rule pages are missing from {PACKAGE}", hint="install triton-doctor again")
+    pages = ((PAGE_NAME.fullmatch(path.name), path) for path in sorted(folder.iterdir()))
+    return {match["code"]: path for match, path in pages if match}
+
+
+def rule_name(code: str) -> str:
+    """`constexpr-varies-per-call` of TRD201; the code itself where it has no page."""
+    path = page_paths().get(code)
+    return path.stem.removeprefix(f"{code}-") if path else code
+
+
+def read_page(code: str) -> RulePage:
+    """The page of `code`. Raises DoctorError where there is none."""
+    path = page_paths().get(code)
+    if path is None:
+        raise unknown_rule(code)
+    text = path.read_text(encoding="utf-8")
+    head = HEAD.match(text)
+    if head is None:
+        raise ValueError(f"{path} does not begin with a toml fence")
+    facts = tomllib.loads(head["facts"])
+    markdown = text[head.end() :].strip() + "\n"
+    return RulePage(
+        code=code,
+        name=rule_name(code),
+        summary=facts["summary"],
+        severity=Severity[facts["severity"].upper()],
+        since=facts["since"],
+        evidence=facts["evidence"],
+        sections=tuple(split_sections(markdown)),
+        markdown=markdown,
+    )
+
+
+def unknown_rule(code: str, *, place: str = "") -> DoctorError:
+    """The error for a `code` that no rule has; `place` says where it stood: ` in --select`."""
+    from difflib import get_close_matches
+
+    begun = [known for known in page_paths() if code and known.startswith(code.upper())]
+    close = begun or get_close_matches(code.upper(), page_paths(), n=1, cutoff=0.8)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return DoctorError(f"there is no rule {code}{place}", hint=f"{hint}`triton-doctor rules` lists them")
+
+
+def split_sections(markdown: str) -> Iterator[tuple[str, str]]:
+    """Title and text of each `## ` heading; a line inside a fence is never a heading."""
+    title, lines, fenced = "", list[str](), False
+    for line in markdown.splitlines():
+        fenced ^= line.startswith("```")
+        if line.startswith("## ") and not fenced:
+            if title:
+                yield title, "\n".join(lines).strip()
+            title, lines = line.removeprefix("## ").strip(), []
+        else:
+            lines.append(line)
+    if title:
+        yield title, "\n".join(lines).strip()

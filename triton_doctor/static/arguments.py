@@ -1,0 +1,75 @@
+"""Launches to arguments: which expression each parameter of a kernel is given, stars and tables included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Name, Star
+from triton_doctor.static.flow.values import Table
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Span
+    from triton_doctor.static.expression import Expr
+    from triton_doctor.static.flow.evaluate import Flow
+    from triton_doctor.static.flow.frame import Place
+    from triton_doctor.static.flow.values import Value
+    from triton_doctor.static.model import Kernel, LinkedLaunch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a launch gives one parameter. `expr` is None where it comes out of a table that was built nearby."""
+
+    expr: Expr | None
+    value: Value
+    span: Span
+
+
+def given(launch: LinkedLaunch, kernel: Kernel, flow: Flow, names: frozenset[str] | None = None) -> dict[str, Given]:
+    """What `launch` gives the parameters of `kernel`, and its options; only those of `names`, where given.
+
+    Positional arguments after a starred one are left out: there is no telling where they go.
+    """
+    place = flow.at(launch)
+    found: dict[str, Given] = {}
+    position = 0
+    for argument in launch.launch.arguments:
+        if argument.name is None:
+            if isinstance(argument.value, Star):
+                position = len(kernel.params)
+            elif position < len(kernel.params):
+                name = kernel.params[position].name
+                position += 1
+                _give(found, name, argument.value, argument.span, flow, place, names)
+        elif argument.name == "**":
+            for name, value in _table(argument.value, flow, place).items():
+                if names is None or name in names:
+                    found.setdefault(name, Given(expr=None, value=value, span=argument.span))
+        else:
+            _give(found, argument.name, argument.value, argument.span, flow, place, names)
+    return found
+
+
+def _give(
+    found: dict[str, Given],
+    name: str,
+    expr: Expr,
+    span: Span,
+    flow: Flow,
+    place: Place,
+    names: frozenset[str] | None,
+) -> None:
+    if names is None or name in names:
+        found[name] = Given(expr=expr, value=flow.value(expr, place), span=span)
+
+
+def _table(expr: Expr, flow: Flow, place: Place) -> dict[str, Value]:
+    """The entries of `**table`: those it is made with, and those stored into it before the launch."""
+    value = flow.value(expr, place)
+    entries = dict(value.items) if isinstance(value, Table) else {}
+    if isinstance(expr, Name):
+        for stored in place.frame.function.stored:
+            if stored.base == expr.id and stored.order < place.order:
+                entries[stored.name] = flow.value(stored.value, place)
+    return entries

@@ -1,0 +1,53 @@
+"""TRD202: a constexpr that the kernel never reads, and that still is part of its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.constexprs import Constexpr, constexprs
+from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.telling import facts, spelled, trail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import Project
+
+CODE = "TRD202"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter: at the launch whose value changes most often, else at the parameter."""
+    for constexpr in constexprs(project):
+        if constexpr.use == "unread":
+            yield _finding(constexpr)
+
+
+def _finding(constexpr: Constexpr) -> Finding:
+    kernel, param, worst = constexpr.kernel, constexpr.param, constexpr.worst
+    advice = f"delete `{param.name}` from `{kernel.name}` and from its launches"
+    if worst is None or worst.kind is not Kind.PER_CALL:
+        source = worst or next(iter(constexpr.sources), None)
+        return Finding(
+            path=kernel.path,
+            span=param.span,
+            code=CODE,
+            severity=Severity.INFO,
+            message=f"`{kernel.name}` never reads its constexpr `{param.name}`",
+            advice=advice,
+            facts=facts(constexpr, source),
+        )
+    return Finding(
+        path=worst.path,
+        span=worst.span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=(
+            f"`{kernel.name}` never reads its constexpr `{param.name}`, and yet recompiles for each value of "
+            f"`{spelled(worst)}`"
+        ),
+        advice=advice,
+        facts=facts(constexpr, worst),
+        trail=trail(constexpr, worst),
+    )

@@ -1,0 +1,69 @@
+"""TRD201: a constexpr whose value follows the data, so that the kernel compiles anew for each value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.constexprs import Constexpr, Source, constexprs
+from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.telling import facts, spelled, trail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import Project
+
+CODE = "TRD201"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter that a kernel reads, at the launch whose value changes most often."""
+    for constexpr in constexprs(project):
+        worst = constexpr.worst
+        if constexpr.use == "unread" or worst is None or worst.kind not in (Kind.PER_CALL, Kind.LOGARITHMIC):
+            continue
+        yield Finding(
+            path=worst.path,
+            span=worst.span,
+            code=CODE,
+            severity=_severity(constexpr, worst),
+            message=_message(constexpr, worst),
+            advice=_advice(constexpr, worst),
+            facts=facts(constexpr, worst),
+            trail=trail(constexpr, worst),
+        )
+
+
+def _severity(constexpr: Constexpr, worst: Source) -> Severity:
+    if worst.kind is Kind.LOGARITHMIC:
+        return Severity.INFO
+    if worst.scalar.from_data or constexpr.in_autotune_key:
+        return Severity.ERROR
+    return Severity.WARNING
+
+
+def _message(constexpr: Constexpr, worst: Source) -> str:
+    name, kernel = constexpr.param.name, constexpr.kernel.name
+    each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
+    message = f"`{name}` recompiles `{kernel}` for each {each} of `{spelled(worst)}`"
+    if worst.scalar.bound is not None:
+        message += f", {worst.scalar.bound:,} at the most"
+    if constexpr.in_autotune_key:
+        message += ", and each is tuned anew: it is in the autotune key too"
+    return message
+
+
+def _advice(constexpr: Constexpr, worst: Source) -> str:
+    name = constexpr.param.name
+    if worst.kind is Kind.LOGARITHMIC:
+        return f"few variants in the long run; warm `{name}` up for each power of two, or cap it, where stalls matter"
+    if constexpr.use == "compile_time":
+        return (
+            f"the kernel needs `{name}` while it compiles: bucket it with `triton.next_power_of_2`, or give it a fixed "
+            "size and loop over it in the kernel"
+        )
+    return (
+        f"the kernel only reads `{name}`: drop the `tl.constexpr` annotation (Triton still folds a 1 and keeps "
+        "divisibility by 16)"
+    )

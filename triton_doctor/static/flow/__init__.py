@@ -1,0 +1,1 @@
+"""Value flow: expression to Variability, with the path that shows it."""

@@ -1,0 +1,157 @@
+"""Operators on scalars: the greatest kind of the operands, with the bounds and spellings that survive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.flow import tensors
+from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# A size divided by so much is one of a handful: sizes of one axis stay below about a million.
+_LARGEST_SIZE = 1 << 20
+_COARSE = 1 << 16
+_COMPARABLE = (int, float)
+
+
+def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
+    """The value of `op` on one or two operands."""
+    if len(operands) == 1:
+        return join(operands)
+    left, right = operands
+    folded = _folded(op, left, right)
+    if folded is not None:
+        return folded
+    joined = join(operands)
+    divisor = right.literal if isinstance(right.literal, int) else None
+    match op:
+        case "*":
+            return _with_trail(tensors.product(operands), joined)
+        case "//" | "/":
+            result = quotient(left, right)
+            return coarse(result, divisor)
+        case "%":
+            if divisor is not None and divisor > 0:
+                return replace(joined, low=0, high=divisor - 1)
+            return joined
+        case "&":
+            if divisor is not None and divisor >= 0:
+                return replace(joined, low=0, high=divisor)
+            return joined
+        case "<<":
+            if left.literal == 1:
+                return replace(power_of_two(right), low=1)
+            return joined
+        case "**":
+            if left.literal == 2:
+                return replace(power_of_two(right), low=1)
+            return joined
+        case "+" | "-" if divisor is not None and left.high is not None:
+            shift = divisor if op == "+" else -divisor
+            return replace(joined, high=left.high + shift, low=(left.low or 0) + shift)
+        case _:
+            return joined
+
+
+def quotient(left: Scalar, right: Scalar) -> Scalar:
+    """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
+    if left.size is not None and right.size is not None:
+        size = left.size.divided_by(right.size)
+        if left.size.over and not size.over and not size.under:
+            return replace(FIXED, trail=left.trail)
+        if size.over != left.size.over:
+            return replace(tensors.of_size(size), trail=left.trail)
+    if tensors.follows_data(right):
+        # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
+        return replace(UNKNOWN, trail=left.trail)
+    return join([left, right])
+
+
+def coarse(result: Scalar, divisor: int | None) -> Scalar:
+    """A quotient by a large number takes few values, whatever is divided."""
+    if divisor is not None and divisor >= _COARSE and result.settled() is Kind.PER_CALL:
+        return replace(result, low=1, high=max(_LARGEST_SIZE // divisor, 1))
+    return result
+
+
+def power_of_two(scalar: Scalar) -> Scalar:
+    """`next_power_of_2(scalar)`: of a value that changes with each call it takes as many values as its logarithm."""
+    kind = scalar.settled()
+    low = None if scalar.low is None else _next_power(scalar.low)
+    high = None if scalar.high is None else _next_power(scalar.high)
+    if kind is Kind.PER_CALL or (kind is Kind.FEW and scalar.kind in (Kind.PER_CALL, Kind.UNKNOWN)):
+        return replace(scalar, kind=Kind.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
+    return replace(scalar, power=True, low=low, high=high, size=None, literal=...)
+
+
+def least(operands: Sequence[Scalar]) -> Scalar:
+    """`min(...)`: no more than the smallest of the known bounds."""
+    highs = [operand.high for operand in operands if operand.high is not None]
+    lows = [operand.low for operand in operands]
+    result = join(operands)
+    if not highs and not all(tensors.follows_data(operand) for operand in operands):
+        # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
+        result = replace(UNKNOWN, trail=result.trail)
+    known = [low for low in lows if low is not None]
+    return replace(
+        result,
+        high=min(highs) if highs else None,
+        low=min(known) if len(known) == len(lows) else None,
+        power=_powers(operands),
+        literal=...,
+    )
+
+
+def greatest(operands: Sequence[Scalar]) -> Scalar:
+    """`max(...)`: no less than the largest of the known bounds."""
+    highs = [operand.high for operand in operands]
+    lows = [operand.low for operand in operands if operand.low is not None]
+    result = join(operands)
+    known = [high for high in highs if high is not None]
+    return replace(
+        result,
+        low=max(lows) if lows else None,
+        high=max(known) if len(known) == len(highs) else None,
+        power=_powers(operands),
+        literal=...,
+    )
+
+
+def _powers(operands: Sequence[Scalar]) -> bool:
+    return bool(operands) and all(operand.power for operand in operands)
+
+
+def _next_power(value: int) -> int:
+    return 1 << max(value - 1, 0).bit_length()
+
+
+def _with_trail(result: Scalar, joined: Scalar) -> Scalar:
+    return replace(result, trail=joined.trail) if not result.trail else result
+
+
+def _folded(op: str, left: Scalar, right: Scalar) -> Scalar | None:
+    """Arithmetic on two literals."""
+    one, other = left.literal, right.literal
+    if left.kind is not Kind.FIXED or right.kind is not Kind.FIXED:
+        return None
+    if type(one) is not int or type(other) is not int or abs(one) > 1 << 40 or abs(other) > 1 << 40:
+        return None
+    match op:
+        case "*":
+            value = one * other
+        case "+":
+            value = one + other
+        case "-":
+            value = one - other
+        case "//" if other:
+            value = one // other
+        case "**" if 0 <= other <= 64:
+            value = one**other
+        case "<<" if 0 <= other <= 64:
+            value = one << other
+        case _:
+            return None
+    return replace(FIXED, literal=value, low=value, high=value, power=value > 0 and value & (value - 1) == 0)

@@ -1,0 +1,110 @@
+"""Functions to the calls that reach them, anywhere in the project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
+from triton_doctor.static.model import Class, Function
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import CallSite, Module, Project
+
+
+class Caller(NamedTuple):
+    """A call, and the function that makes it."""
+
+    module: Module
+    function: Function
+    site: CallSite
+
+
+class Callers:
+    """Looks up calls, but for those of tests, by the name they call; which function that is, is decided when asked."""
+
+    def __init__(self, project: Project) -> None:
+        """Index the calls of every module."""
+        self._project = project
+        self._by_name: dict[str, list[Caller]] = {}
+        for path, module in sorted(project.modules.items()):
+            if path in project.tests:
+                # What a test passes says little of what a program does.
+                continue
+            for function in module.functions.values():
+                for site in function.calls:
+                    func = site.call.func
+                    name = func.name if isinstance(func, Attr) else func.id if isinstance(func, Name) else None
+                    if name == "apply" and isinstance(func, Attr):
+                        name = _last(func.base)
+                    if name is not None:
+                        self._by_name.setdefault(name, []).append(Caller(module, function, site))
+
+    def of(self, module: Module, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` of `module`."""
+        owner = function.class_name
+        is_forward = owner is not None and function.name == "forward"
+        wanted = owner.rpartition(".")[2] if owner is not None and is_forward else function.name
+        for caller in self._by_name.get(wanted, ()):
+            if self.reached(caller.module, caller.function, caller.site.call.func) is function:
+                yield caller
+
+    def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
+        """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
+        names = self._project.names
+        match func:
+            case Name(name):
+                local = module.functions.get(f"{function.qualname}.<locals>.{name}")
+                if local is not None:
+                    return local
+            case Attr(Name("self" | "cls"), name) if function.class_name is not None:
+                return module.functions.get(f"{function.class_name}.{name}")
+            case _:
+                pass
+        full = dotted(func)
+        if full is None:
+            return None
+        base, _, last = full.rpartition(".")
+        if last == "apply" and base:
+            owner = names.dotted(module, base)
+            return self._method(owner, "forward") if isinstance(owner, Class) else None
+        found = names.dotted(module, full)
+        return found if isinstance(found, Function) else None
+
+    def _method(self, owner: Class, name: str) -> Function | None:
+        home = self._project.names.home_of_class(owner)
+        return home.functions.get(f"{owner.qualname}.{name}") if home is not None else None
+
+
+def _last(expr: Expr) -> str | None:
+    match expr:
+        case Name(name) | Attr(_, name):
+            return name
+        case _:
+            return None
+
+
+def bind(function: Function, call: Call) -> dict[str, Expr]:
+    """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
+    positional = [param for param in function.params if not param.keyword_only and not param.variadic]
+    bound: dict[str, Expr] = {}
+    for param, arg in zip(positional[_implicit(function) :], call.args, strict=False):
+        if isinstance(arg, Star):
+            break
+        bound[param.name] = arg
+    names = {param.name for param in function.params}
+    for name, value in call.keywords:
+        if name is not None and name in names:
+            bound[name] = value
+    return bound
+
+
+def _implicit(function: Function) -> int:
+    """How many leading parameters a call does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
+    if function.class_name is None:
+        return 0
+    static = any(_last(decorator) == "staticmethod" for decorator in function.decorators)
+    if static:
+        return 1 if function.name in ("forward", "backward") else 0
+    return 1

@@ -1,0 +1,379 @@
+"""Expressions to values, followed back through assignments, calls, attributes and callers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import (
+    Apply,
+    Attr,
+    Call,
+    Choice,
+    Const,
+    Each,
+    Element,
+    Expr,
+    Item,
+    Lambda,
+    Mapping,
+    Name,
+    Pack,
+    Part,
+    Slice,
+    Star,
+    Truth,
+    spell,
+)
+from triton_doctor.static.flow import leanings, tensors
+from triton_doctor.static.flow.arithmetic import apply
+from triton_doctor.static.flow.callers import Callers, bind
+from triton_doctor.static.flow.calls import call_value
+from triton_doctor.static.flow.frame import Frame, Place, end_of
+from triton_doctor.static.flow.indexing import attribute, element, item, part
+from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
+from triton_doctor.static.flow.lengths import length, length_of_thing
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.objects import field, saved
+from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked, parameter
+from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.values import (
+    Context,
+    Either,
+    Instance,
+    Many,
+    Sequence,
+    Shape,
+    Table,
+    Tensor,
+    Thing,
+    Value,
+    either,
+)
+from triton_doctor.static.reaching import reaching
+
+if TYPE_CHECKING:
+    from triton_doctor.static.model import Binding, Class, Function, LinkedLaunch, Module, Project
+
+
+class Flow:
+    """Evaluates expressions of one project. What was evaluated once is kept."""
+
+    def __init__(self, project: Project) -> None:
+        """Nothing is evaluated before it is asked for."""
+        self._project = project
+        self._callers: Callers | None = None
+        self._frames: dict[tuple[int, int], Frame] = {}
+        self._active: set[tuple[int, str, int]] = set()
+        self._asked = Asked(self)
+
+    @property
+    def callers(self) -> Callers:
+        """The index of calls, made when it is first needed."""
+        if self._callers is None:
+            self._callers = Callers(self._project)
+        return self._callers
+
+    def at(self, launch: LinkedLaunch) -> Place:
+        """The place of a launch, in its function entered from wherever it is called."""
+        frame = self.frame(launch.module, launch.function)
+        return Place(frame, launch.launch.order, launch.launch.arms)
+
+    def frame(self, module: Module, function: Function, depth: int = 0) -> Frame:
+        """`function` entered from wherever it is called; one frame for each depth, so that its values are kept."""
+        key = (id(function), depth)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = Frame(module, function, None, depth)
+        return frame
+
+    def scalar(self, expr: Expr, place: Place) -> Scalar:
+        """How often `expr` changes at `place`."""
+        return self.as_scalar(self.value(expr, place), place.frame)
+
+    def as_scalar(self, value: Value, frame: Frame) -> Scalar:
+        """A value where a number or a flag is wanted."""
+        match value:
+            case Scalar():
+                return value
+            case Thing():
+                return self._asked.value(value, frame) or value.scalar
+            case Either(options):
+                return choice([self.as_scalar(option, frame) for option in options])
+            case Sequence(items) if items:
+                return join([self.as_scalar(option, frame) for option in items])
+            case _:
+                return UNKNOWN
+
+    def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
+        """`value.shape[position]`, asked of the callers where the function itself does not tell."""
+        own = tensors.axis_at(value, position)
+        if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
+            asked = self._asked.axis(value, position, frame)
+            return own if asked is None else replace(asked, size=own.size)
+        return own
+
+    def value(self, expr: Expr, place: Place) -> Value:
+        """What `expr` is at `place`."""
+        match expr:
+            case Const(literal):
+                return _literal(literal)
+            case Name(name):
+                return self._name(name, place)
+            case Attr(base, name):
+                return self._attribute(base, name, place)
+            case Part(of, position, size, open_):
+                return self._part(of, position, size, open_, place)
+            case Item(base, key):
+                return self._item(base, key, place)
+            case Apply(op, operands):
+                return apply(op, [self.scalar(operand, place) for operand in operands])
+            case Truth():
+                return FEW
+            case Choice(_, options):
+                return either([self.value(option, place) for option in options])
+            case Call():
+                return self._call(expr, place)
+            case Pack(items):
+                return self._pack(items, place)
+            case Mapping(items):
+                return self._table(items, place)
+            case Each(of, names, source, filtered):
+                one = element(self, self.value(source, place), place.frame)
+                length = self.length(self.value(source, place), place.frame)
+                if filtered and length.settled() is Kind.UNKNOWN:
+                    length = replace(length, kind=Kind.PER_CALL, from_data=True)
+                return Many(item=self.value(of, place.binding(dict.fromkeys(names, one))), length=length)
+            case Element(source):
+                return element(self, self.value(source, place), place.frame)
+            case Star(of):
+                return self.value(of, place)
+            case Lambda() | Slice():
+                return UNKNOWN
+            case _:
+                return UNKNOWN
+
+    def once(self, key: tuple[int, str, int], expr: Expr, place: Place) -> Value:
+        """The value of `expr`, which `key` names; UNKNOWN where that rests on itself."""
+        if key in self._active:
+            return UNKNOWN
+        self._active.add(key)
+        try:
+            return self.value(expr, place)
+        finally:
+            self._active.discard(key)
+
+    def home(self, function: Function, frame: Frame) -> Module:
+        """The module that `function` was read from; that of `frame`, if it is not known."""
+        return self._project.names.home(function) or frame.module
+
+    def home_of_class(self, of: Class, frame: Frame) -> Module:
+        """The module that the class was read from; that of `frame`, if it is not known."""
+        return self._project.names.home_of_class(of) or frame.module
+
+    def length(self, value: Value, frame: Frame) -> Scalar:
+        """`len(value)`."""
+        match value:
+            case Thing():
+                return self._asked.length(value, frame) or length_of_thing(value)
+            case Tensor():
+                return self.axis(value, 0, frame)
+            case Either(options):
+                return choice([self.length(option, frame) for option in options])
+            case _:
+                return length(value)
+
+    # Names
+
+    def _name(self, name: str, place: Place) -> Value:
+        if place.local is not None and name in place.local:
+            return place.local[name]
+        frame = place.frame
+        found = reaching(frame.function, name, place.order, place.arms)
+        if name in frame.function.globals:
+            return self._outer(name, frame)
+        values = [value for binding in found.bindings if (value := self._bound(binding, frame)) is not None]
+        if len(values) > 1 and _layouts(found.bindings):
+            values = [least_certain(self.as_scalar(value, frame) for value in values)]
+        if not found.certain:
+            param = next((param for param in frame.function.params if param.name == name), None)
+            if param is not None:
+                key = (name, -1)
+                if key not in frame.values:
+                    frame.values[key] = parameter(self, param, frame)
+                values.append(frame.values[key])
+            elif not values:
+                return self._outer(name, frame)
+        return either(values) if values else UNKNOWN
+
+    def _bound(self, binding: Binding, frame: Frame) -> Value | None:
+        """The value of one assignment; None where it rests on itself, as in a loop."""
+        key = (binding.name, binding.order)
+        if key in frame.values:
+            return frame.values[key]
+        active = (id(frame), *key)
+        if active in self._active:
+            return None
+        value = self.once(active, binding.value, Place(frame, binding.order, binding.arms))
+        value = _named(value, binding, frame)
+        frame.values[key] = value
+        return value
+
+    def _outer(self, name: str, frame: Frame) -> Value:
+        """A name from an enclosing function or the top level: any of its assignments may be in force."""
+        function, module = frame.function, frame.module
+        if function.parent is not None:
+            outer = module.functions.get(function.parent)
+            if outer is not None and frame.depth < MOST_DEPTH:
+                inner = end_of(self.frame(module, outer, frame.depth + 1))
+                if name in outer.bindings or any(param.name == name for param in outer.params):
+                    return self._name(name, inner)
+                return self._outer(name, inner.frame)
+        imported = module.imports.get(name)
+        if imported is not None and imported.member is not None:
+            return self._global_elsewhere(name, frame)
+        return self._thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
+
+    def _global_elsewhere(self, name: str, frame: Frame) -> Value:
+        found = self._project.names.defining(frame.module, name)
+        if found is None or frame.depth >= MOST_DEPTH:
+            return self._thing(name, frame, FIXED)
+        module, own = found
+        top = module.functions.get("<module>")
+        if top is None or own not in top.bindings:
+            return self._thing(name, frame, FIXED)
+        return self._name(own, end_of(self.frame(module, top, frame.depth + 1)))
+
+    def _thing(self, name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) -> Thing:
+        root = Root(
+            frame.module.path,
+            frame.function.qualname,
+            name,
+            line if line is not None else frame.function.line,
+            None,
+            leanings.names_weight(name),
+        )
+        return Thing(root=root, scalar=scalar)
+
+    # Structures
+
+    def _attribute(self, base: Expr, name: str, place: Place) -> Value:
+        value = self.value(base, place)
+        match value:
+            case Instance(of):
+                return field(self, of, name, place.frame)
+            case Context(forward):
+                return saved(self, forward, name, place.frame)
+            case _:
+                return attribute(self, value, name, base, place)
+
+    def _part(self, of: Expr, position: int | None, size: int, open_: bool, place: Place) -> Value:
+        value = self.value(of, place)
+        options = value.options if isinstance(value, Either) else (value,)
+        found = [part(self, option, position, size, open_, place.frame) for option in options]
+        return either([one for one in found if one is not None]) if any(one is not None for one in found) else UNKNOWN
+
+    def _item(self, base: Expr, key: Expr, place: Place) -> Value:
+        value = self.value(base, place)
+        options = value.options if isinstance(value, Either) else (value,)
+        return either([item(self, option, key, place) for option in options])
+
+    def _pack(self, items: tuple[Expr, ...], place: Place) -> Value:
+        values: list[Value] = []
+        open_ = False
+        for expr in items:
+            if isinstance(expr, Star):
+                inner = self.value(expr.value, place)
+                match inner:
+                    case Sequence(own, own_open):
+                        values.extend(own)
+                        open_ = open_ or own_open
+                    case Shape(of) if (rank := tensors.rank(of)) is not None:
+                        values.extend(self.axis(of, position, place.frame) for position in range(rank))
+                    case Shape():
+                        values.append(inner)
+                    case _:
+                        open_ = True
+            else:
+                values.append(self.value(expr, place))
+        return Sequence(items=tuple(values), open=open_)
+
+    def _table(self, items: tuple[tuple[Expr | None, Expr], ...], place: Place) -> Value:
+        table: dict[str, Value] = {}
+        open_ = False
+        for key, value in items:
+            if isinstance(key, Const) and isinstance(key.value, str):
+                table[key.value] = self.value(value, place)
+            else:
+                open_ = True
+        return Table(items=table, open=open_)
+
+    # Calls
+
+    def _call(self, call: Call, place: Place) -> Value:
+        frame = place.frame
+        key = ("()", id(call))
+        if place.local is None and key in frame.values:
+            return frame.values[key]
+        function = self.callers.reached(frame.module, frame.function, call.func)
+        value = call_value(self, call, place) if function is None else self._entered(function, call, place)
+        if place.local is None:
+            frame.values[key] = value
+        return value
+
+    def _entered(self, function: Function, call: Call, place: Place) -> Value:
+        """What a function of the project returns to this call."""
+        frame = place.frame
+        active = (id(function), "()", 0)
+        if frame.depth >= MOST_DEPTH or active in self._active:
+            return UNKNOWN
+        arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
+        inner = Frame(self.home(function, frame), function, arguments, frame.depth + 1)
+        self._active.add(active)
+        try:
+            returned = [self.value(one.value, Place(inner, one.order)) for one in function.returns]
+        finally:
+            self._active.discard(active)
+        return either(returned)
+
+
+def _layouts(bindings: tuple[Binding, ...]) -> bool:
+    """Whether the name is bound to another axis of the same shape in each arm: `B, H, T` here, `B, T, H` there."""
+    axes = set()
+    for binding in bindings:
+        match binding.value:
+            case Part(of, position, _, _) | Item(Attr(_, "shape") as of, Const(position)):
+                axes.add((spell(of), position))
+            case _:
+                return False
+    return len(axes) > 1 and len({of for of, _ in axes}) == 1
+
+
+def _literal(literal: object) -> Scalar:
+    if isinstance(literal, int) and not isinstance(literal, bool):
+        power = literal > 0 and literal & (literal - 1) == 0
+        return replace(FIXED, literal=literal, low=literal, high=literal, power=power)
+    return replace(FIXED, literal=literal)
+
+
+def _named(value: Value, binding: Binding, frame: Frame) -> Value:
+    """The value one step further: bound to a name, which may itself lean."""
+    if isinstance(binding.value, Name | Const):
+        return value
+    step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
+    if isinstance(value, Scalar):
+        return leaning_by_name(value, binding.name).stepping(step)
+    if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
+        return replace(value, root=replace(value.root, name=binding.name, line=binding.line))
+    return value
+
+
+def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
+    """An axis that is called `n_rows` or `head_dim` leans accordingly."""
+    if scalar.kind is not Kind.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
+        return scalar
+    if leanings.names_data(name):
+        return replace(scalar, pro=scalar.pro | {leanings.NAME})
+    if leanings.names_model(name):
+        return replace(scalar, con=scalar.con | {leanings.NAME})
+    return scalar

@@ -1,0 +1,48 @@
+"""Where an expression is evaluated: a function, with what is known of its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from triton_doctor.static.expression import Expr
+    from triton_doctor.static.flow.values import Value
+    from triton_doctor.static.model import Arm, Function, Module
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
+
+    An argument is a value, or an expression at the place of the call, evaluated when it is asked for.
+
+    `depth` counts the calls followed so far, inwards and outwards.
+    """
+
+    module: Module
+    function: Function
+    arguments: Mapping[str, Value | tuple[Expr, Place]] | None = None
+    depth: int = 0
+    values: dict[tuple[str, int], Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names."""
+
+    frame: Frame
+    order: int
+    arms: tuple[Arm, ...] = ()
+    local: Mapping[str, Value] | None = None
+
+    def binding(self, local: Mapping[str, Value]) -> Place:
+        """The same place, with further local names."""
+        return Place(self.frame, self.order, self.arms, {**(self.local or {}), **local})
+
+
+def end_of(frame: Frame) -> Place:
+    """The place after all of a function's statements."""
+    return Place(frame, 1 << 30)

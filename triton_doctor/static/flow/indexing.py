@@ -1,0 +1,233 @@
+"""Parts of values: `value[key]`, `a, b = value`, `for item in value`, `value.name`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Const, Expr, Pack, Slice, dotted, spell
+from triton_doctor.static.flow import leanings, tensors
+from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar
+from triton_doctor.static.flow.sizes import Rest, Root, Size
+from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
+
+if TYPE_CHECKING:
+    from triton_doctor.static.flow.evaluate import Flow
+    from triton_doctor.static.flow.frame import Frame, Place
+
+_FEW_ATTRIBUTES = frozenset({"dtype", "requires_grad", "is_cuda", "type", "layout", "is_contiguous", "is_sparse"})
+_SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
+
+
+def attribute(flow: Flow, value: Value, name: str, base: Expr, place: Place) -> Value:
+    """`value.name`, where `value` is no object of the project."""
+    match value:
+        case Either(options):
+            return either([attribute(flow, option, name, base, place) for option in options])
+        case Tensor() | Thing():
+            if name == "shape":
+                return Shape(of=value)
+            if name in _FEW_ATTRIBUTES:
+                return FEW
+            if name == "device":
+                return FIXED
+            if name == "ndim":
+                return tensors.number_of_axes(value)
+            if name in ("T", "mT", "H", "mH"):
+                return tensors.swapped(value, -1, -2) if tensors.rank(value) != 2 else tensors.moved(value, (1, 0))
+            if name in _SAME_SHAPE:
+                return value
+        case Table(items) if name in items:
+            return items[name]
+        case _:
+            pass
+    return _out_of_sight(value, name, base, place)
+
+
+def _out_of_sight(value: Value, name: str, base: Expr, place: Place) -> Thing:
+    """An attribute of something that is not followed: settings last as the model does, others are not known."""
+    spelled = f"{spell(base)}.{name}"
+    owner = dotted(base) or ""
+    frame = place.frame
+    kept = isinstance(value, Thing) and value.scalar.kind in (Kind.PER_MODEL, Kind.FIXED)
+    settings = leanings.names_config(owner)
+    root = Root(
+        frame.module.path,
+        frame.function.qualname,
+        spelled,
+        frame.function.line,
+        None,
+        weight=kept or settings or leanings.names_weight(spelled),
+    )
+    if name == "dtype":
+        return Thing(root=root, scalar=FEW)
+    if kept or settings:
+        assert isinstance(value, Thing) or settings
+        kind = value.scalar.kind if isinstance(value, Thing) and kept else Kind.PER_MODEL
+        return Thing(root=root, scalar=Scalar(kind=kind))
+    pro = frozenset({leanings.NAME}) if leanings.names_data(name) else frozenset[str]()
+    return Thing(root=root, scalar=Scalar(kind=Kind.UNKNOWN, pro=pro))
+
+
+def item(flow: Flow, value: Value, key: Expr, place: Place) -> Value:
+    """`value[key]`."""
+    frame = place.frame
+    match value, key:
+        case Shape(of), Const(int(position)):
+            return flow.axis(of, position, frame)
+        case Shape(of), Slice(lower, upper, None):
+            return _shape_slice(of, lower, upper)
+        case Sequence(items, open_), Const(int(position)):
+            if -len(items) <= position < len(items) and not open_:
+                return items[position]
+            return UNKNOWN
+        case Sequence(items, False), Slice(None, Const(int(high)), None):
+            return Sequence(items[:high])
+        case Sequence(items, False), Slice(Const(int(low)), None, None):
+            return Sequence(items[low:])
+        case Sequence(items, _), _ if items:
+            return either(items)
+        case Table(items, _), Const(str(name)):
+            return items.get(name, UNKNOWN)
+        case Table(items, False), _ if items:
+            return _one_of(list(items.values()))
+        case Many(one, _), Const(int()):
+            return one
+        case ((Tensor() | Thing()), _):
+            return _indexed(flow, value, key, place)
+        case _:
+            return UNKNOWN
+
+
+def _one_of(values: list[Value]) -> Value:
+    """A look-up in a small literal table gives one of a few."""
+    found = either(values)
+    return replace(found, kind=Kind.FEW) if isinstance(found, Scalar) and found.kind is Kind.FIXED else found
+
+
+def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> Value:
+    low = lower.value if isinstance(lower, Const) else (0 if lower is None else None)
+    high = upper.value if isinstance(upper, Const) else None
+    if not isinstance(low, int) or (upper is not None and not isinstance(high, int)):
+        return UNKNOWN
+    rank = tensors.rank(of)
+    if rank is not None:
+        axes = [tensors.axis_at(of, position) for position in range(rank)]
+        return Sequence(items=tuple(axes[low : high if isinstance(high, int) else None]))
+    if isinstance(high, int) and high >= 0:
+        start = max(low, 0)
+        return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(start, high)))
+    if isinstance(low, int) and low < 0:
+        return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(low, 0)))
+    if isinstance(of, Thing):
+        rest = Rest(of.root, low, -high if isinstance(high, int) else 0)
+        return Shape(of=Tensor(open=tensors.of_size(Size((rest,)))))
+    return UNKNOWN
+
+
+def _indexed(flow: Flow, value: Tensor | Thing, key: Expr, place: Place) -> Value:
+    """`x[...]` of a tensor: a slice bounds its axis, an integer drops one; a thing may also be a list or a table."""
+    keys = key.items if isinstance(key, Pack) else (key,)
+    if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
+        if isinstance(value, Thing):
+            # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
+            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True)
+            return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
+        if len(keys) == 1 and isinstance(keys[0], Const):
+            return Tensor(front=value.front[1:], back=value.back, open=value.open)
+        return Tensor(open=UNKNOWN)
+    if Const(...) in keys:
+        return Tensor(open=UNKNOWN)
+    front: list[Scalar] = []
+    position = 0
+    for one in keys:
+        match one:
+            case Slice(None, None, None):
+                front.append(tensors.axis_at(value, position))
+                position += 1
+            case Slice(None | Const(0), upper, None) if upper is not None:
+                front.append(flow.scalar(upper, place))
+                position += 1
+            case Slice():
+                front.append(replace(UNKNOWN, trail=()))
+                position += 1
+            case Const(None):
+                front.append(tensors.ONE)
+            case _:
+                position += 1
+    rank = tensors.rank(value)
+    if rank is None:
+        return Tensor(front=tuple(front), open=UNKNOWN)
+    front.extend(tensors.axis_at(value, left) for left in range(position, rank))
+    return Tensor(front=tuple(front))
+
+
+def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool, frame: Frame) -> Value | None:
+    """What unpacking into `size` targets gives the one at `position`; None where it cannot be of that size."""
+    match value:
+        case Shape(of):
+            rank = tensors.rank(of)
+            if rank is not None and rank != size and not open_:
+                return None
+            if position is None:
+                return UNKNOWN
+            if isinstance(of, Thing) and not open_ and of.root.rank is None:
+                of = Thing(root=replace(of.root, rank=size), scalar=of.scalar, origin=of.origin)
+            return flow.axis(of, position, frame)
+        case Sequence(items, False):
+            if len(items) == 1 and isinstance(items[0], Shape):
+                return part(flow, items[0], position, size, open_, frame)
+            if position is None:
+                return Sequence(items=items[: len(items) - size], open=True)
+            if any(isinstance(one, Shape) for one in items):
+                return _after_shape(flow, items, position, size, frame)
+            if (len(items) != size and not open_) or not -len(items) <= position < len(items):
+                return None
+            return items[position]
+        case Many(one, _):
+            return one
+        case Either(options):
+            found = [part(flow, option, position, size, open_, frame) for option in options]
+            return either([one for one in found if one is not None])
+        case Thing(root, scalar, _):
+            return Thing(root=replace(root, name=f"{root.name}[{position}]", rank=None), scalar=scalar)
+        case _:
+            return UNKNOWN
+
+
+def _after_shape(flow: Flow, items: tuple[Value, ...], position: int, size: int, frame: Frame) -> Value:
+    """`B, T, H, K, V = *k.shape, v.shape[-1]`: the starred shape has as many axes as the others leave."""
+    starred = next(index for index, one in enumerate(items) if isinstance(one, Shape))
+    shape = items[starred]
+    assert isinstance(shape, Shape)
+    rank = size - (len(items) - 1)
+    index = position if position >= 0 else size + position
+    if index < starred:
+        return items[index]
+    if index >= starred + rank:
+        return items[index - rank + 1]
+    of = shape.of
+    if isinstance(of, Thing) and of.root.rank is None:
+        of = Thing(root=replace(of.root, rank=rank), scalar=of.scalar, origin=of.origin)
+    return flow.axis(of, index - starred, frame)
+
+
+def element(flow: Flow, value: Value, frame: Frame) -> Value:
+    """What a loop over `value` gives its target."""
+    match value:
+        case Sequence(items, _) if items:
+            found = either(items)
+            if isinstance(found, Scalar) and found.kind is Kind.FEW and len(items) > HANDFUL:
+                return replace(found, kind=Kind.PER_CALL, low=1, high=len(items))
+            return found
+        case Many(one, _):
+            return one
+        case Thing(root, scalar, _):
+            inner = replace(root, name=f"{root.name}[i]", rank=None)
+            return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
+        case Either(options):
+            return either([element(flow, option, frame) for option in options])
+        case Scalar():
+            return value
+        case _:
+            return UNKNOWN

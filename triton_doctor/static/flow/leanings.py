@@ -1,0 +1,62 @@
+"""What positions and names suggest about an axis: leanings, none of which is evidence alone."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+FIRST = "first axis"
+FOLD = "folds an open number of axes"
+NAME = "name"
+WALKED = "walked in blocks"
+LAST = "last axis"
+KEPT = "kept with the model"
+LENGTH = "length of a list"
+
+# Words by which people of every library call sizes that follow the data, and sizes that follow the model.
+_DATA_WORDS = frozenset(
+    "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req reqs "
+    "sample samples length lengths len lens".split()
+)
+_MODEL_WORDS = frozenset(
+    "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
+    "groups head heads hidden hd intermediate layer layers model rank vocab width window topk".split()
+)
+_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
+_WEIGHT_WORDS = frozenset(
+    "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
+    "emb cache caches pool codebook qweight freq freqs centroid centroids alpha alphas".split()
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
+
+
+@lru_cache(maxsize=4096)
+def words(name: str) -> frozenset[str]:
+    """`maxKvLen_2` -> max, kv, len."""
+    return frozenset(word.lower() for word in _WORD.findall(name))
+
+
+def names_data(name: str) -> bool:
+    """Whether a name speaks of batch, sequence, tokens or rows."""
+    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS)
+
+
+def names_model(name: str) -> bool:
+    """Whether a name speaks of heads, channels, hidden sizes."""
+    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+
+
+def _said(name: str) -> frozenset[str]:
+    """The words that mean something: a letter does only where it stands alone, `M` but not `BLOCK_SIZE_M`."""
+    said = words(name) - {"n", "num", "total", "size"}
+    return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
+
+
+def names_weight(name: str) -> bool:
+    """Whether a tensor's name says that it lives as long as the model: a weight, a cache, an embedding."""
+    return bool(words(name) & _WEIGHT_WORDS)
+
+
+def names_config(name: str) -> bool:
+    """Whether a name says that it holds settings."""
+    return bool(words(name) & {"config", "cfg", "conf", "args", "options", "opts", "meta", "settings"})

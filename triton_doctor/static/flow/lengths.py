@@ -1,0 +1,43 @@
+"""`len(...)` of what is known, and of what is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.flow import leanings, tensors
+from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.values import Many, Sequence, Shape, Table
+
+if TYPE_CHECKING:
+    from triton_doctor.static.flow.values import Thing, Value
+
+
+def length(value: Value) -> Scalar:
+    """How often the length of a sequence or table changes."""
+    match value:
+        case Sequence(items, False):
+            return _literal(len(items))
+        case Table(items, False):
+            return _literal(len(items))
+        case Many(_, own):
+            return own
+        case Shape(of):
+            return tensors.number_of_axes(of)
+        case _:
+            return UNKNOWN
+
+
+def length_of_thing(thing: Thing) -> Scalar:
+    """The length of a list, string or tensor out of sight leans to follow the data; that of a kept thing is kept."""
+    root = thing.root
+    trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
+    if thing.scalar.kind is not Kind.UNKNOWN:
+        return replace(thing.scalar, trail=trail)
+    pro = {leanings.LENGTH, *((leanings.NAME,) if leanings.names_data(root.name) else ())}
+    return Scalar(kind=Kind.UNKNOWN, pro=frozenset(pro), from_data=True, trail=trail)
+
+
+def _literal(count: int) -> Scalar:
+    return replace(FIXED, literal=count, low=count, high=count)

@@ -1,0 +1,96 @@
+"""Attributes of the project's own objects: what `self.x` was set to, and what `ctx.x` was by forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Attr, Call, Mapping, Name, Pack
+from triton_doctor.static.flow.frame import Place
+from triton_doctor.static.flow.kinds import UNKNOWN, Kind, Scalar
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.parameters import MOST_DEPTH
+from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.values import Many, Thing, Value, either
+
+if TYPE_CHECKING:
+    from triton_doctor.static.flow.evaluate import Flow
+    from triton_doctor.static.flow.frame import Frame
+    from triton_doctor.static.model import Class, Function, Module, Stored
+
+# Methods that run once for each object: what they set lasts as the model does.
+_MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
+_EMPTY = (Pack(()), Mapping(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
+
+
+def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
+    """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
+    module = flow.home_of_class(of, frame)
+    values: list[Value] = []
+    for function in module.functions.values():
+        if function.class_name != of.qualname:
+            continue
+        for stored in function.stored:
+            if stored.base not in ("self", "cls") or stored.name != name:
+                continue
+            if function.name not in _MAKING:
+                values.append(_stored(flow, stored, module, function, frame))
+            elif stored.value in _EMPTY and _grows(of, name, module):
+                values.append(_growing(name, module, stored))
+            else:
+                values.append(_kept(name, module, stored.line))
+    known = of.fields.get(name)
+    if not values:
+        values.append(_kept(name, module, known.line if known is not None else frame.function.line))
+    return either(values)
+
+
+def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:
+    """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
+    if frame.depth >= MOST_DEPTH or not forward.params:
+        return UNKNOWN
+    module = flow.home(forward, frame)
+    context = forward.params[0].name
+    if name == "saved_tensors":
+        for site in forward.calls:
+            match site.call.func:
+                case Attr(Name(base), "save_for_backward") if base == context:
+                    inner = flow.frame(module, forward, frame.depth + 1)
+                    return flow.value(Pack(site.call.args), Place(inner, site.order, site.arms))
+        return UNKNOWN
+    return either(
+        [
+            _stored(flow, stored, module, forward, frame)
+            for stored in forward.stored
+            if stored.base == context and stored.name == name
+        ]
+    )
+
+
+def _stored(flow: Flow, stored: Stored, module: Module, function: Function, frame: Frame) -> Value:
+    if frame.depth >= MOST_DEPTH:
+        return UNKNOWN
+    place = Place(flow.frame(module, function, frame.depth + 1), stored.order)
+    value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
+    note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
+    return value.stepping(note) if isinstance(value, Scalar) else value
+
+
+def _kept(name: str, module: Module, line: int) -> Thing:
+    root = Root(module.path, "self", name, line, None, weight=True)
+    return Thing(root=root, scalar=Scalar(kind=Kind.PER_MODEL))
+
+
+def _growing(name: str, module: Module, stored: Stored) -> Many:
+    note = Note(module.path, stored.line, f"`{stored.base}.{name}` starts empty, and grows later")
+    return Many(item=UNKNOWN, length=Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,)))
+
+
+def _grows(of: Class, name: str, module: Module) -> bool:
+    """Whether a method other than those that make the object adds to `self.name`."""
+    for function in module.functions.values():
+        if function.class_name == of.qualname and function.name not in _MAKING:
+            for site in function.calls:
+                match site.call.func:
+                    case Attr(Attr(Name("self"), grown), "append" | "extend" | "add" | "insert") if grown == name:
+                        return True
+    return False

@@ -1,0 +1,142 @@
+"""Parameters of host functions: what their annotation and name suggest, and what the callers pass for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Attr, Call, Const, Name, Part
+from triton_doctor.static.flow import leanings, tensors
+from triton_doctor.static.flow.callers import bind
+from triton_doctor.static.flow.frame import Frame, Place, end_of
+from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, least_certain
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, Thing, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.flow.callers import Caller
+    from triton_doctor.static.flow.evaluate import Flow
+    from triton_doctor.static.model import Function, HostParam
+
+# A size passes through few functions between its source and a kernel; each level multiplies the work.
+MOST_DEPTH = 5
+# So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
+_MOST_CALLERS = 16
+_LENGTH = -99
+
+
+def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
+    """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
+    function = frame.function
+    if frame.arguments is not None:
+        passed = frame.arguments.get(param.name)
+        if passed is not None:
+            return flow.value(*passed) if isinstance(passed, tuple) else passed
+        if param.default is not None:
+            return flow.value(param.default, end_of(Frame(frame.module, function, {}, frame.depth)))
+    if param.name in ("self", "cls") and function.class_name is not None:
+        owner = frame.module.classes.get(function.class_name)
+        if owner is not None:
+            return Instance(of=owner)
+    if function.name == "backward" and function.class_name is not None and param is function.params[0]:
+        forward = frame.module.functions.get(f"{function.class_name}.forward")
+        if forward is not None:
+            return Context(forward=forward)
+    if param.variadic:
+        return UNKNOWN
+    rank = _rank(function, param.name)
+    weight = leanings.names_weight(param.name)
+    root = Root(frame.module.path, function.qualname, param.name, function.line, rank, weight)
+    return Thing(root=root, scalar=_scalar(param, root), origin=function)
+
+
+class Asked:
+    """What the callers of a function pass for its parameters: each is asked once."""
+
+    def __init__(self, flow: Flow) -> None:
+        """Nobody is asked yet."""
+        self._flow = flow
+        self._answers: dict[tuple[int, str, int | None], Scalar | None] = {}
+
+    def value(self, thing: Thing, frame: Frame) -> Scalar | None:
+        """What is passed for the parameter that `thing` is; None where the callers do not tell."""
+        return self._answer(thing, frame, None)
+
+    def axis(self, thing: Thing, position: int, frame: Frame) -> Scalar | None:
+        """An axis of what is passed."""
+        return self._answer(thing, frame, position)
+
+    def length(self, thing: Thing, frame: Frame) -> Scalar | None:
+        """The length of what is passed."""
+        return self._answer(thing, frame, _LENGTH)
+
+    def _answer(self, thing: Thing, frame: Frame, position: int | None) -> Scalar | None:
+        function = thing.origin
+        if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Kind.UNKNOWN:
+            return None
+        key = (id(function), thing.root.name, position)
+        if key not in self._answers:
+            self._answers[key] = None
+            self._answers[key] = self._ask(function, thing.root.name, frame, position)
+        return self._answers[key]
+
+    def _ask(self, function: Function, name: str, frame: Frame, position: int | None) -> Scalar | None:
+        module = self._flow.home(function, frame)
+        found: list[Scalar] = []
+        for count, caller in enumerate(self._flow.callers.of(module, function)):
+            if count >= _MOST_CALLERS:
+                break
+            scalar = self._passed(caller, function, name, position, frame.depth + 1)
+            if scalar is not None:
+                found.append(scalar)
+        varying = [scalar for scalar in found if scalar.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
+        if varying:
+            return replace(choice(varying), trail=varying[0].trail)
+        if found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
+            return choice(found)
+        return None
+
+    def _passed(self, caller: Caller, function: Function, name: str, position: int | None, depth: int) -> Scalar | None:
+        arg = bind(function, caller.site.call).get(name)
+        if arg is None:
+            return None
+        flow = self._flow
+        frame = flow.frame(caller.module, caller.function, depth)
+        value = flow.value(arg, Place(frame, caller.site.order, caller.site.arms))
+        note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
+        if position == _LENGTH:
+            return flow.length(value, frame).stepping(note)
+        if position is None:
+            return flow.as_scalar(value, frame).stepping(note)
+        options = value.options if isinstance(value, Either) else (value,)
+        found = [option for option in options if isinstance(option, Tensor | Thing)]
+        axes = [flow.axis(option, position, frame) for option in found]
+        if len({tensors.rank(option) for option in found}) > 1:
+            axes = [least_certain(axes)]
+        return choice(axes).stepping(note) if axes else None
+
+
+def _scalar(param: HostParam, root: Root) -> Scalar:
+    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
+    if param.annotation in ("bool", "dtype", "str", "float"):
+        return replace(FEW, trail=trail)
+    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
+        return replace(FEW, trail=trail)
+    pro = frozenset({leanings.NAME}) if leanings.names_data(param.name) else frozenset[str]()
+    con = frozenset({leanings.NAME}) if leanings.names_model(param.name) else frozenset[str]()
+    return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, trail=trail)
+
+
+def _rank(function: Function, name: str) -> int | None:
+    """How many axes the function unpacks the parameter into, before it binds the name anew."""
+    rebound = min((binding.order for binding in function.bindings.get(name, ())), default=1 << 30)
+    for bindings in function.bindings.values():
+        for binding in bindings:
+            match binding.value:
+                case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), _, size, False):
+                    if base == name and binding.order <= rebound:
+                        return size
+                case _:
+                    pass
+    return None

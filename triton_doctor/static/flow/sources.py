@@ -1,0 +1,29 @@
+"""Values from outside: read from the data of a tensor, or out of sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import spell
+from triton_doctor.static.flow.kinds import UNKNOWN, Kind, Scalar
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.values import Thing
+
+if TYPE_CHECKING:
+    from triton_doctor.static.expression import Call, Expr
+    from triton_doctor.static.flow.frame import Place
+
+
+def from_data(base: Expr, name: str, place: Place) -> Scalar:
+    """`base.name()`, a number that the data of a tensor decides."""
+    frame = place.frame
+    note = Note(frame.module.path, frame.function.line, f"`{{}}.{name}()` is read from the data of a tensor", base)
+    return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
+
+
+def out_of_sight(call: Call, place: Place) -> Thing:
+    """The result of a call that is not followed: a thing with a name."""
+    frame = place.frame
+    root = Root(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
+    return Thing(root=root, scalar=UNKNOWN)

@@ -1,0 +1,116 @@
+"""What an expression can be: a scalar, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from triton_doctor.static.flow.kinds import UNKNOWN, Scalar, choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from triton_doctor.static.flow.note import Note
+    from triton_doctor.static.flow.sizes import Root
+    from triton_doctor.static.model import Class, Function
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
+
+    As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
+    it is: its callers may tell more.
+    """
+
+    root: Root
+    scalar: Scalar
+    origin: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
+
+    `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown.
+    """
+
+    front: tuple[Scalar, ...] = ()
+    back: tuple[Scalar, ...] = ()
+    open: Scalar | None = None
+    contiguous: bool | None = None
+    trail: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The shape of a tensor or of a thing."""
+
+    of: Tensor | Thing
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A tuple, list or set of known `items`; `open` where a starred item hides how many, `data` if read from data."""
+
+    items: tuple[Value, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A sequence of unknown length whose items are like `item`; `length` says how the length changes."""
+
+    item: Value
+    length: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A mapping with known string keys; `open` where further keys may exist."""
+
+    items: dict[str, Value]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """`self`, or an object of a class of the project."""
+
+    of: Class
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The `ctx` of an autograd function's backward: what its forward stored."""
+
+    forward: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several values, where a condition chooses."""
+
+    options: tuple[Value, ...]
+
+
+Value: TypeAlias = Scalar | Thing | Tensor | Shape | Sequence | Many | Table | Instance | Context | Either
+
+
+def either(values: Iterable[Value]) -> Value:
+    """One of `values`; scalars are joined, and None is left out where something else may stand."""
+    options: list[Value] = []
+    for value in values:
+        for option in value.options if isinstance(value, Either) else (value,):
+            if not any(option is other for other in options):
+                options.append(option)
+    if len(options) > 1:
+        options = [value for value in options if not (isinstance(value, Scalar) and value.literal is None)] or options
+    if not options:
+        return UNKNOWN
+    if len(options) == 1:
+        return options[0]
+    scalars = [option for option in options if isinstance(option, Scalar)]
+    if len(scalars) == len(options):
+        return choice(scalars)
+    return Either(options=tuple(options[:8]))

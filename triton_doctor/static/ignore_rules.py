@@ -1,0 +1,57 @@
+"""Patterns of .gitignore files and of settings to an answer: is this path left out?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pathspec import GitIgnoreSpec
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """Patterns in the form of .gitignore, relative to `root`."""
+
+    root: str
+    spec: GitIgnoreSpec
+
+    def verdict(self, path: str) -> bool | None:
+        """True to leave `path` out, False to keep it against earlier rules, None without a word on it.
+
+        `path` is absolute and posix, a folder's ends with a slash. Only `path` itself is asked about: a walk that
+        comes to it has asked about the folders above.
+        """
+        if not path.startswith(self.root):
+            return None
+        return self.spec.check_file(path[len(self.root) :]).include
+
+
+def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
+    """The rules that `patterns` make; None for no patterns, which spares the import of pathspec."""
+    kept = [line for line in patterns if line.strip() and not line.startswith("#")]
+    if not kept:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    try:
+        spec = GitIgnoreSpec.from_lines(kept)
+    except (ValueError, re.error):
+        # git passes over a line that it does not understand
+        spec = GitIgnoreSpec.from_lines(line for line in kept if is_pattern(line))
+    return IgnoreRules(f"{root.as_posix().rstrip('/')}/", spec)
+
+
+def is_pattern(line: str) -> bool:
+    """Whether pathspec can read `line`."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True

@@ -1,0 +1,172 @@
+"""Names to what they stand for, across the files of a project: modules, imports, re-exports."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, TypeAlias
+
+from triton_doctor.static.model import Class, Function, Kernel, Module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from triton_doctor.static.model import Import
+
+Definition: TypeAlias = Module | Kernel | Function | Class
+
+# A re-export passes through a few `__init__` files, not through dozens: it ends a circle of star imports too.
+_MOST_HOPS = 8
+
+
+class Names:
+    """Looks names up in the modules of a project.
+
+    `load` reads a file of the scan that was not selected for reading, a package's `__init__.py` say, or gives None.
+    """
+
+    def __init__(self, modules: Mapping[str, Module], load: Callable[[str], Module | None]) -> None:
+        """`modules` are those already read, by path."""
+        self._modules: dict[str, Module] = {}
+        self._load = load
+        self._kernels: dict[tuple[str, str], list[Kernel]] = {}
+        self._homes: dict[int, Module] = {}
+        self._found: dict[tuple[str, str], Definition | None] = {}
+        self._files: dict[str, Module | None] = {}
+        for module in modules.values():
+            self._add(module)
+
+    def kernels(self, module: Module, qualname: str) -> Sequence[Kernel]:
+        """The kernels of that qualified name: several where `if` chooses between definitions."""
+        return self._kernels.get((module.path, qualname), ())
+
+    def variants(self, kernel: Kernel) -> Sequence[Kernel]:
+        """All definitions that share the kernel's name and scope, itself among them."""
+        return self._kernels[kernel.path, _plain(kernel.qualname)]
+
+    def home(self, function: Function) -> Module | None:
+        """The module that `function` was read from."""
+        return self._homes.get(id(function))
+
+    def home_of_class(self, of: Class) -> Module | None:
+        """The module that the class was read from."""
+        return self._modules.get(of.path)
+
+    def _add(self, module: Module) -> None:
+        self._modules[module.path] = module
+        for kernel in module.kernels:
+            self._kernels.setdefault((module.path, _plain(kernel.qualname)), []).append(kernel)
+        for function in module.functions.values():
+            self._homes[id(function)] = module
+
+    def defined(self, module: Module, name: str) -> Definition | None:
+        """What `name` is at the top level of `module`: its own, imported or re-exported."""
+        return self._defined(module, name, _MOST_HOPS)
+
+    def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """The module at whose top level an imported `name` is assigned, and its name there."""
+        for _ in range(_MOST_HOPS):
+            imported = module.imports.get(name)
+            if imported is None:
+                top = module.functions.get("<module>")
+                return (module, name) if top is not None and name in top.bindings else None
+            target = self._module(module, imported.module, imported.level)
+            if target is None or imported.member is None:
+                return None
+            module, name = target, imported.member
+        return None
+
+    def dotted(self, module: Module, name: str) -> Definition | None:
+        """What `a.b.c` is, seen from the top level of `module`."""
+        key = (module.path, name)
+        if key not in self._found:
+            self._found[key] = self._dotted(module, name)
+        return self._found[key]
+
+    def _dotted(self, module: Module, name: str) -> Definition | None:
+        first, *rest = name.split(".")
+        found = self.defined(module, first)
+        if found is None and rest:
+            imported = module.imports.get(first)
+            if imported is not None and imported.member is None:
+                return self._by_full_name(module, [*imported.module.split("."), *rest])
+        for part in rest:
+            match found:
+                case Module():
+                    found = self.defined(found, part) or self._submodule(found, part)
+                case _:
+                    return None
+        return found
+
+    def _submodule(self, package: Module, name: str) -> Module | None:
+        folder, _, file = package.path.rpartition("/")
+        return self._file(posixpath.join(folder, name)) if file == "__init__.py" else None
+
+    def _by_full_name(self, module: Module, parts: list[str]) -> Definition | None:
+        """`import a.b.c` and then `a.b.c.kernel`: the longest run of parts that is a module, then a name of it."""
+        for split in range(len(parts) - 1, 0, -1):
+            found = self._module(module, ".".join(parts[:split]), level=0)
+            if found is not None:
+                return self.dotted(found, ".".join(parts[split:]))
+        return None
+
+    def _defined(self, module: Module, name: str, hops: int) -> Definition | None:
+        kernels = self.kernels(module, name)
+        own = kernels[0] if kernels else module.functions.get(name) or module.classes.get(name)
+        if own is not None:
+            return own
+        if hops == 0:
+            return None
+        imported = module.imports.get(name)
+        if imported is not None:
+            return self._imported(module, imported, hops)
+        for star in module.star_imports:
+            target = self._module(module, star.module, star.level)
+            found = self._defined(target, name, hops - 1) if target is not None else None
+            if found is not None:
+                return found
+        return None
+
+    def _imported(self, module: Module, imported: Import, hops: int) -> Definition | None:
+        target = self._module(module, imported.module, imported.level)
+        if imported.member is None:
+            return target
+        if target is not None:
+            found = self._defined(target, imported.member, hops - 1)
+            if found is not None:
+                return found
+        inner = f"{imported.module}.{imported.member}" if imported.module else imported.member
+        return self._module(module, inner, imported.level)
+
+    def _module(self, importer: Module, name: str, level: int) -> Module | None:
+        """The module that `importer` means by `name`, with `level` leading dots; None if it is not of the scan."""
+        relative = name.replace(".", "/")
+        folder = posixpath.dirname(importer.path)
+        if level:
+            for _ in range(level - 1):
+                folder = posixpath.dirname(folder)
+            return self._file(posixpath.join(folder, relative) if relative else folder)
+        root = folder
+        while True:
+            found = self._file(posixpath.join(root, relative))
+            if found is not None or not root or root == "/":
+                return found
+            root = posixpath.dirname(root)
+
+    def _file(self, stem: str) -> Module | None:
+        if stem not in self._files:
+            paths = (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py")
+            self._files[stem] = next((found for path in paths if (found := self._loaded(path)) is not None), None)
+        return self._files[stem]
+
+    def _loaded(self, path: str) -> Module | None:
+        if path not in self._modules:
+            loaded = self._load(path)
+            if loaded is None:
+                return None
+            self._add(loaded)
+        return self._modules[path]
+
+
+def _plain(qualname: str) -> str:
+    """`kernel` of `kernel#2`, the name's second definition."""
+    return qualname.partition("#")[0]

@@ -1,0 +1,52 @@
+"""Which assignments of a name may be the one that a place in the function sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from triton_doctor.static.model import Arm, Binding, Function
+
+
+class Reaching(NamedTuple):
+    """The assignments that may be in force, latest first; `certain` where one of them must be."""
+
+    bindings: tuple[Binding, ...]
+    certain: bool
+
+
+def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -> Reaching:
+    """The assignments of `name` that reach the event `order` of `function`, which stands inside `arms`."""
+    bindings = function.bindings.get(name, ())
+    loops = {arm.branch for arm in arms if arm.loop}
+    found: list[Binding] = []
+    taken: set[Arm] = set()
+    for binding in reversed(bindings):
+        if binding.order >= order:
+            # Later in the text: in force only where a loop comes round again.
+            if binding.order > order and any(arm.branch in loops for arm in binding.arms):
+                found.append(binding)
+            continue
+        if _excluded(binding.arms, arms):
+            continue
+        found.append(binding)
+        own = [arm for arm in binding.arms if arm not in arms]
+        if not own or _completes(own, taken):
+            return Reaching(tuple(found), certain=True)
+    return Reaching(tuple(found), certain=False)
+
+
+def _excluded(one: tuple[Arm, ...], other: tuple[Arm, ...]) -> bool:
+    """Whether the two stand in different arms of one branch."""
+    sides = {arm.branch: arm.side for arm in one}
+    return any(sides.get(arm.branch, arm.side) != arm.side for arm in other)
+
+
+def _completes(own: list[Arm], taken: set[Arm]) -> bool:
+    """Whether this assignment and the later ones in `taken` cover all arms of every branch around it."""
+    while own:
+        arm = own.pop()
+        taken.add(arm)
+        if arm.loop or any(arm._replace(side=side) not in taken for side in range(arm.sides)):
+            return False
+    return True

@@ -1,0 +1,144 @@
+"""Python text to Module: the only walk over `ast`. What it returns holds no tree."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Expr, Name
+from triton_doctor.static.model import Class, Function, Kernel, Module
+from triton_doctor.static.read.body import Body
+from triton_doctor.static.read.imports import Imports
+from triton_doctor.static.read.kernels import is_jit, read_kernel
+from triton_doctor.static.read.lower import lower_alone
+from triton_doctor.static.read.source import Source
+from triton_doctor.static.read_environment import python_may_set, read_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model_environment import EnvironmentFile
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def read_module(path: str, source: bytes) -> Module:
+    """The module at `path`, a path as findings spell it.
+
+    Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(source)
+    environment = read_environment(path, tree, Source(source)) if python_may_set(source) else None
+    return _Reader(path, Source(source)).module(tree, environment)
+
+
+class _Reader:
+    def __init__(self, path: str, source: Source) -> None:
+        self._path = path
+        self._source = source
+        self._imports = Imports()
+        self._kernels: list[Kernel] = []
+        self._functions: dict[str, Function] = {}
+        self._classes: dict[str, Class] = {}
+        self._taken: dict[str, int] = {}
+
+    def module(self, tree: ast.Module, environment: EnvironmentFile | None) -> Module:
+        for node in _import_statements(tree):
+            self._imports.add(node)
+        body = Body(self._source)
+        body.read(tree.body)
+        wrapped = _wrapped_by_jit(body, self._imports)
+        self._nested(body, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
+        self._functions["<module>"] = body.function(None, qualname="<module>", class_name=None, parent=None)
+        return Module(
+            path=self._path,
+            kernels=tuple(self._kernels),
+            functions=self._functions,
+            classes=self._classes,
+            imports=self._imports.names,
+            star_imports=tuple(self._imports.stars),
+            environment=environment,
+        )
+
+    def _nested(
+        self, body: Body, *, prefix: str, class_name: str | None, parent: str, wrapped: dict[str, tuple[Expr, ...]]
+    ) -> None:
+        for node, decorators in body.nested:
+            qualname = prefix + node.name
+            if isinstance(node, ast.ClassDef):
+                self._class(node, qualname, parent)
+            else:
+                self._function(node, decorators + wrapped.get(node.name, ()), qualname, class_name, parent)
+        body.release()
+
+    def _class(self, node: ast.ClassDef, qualname: str, parent: str) -> None:
+        body = Body(self._source)
+        body.read(node.body)
+        own = body.function(None, qualname=qualname, class_name=qualname, parent=parent)
+        self._classes[qualname] = Class(
+            name=node.name,
+            qualname=qualname,
+            path=self._path,
+            bases=tuple(lower_alone(base) for base in node.bases),
+            methods=frozenset(child.name for child, _ in body.nested),
+            fields={name: bindings[-1] for name, bindings in own.bindings.items()},
+        )
+        self._nested(body, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})
+
+    def _function(
+        self, node: _Definition, decorators: tuple[Expr, ...], qualname: str, class_name: str | None, parent: str
+    ) -> None:
+        qualname = self._unique(qualname)
+        if isinstance(node, ast.FunctionDef) and decorators:
+            kernel = read_kernel(node, decorators, self._imports, self._source, path=self._path, qualname=qualname)
+            if kernel is not None:
+                self._kernels.append(kernel)
+                return
+        body = Body(self._source)
+        body.read(node.body)
+        self._functions[qualname] = body.function(
+            node, qualname=qualname, class_name=class_name, parent=parent, decorators=decorators
+        )
+        self._nested(
+            body,
+            prefix=f"{qualname}.<locals>.",
+            class_name=None,
+            parent=qualname,
+            wrapped=_wrapped_by_jit(body, self._imports),
+        )
+
+    def _unique(self, qualname: str) -> str:
+        """A name defined twice, in two arms of an `if` say, keeps both definitions."""
+        count = self._taken[qualname] = self._taken.get(qualname, 0) + 1
+        return qualname if count == 1 else f"{qualname}#{count}"
+
+
+def _import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """All of them in order, those of the top level first; expressions are not entered."""
+    pending: list[ast.stmt] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+        else:
+            pending.append(statement)
+    while pending:
+        statement = pending.pop(0)
+        for name in ("body", "orelse", "finalbody", "handlers"):
+            for child in getattr(statement, name, ()):
+                if isinstance(child, ast.Import | ast.ImportFrom):
+                    yield child
+                elif isinstance(child, ast.stmt | ast.ExceptHandler):
+                    pending.append(child)  # type: ignore[arg-type]
+
+
+def _wrapped_by_jit(body: Body, imports: Imports) -> dict[str, tuple[Expr, ...]]:
+    """Functions that a later statement hands to jit: `fast = triton.jit(plain)`."""
+    wrapped: dict[str, tuple[Expr, ...]] = {}
+    for site in body.calls:
+        call = site.call
+        if is_jit(call.func, imports) and call.args and isinstance(call.args[0], Name):
+            wrapped[call.args[0].id] = (call.func,)
+    return wrapped

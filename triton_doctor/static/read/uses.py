@@ -1,0 +1,164 @@
+"""What a kernel's body does with its parameters: needs them while it compiles, reads them, or neither."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+# All arguments of these must be known while compiling.
+_NEEDING = frozenset({"arange", "static_range", "static_assert", "static_print"})
+# Of these, the shape: its position among the arguments of the function, and its keyword.
+_SHAPED: dict[str, tuple[int, str]] = {
+    "zeros": (0, "shape"),
+    "full": (0, "shape"),
+    "empty": (0, "shape"),
+    "reshape": (1, "shape"),
+    "view": (1, "shape"),
+    "broadcast_to": (1, "shape"),
+    "make_block_ptr": (4, "block_shape"),
+    "make_tensor_descriptor": (3, "block_shape"),
+    "topk": (1, "k"),
+}
+_SHAPED_METHODS = frozenset({"reshape", "view", "broadcast_to"})
+_NEEDING_KEYWORDS = frozenset({"dtype", "num_stages", "warp_specialize", "axis", "block_shape"})
+# Calls that make a number of numbers: what they are given is still known while compiling if it was before.
+_ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
+
+
+class Uses(NamedTuple):
+    """Names of parameters, by what is done with them; `passes` as in `Kernel`."""
+
+    needed: frozenset[str]
+    read: frozenset[str]
+    walked: frozenset[str]
+    passes: tuple[tuple[str, int | str, str], ...]
+
+
+def read_uses(node: ast.FunctionDef, params: frozenset[str]) -> Uses:
+    """How the body of `node` uses `params`; a local that is computed from a parameter stands for it."""
+    uses = _Uses(params)
+    for statement in node.body:
+        uses.visit(statement)
+    return uses.gathered()
+
+
+class _Uses:
+    def __init__(self, params: frozenset[str]) -> None:
+        self._params = params
+        self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
+        self._read: set[str] = set()
+        self._needing: list[ast.expr] = []
+        self._walked: set[str] = set()
+        self._passes: list[tuple[str, int | str, str]] = []
+        self._loops: list[ast.Call] = []
+
+    def visit(self, node: ast.AST) -> None:
+        kind = type(node)
+        if kind is ast.Name:
+            if node.id in self._params:  # type: ignore[attr-defined]
+                self._read.add(node.id)  # type: ignore[attr-defined]
+            return
+        if kind is ast.Call:
+            self._call(node)  # type: ignore[arg-type]
+        elif kind is ast.Assign:
+            self._derive(node)  # type: ignore[arg-type]
+        elif kind is ast.If or kind is ast.IfExp:
+            self._needing.append(node.test)  # type: ignore[attr-defined]
+        for name in _FIELDS.get(kind, ()):
+            child = getattr(node, name)
+            if type(child) is list:
+                for one in child:
+                    self.visit(one)
+            elif child is not None:
+                self.visit(child)
+
+    def gathered(self) -> Uses:
+        needed = frozenset[str]().union(*(self._names(expr) for expr in self._needing))
+        for loop in self._loops:
+            self._walked |= self._names(loop.args[1]) - self._names(loop.args[2])
+        return Uses(needed, frozenset(self._read), frozenset(self._walked), tuple(self._passes))
+
+    def _derive(self, node: ast.Assign) -> None:
+        """A local made by arithmetic alone from parameters, and not from what is loaded."""
+        target = node.targets[0]
+        if type(target) is not ast.Name or target.id in self._params:
+            return
+        sources: set[str] = set()
+        stack: list[ast.AST] = [node.value]
+        while stack:
+            part = stack.pop()
+            kind = type(part)
+            if kind is ast.Name:
+                sources |= self._from.get(part.id, frozenset())  # type: ignore[attr-defined]
+            elif kind is ast.Call:
+                if (_callee(part) or "") not in _ARITHMETIC:  # type: ignore[arg-type]
+                    return
+                stack.extend(part.args)  # type: ignore[attr-defined]
+            elif kind is ast.BinOp:
+                stack += (part.left, part.right)  # type: ignore[attr-defined]
+            elif kind in (ast.Compare, ast.IfExp, ast.UnaryOp, ast.BoolOp, ast.Tuple):
+                stack.extend(ast.iter_child_nodes(part))
+        if sources:
+            self._from[target.id] = self._from.get(target.id, frozenset()) | sources
+
+    def _names(self, node: ast.expr) -> frozenset[str]:
+        if type(node) is ast.Constant:
+            return frozenset()
+        return frozenset[str]().union(
+            *(self._from.get(part.id, ()) for part in ast.walk(node) if type(part) is ast.Name)
+        )
+
+    def _call(self, call: ast.Call) -> None:
+        callee = _callee(call)
+        if callee in _NEEDING:
+            self._needing.extend(call.args)
+            self._needing.extend(keyword.value for keyword in call.keywords)
+        elif callee in _SHAPED:
+            position, name = _SHAPED[callee]
+            self._needing.extend(call.args[position : position + 1])
+            self._needing.extend(keyword.value for keyword in call.keywords if keyword.arg == name)
+            if callee in _SHAPED_METHODS:
+                self._needing.extend(call.args)
+        elif callee == "range" and len(call.args) > 2:
+            self._loops.append(call)
+        elif callee == "to" and call.args:
+            self._needing.append(call.args[0])
+        elif type(call.func) is ast.Name and callee is not None:
+            self._pass_on(callee, call)
+        for keyword in call.keywords:
+            if keyword.arg in _NEEDING_KEYWORDS:
+                self._needing.append(keyword.value)
+
+    def _pass_on(self, callee: str, call: ast.Call) -> None:
+        given: list[tuple[int | str, ast.expr]] = [
+            *enumerate(call.args),
+            *((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None),
+        ]
+        for target, value in given:
+            names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._names(value)
+            self._passes.extend((callee, target, name) for name in sorted(names))
+
+
+# What an annotation, a context or an operator holds is no use of a value, and what a name or a flag is, no node.
+_PASSED_OVER = frozenset(
+    "ctx op ops annotation returns id attr arg type_comment name simple conversion is_async".split()
+)
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(
+        name for name in kind._fields if name not in _PASSED_OVER and (kind, name) != (ast.Lambda, "args")
+    )
+    for kind in (
+        ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Return, ast.Assert,
+        ast.With, ast.withitem, ast.Call, ast.keyword, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
+        ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Attribute, ast.Starred, ast.JoinedStr,
+        ast.FormattedValue, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.Lambda, ast.NamedExpr, ast.Dict,
+        ast.Try, ast.ExceptHandler, ast.Raise, ast.Delete, ast.Match, ast.match_case,
+    )
+}  # fmt: skip
+
+
+def _callee(call: ast.Call) -> str | None:
+    func = call.func
+    if type(func) is ast.Name:
+        return func.id
+    return func.attr if type(func) is ast.Attribute else None

@@ -1,0 +1,60 @@
+"""A constexpr's value to words: where it comes from, what else is given to it, what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Place, Step
+from triton_doctor.static.expression import Name, spell
+from triton_doctor.static.reaching import reaching
+
+if TYPE_CHECKING:
+    from triton_doctor.static.constexprs import Constexpr, Source
+
+
+def spelled(source: Source) -> str:
+    """The value as the user wrote it; a name that stands for one expression is that expression."""
+    expr = source.expr
+    if expr is None:
+        return "a table's entry"
+    if isinstance(expr, Name):
+        launch = source.launch.launch
+        bound = reaching(source.launch.function, expr.id, launch.order, launch.arms)
+        if bound.certain and len(bound.bindings) == 1:
+            return spell(bound.bindings[0].value)
+    return spell(expr)
+
+
+def facts(constexpr: Constexpr, source: Source | None) -> Facts:
+    """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
+    kernel, param = constexpr.kernel, constexpr.param
+    others = {
+        Place(other.path, other.span.line)
+        for other in constexpr.sources
+        if source is not None and (other.path, other.span) != (source.path, source.span) and other.kind is source.kind
+    }
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Place(kernel.path, kernel.span.line),
+        parameter=param.name,
+        parameter_place=Place(kernel.path, param.span.line),
+        launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,
+        variability=source.kind.label if source is not None else None,
+        bound=source.scalar.bound if source is not None else None,
+        use=constexpr.use,
+        also=tuple(sorted(others)),
+    )
+
+
+def trail(constexpr: Constexpr, source: Source) -> tuple[Step, ...]:
+    """The value's way from its source to the constexpr, one line a step; what is said twice in a row is said once."""
+    kernel, param = constexpr.kernel, constexpr.param
+    steps: list[Step] = []
+    for note in source.scalar.trail:
+        step = note.step()
+        if step not in steps:
+            steps.append(step)
+    if source.expr is not None and spell(source.expr) != param.name:
+        steps.append(Step(source.path, source.span.line, f"`{param.name}` is `{spell(source.expr)}` at the launch"))
+    steps.append(Step(kernel.path, param.span.line, f"`{param.name}` is a constexpr of `{kernel.name}`"))
+    return tuple(steps)
