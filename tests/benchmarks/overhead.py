@@ -100,7 +100,7 @@ def measure_compiles(kernels: Kernels) -> None:
                 started = time.thread_time()
                 kernels.launch_value(value)
                 seconds[mode].append(time.thread_time() - started)
-    # CPU time of this thread: a busy machine changes the rest, and without ptxas, another process, the ratio is stricter.
+    # CPU time of this thread: a busy machine changes the rest. It leaves out ptxas, so the ratio is stricter.
     bare, hook = (statistics.quantiles(seconds[mode], n=4)[0] for mode in ("bare", "hook"))
     print(f"compile, CPU without ptxas: bare {bare * 1e3:.1f} ms, hook {hook * 1e3:.1f} ms")
     print(f"  hook: {hook / bare:.4f} (ratio of lower quartiles of {COMPILES})")

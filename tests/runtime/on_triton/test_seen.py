@@ -117,7 +117,7 @@ def test_compile_without_a_launch_is_told_as_such(x):
     assert recording.in_memory == 0
 
 
-def test_compile_on_a_worker_thread_is_told_by_its_launch(x):
+def test_compile_on_a_worker_thread_is_told_by_its_launch(x, fresh):
     if not hasattr(triton, "AsyncCompileMode"):
         pytest.skip("triton 3.5 brought AsyncCompileMode")
     kernel = copy()
@@ -131,7 +131,7 @@ def test_compile_on_a_worker_thread_is_told_by_its_launch(x):
     assert recording.warnings == ()
 
 
-def test_compile_that_no_launch_asked_for_is_told_as_direct(x):
+def test_compile_that_no_launch_asked_for_is_told_as_direct(x, fresh):
     # As Inductor does: a source goes to the compiler itself.
     kernel = launch(copy(), x, value=9_003)
     with triton_doctor.record() as recording:
