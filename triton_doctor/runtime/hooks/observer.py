@@ -190,7 +190,7 @@ class Observer:
             return parsed_options(options)
         if known is None:
             known = self._interned[by] = parsed_options(options)
-        return known  # type: ignore[no-any-return]
+        return known
 
     def _intern(self, value: Any) -> Any:
         return self._interned.setdefault(value, value)
