@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,10 +67,11 @@ class Session:
         self._last_count: LaunchesEvent | None = None
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
         self._lock = threading.Lock()
-        self._pid = os.getpid()
+        self._forked = False
         self._file: TextIO | None = None
         if path is not None:
             self._open(path)
+        _sessions.add(self)
 
     def count_from(self, before: dict[KernelName, int] | None) -> None:
         """Launches beyond `before` are this recording's; None when they are not counted."""
@@ -79,7 +81,7 @@ class Session:
 
     def receive(self, event: Event) -> None:
         """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
-        if os.getpid() != self._pid:
+        if self._forked:
             self._begin_in_child()
         self.recording.events.append(event)
         if self._file is None:
@@ -104,6 +106,7 @@ class Session:
 
     def finish(self) -> None:
         """Write the end."""
+        _sessions.discard(self)
         wall_us = (time.perf_counter_ns() - self._started_ns) // 1000
         last: list[Event] = [] if self._last_count is None else [self._last_count]
         last.append(EndEvent(wall_us=wall_us, at_ns=time.time_ns()))
@@ -139,14 +142,37 @@ class Session:
             self._file.write(write_line(value) + "\n")
             self._file.flush()
 
-    def _begin_in_child(self) -> None:
-        """A forked child writes a file of its own beside its parent's, from its own beginning."""
-        self._pid = os.getpid()
+    def leave_to_parent(self) -> None:
+        """This is a forked child: the file is the parent's, and so are the launches until now."""
+        from triton_doctor.runtime import hooks
+
+        self._forked = True
         self._lock = threading.Lock()
+        if self._before is not None:
+            self._before = hooks.launches_so_far()
+        if self._file is not None:
+            # Empty, since each line is handed over at once: closing writes nothing.
+            self._file.close()
+            self._file = None
+
+    def _begin_in_child(self) -> None:
+        """The first event of a child: it writes a file of its own beside its parent's."""
+        self._forked = False
         self.recording.headers[:] = [make_header()]
         self.recording.events.clear()
         if self._path is not None:
-            self._open(self._path.with_name(f"{self._path.stem}.{self._pid}{self._path.suffix}"))
+            self._open(self._path.with_name(f"{self._path.stem}.{os.getpid()}{self._path.suffix}"))
+
+
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for session in list(_sessions):
+        session.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def make_header() -> Header:
