@@ -20,34 +20,34 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
         raise DoctorError("run takes a program", hint=HINT)
     first = words[0]
     if first in ("-m", "-c"):
-        if len(words) < 2:  # noqa: PLR2004
+        if len(words) < 2:
             raise DoctorError(f"{first} takes {'a module' if first == '-m' else 'code'}", hint=HINT)
         return (sys.executable, *words)
     if is_for_python(first):
         return (sys.executable, *words)
-    if os.sep in first or os.path.exists(first):  # noqa: PTH110
-        if not os.path.isfile(first):  # noqa: PTH113
-            raise DoctorError(f"there is no program {first}", hint=f"the working directory is {os.getcwd()}")  # noqa: PTH109
+    if os.sep in first or os.path.exists(first):
+        if not os.path.isfile(first):
+            raise DoctorError(f"there is no program {first}", hint=f"the working directory is {os.getcwd()}")
         # A script without a suffix, and without the right to be executed, is one for Python.
         return tuple(words) if os.access(first, os.X_OK) and os.sep in first else (sys.executable, *words)
-    beside = os.path.join(os.path.dirname(sys.executable), first)  # noqa: PTH118, PTH120
+    beside = os.path.join(os.path.dirname(sys.executable), first)
     if on_path(first):
         return tuple(words)
     if os.access(beside, os.X_OK):
         return (beside, *words[1:])
-    raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {os.getcwd()}")  # noqa: PTH109
+    raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {os.getcwd()}")
 
 
 def is_for_python(path: str) -> bool:
     """Whether Python runs `path` itself: a script, an archive, or a folder with a `__main__.py`."""
     if path.endswith((".py", ".pyc", ".pyz", ".pyw")):
-        if not os.path.isfile(path):  # noqa: PTH113
-            raise DoctorError(f"there is no script {path}", hint=f"the working directory is {os.getcwd()}")  # noqa: PTH109
+        if not os.path.isfile(path):
+            raise DoctorError(f"there is no script {path}", hint=f"the working directory is {os.getcwd()}")
         return True
-    return os.path.isfile(os.path.join(path, "__main__.py"))  # noqa: PTH113, PTH118
+    return os.path.isfile(os.path.join(path, "__main__.py"))
 
 
 def on_path(name: str) -> bool:
     """Whether `name` is a command."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders)  # noqa: PTH118
+    return any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")  # noqa: PTH100, PTH118, PTH120
+STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 # Not TRITON_...: these are no variables of Triton's. The first is also read by startup/sitecustomize.py.
 FOLDER = "_TRITON_DOCTOR_RUN"
 TARGET = "_TRITON_DOCTOR_TARGET"

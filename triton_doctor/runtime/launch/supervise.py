@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 # What a terminal sends, it sends to all processes in front of it: the program has it already (sigaction(2), SI_KERNEL).
@@ -41,17 +41,19 @@ def supervise(
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def start(command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals]) -> int:
+def start(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
     """The process id of `command`, started with `mask` and with what Python ignores at its start restored."""
     # Where nobody waits for children, we still must.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         return os.posix_spawnp(
-            command[0], command, environment, setsigmask=mask, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+            command[0], list(command), environment, setsigmask=mask, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
         )
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise DoctorError(f"cannot start {command[0]}: {reason}", hint="name a script, `-m` and a module, or a command") from error
+        raise DoctorError(
+            f"cannot start {command[0]}: {reason}", hint="name a script, `-m` and a module, or a command"
+        ) from error
 
 
 def leave_as(status: int) -> int:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 STARTED_NS = time.perf_counter_ns()
-HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120, pathlib would cost each process 20 ms
-PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))  # noqa: PTH120
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 FOLDER = "_TRITON_DOCTOR_RUN"
 OLDEST_PYTHON = (3, 11)
 INTERPRETER = "triton.runtime.interpreter"
@@ -105,7 +105,9 @@ def borrow_package() -> None:
     if "triton_doctor" in sys.modules:
         return
     spec = importlib.util.spec_from_file_location(
-        "triton_doctor", os.path.join(PACKAGE, "__init__.py"), submodule_search_locations=[PACKAGE]  # noqa: PTH118
+        "triton_doctor",
+        os.path.join(PACKAGE, "__init__.py"),
+        submodule_search_locations=[PACKAGE],
     )
     assert spec is not None
     assert spec.loader is not None
