@@ -121,7 +121,7 @@ def account(recordings: Sequence[Recording]) -> Account:
                 split=split_time(one, alone_us),
                 ended=any(isinstance(event, EndEvent) for event in one.events),
             )
-            for one in processes
+            for one in sorted(processes, key=_place)
         ),
         wall_us=wall_us,
         program=program,
@@ -163,10 +163,12 @@ def _kernel(
             again[cause.code].append(cause.event.duration_us or 0)
     sites = {event.launch_site for event in events if event.launch_site is not None}
     ranks = sorted({event.rank for event in events if event.rank is not None})
+    launched = sum(1 for event in compiles if not event.warmup and not event.direct)
     return KernelAccount(
         kernel=name,
-        launches=launches,
-        in_memory=max(0, launches - sum(1 for event in compiles if not event.warmup and not event.direct)),
+        # Of a process that was killed, the last may not be counted.
+        launches=max(launches, launched),
+        in_memory=max(0, launches - launched),
         from_disk=len(loaded),
         compiled=len(compiled),
         compile_us=sum(event.duration_us for event in compiled),
@@ -217,6 +219,11 @@ def _causes(causes: Sequence[Recompile]) -> Iterable[CauseAccount]:
             values=tuple(values[cause_of].values()),
             waited_us=waits[cause_of],
         )
+
+
+def _place(process: Recording) -> tuple[int, int]:
+    header = process.headers[0]
+    return (-1 if header.rank is None else header.rank, header.started_at_ns)
 
 
 def _settled_us(processes: Sequence[Recording], kernels: Sequence[KernelAccount], start_ns: int) -> int | None:

@@ -77,10 +77,13 @@ def _time(account: Account) -> list[str]:
         parts = [part for part in _parts(split) if part[1]]
         whole = max(1, split.wall_us)
         return align([(name, seconds(us), f"{us / whole:.0%}") for name, us in parts])
-    shown = sorted(account.processes, key=lambda process: process.header.rank or 0)[:PROCESSES_SHOWN]
-    rows = [("", *(name for name, _ in _parts(shown[0].split)), "in all")] if shown else []
+    shown = account.processes[:PROCESSES_SHOWN]
+    parts = [dict(_parts(one.split)) for one in shown]
+    names = [name for name in (parts[0] if parts else ()) if any(part[name] for part in parts)]
+    rows = [("", *names, "in all")] if shown else []
     rows += [
-        (name_process(one), *(seconds(us) for _, us in _parts(one.split)), seconds(one.split.wall_us)) for one in shown
+        (name_process(one), *(seconds(part[name]) for name in names), seconds(one.split.wall_us))
+        for one, part in zip(shown, parts, strict=True)
     ]
     more = len(account.processes) - len(shown)
     return [*align(rows), *([f"and {counted(more, 'process')} more"] if more else [])]
@@ -89,9 +92,9 @@ def _time(account: Account) -> list[str]:
 def _parts(split: Split) -> list[tuple[str, int]]:
     return [
         ("compiling", split.compile_us),
-        ("loading from disk", split.load_us),
-        ("tuning, beside its compiles", split.autotune_us),
-        ("first compile of a process", split.first_process_us),
+        ("loading", split.load_us),
+        ("tuning", split.autotune_us),
+        ("first of a process", split.first_process_us),
         ("everything else", split.other_us),
     ]
 

@@ -48,11 +48,11 @@ class RecordingFolder:
 
     def close(self) -> str | None:
         """Put together what was asked for, and say what is missing; None where nothing is."""
+        if not os.path.isdir(self.path):
+            return f"the recordings in {self.path} are gone: the program, or somebody, removed them"
         if not self.kept:
             self._remove()
             return None
-        if not os.path.isdir(self.path):
-            return f"{self.path} is gone: the program, or somebody, removed it"
         if self.file is None:
             return None
         try:

@@ -33,9 +33,10 @@ def join(folder: str, *, started_ns: int) -> None:
     hooks.attach(session.receive)
     session.count_from(hooks.launches_so_far())
     atexit.register(end, session)
-    before_leaving("_exit", session)
-    before_leaving("execv", session)
-    before_leaving("execve", session)
+    before_leaving("_exit", lambda: end(session))
+    # An exec can fail, and the program go on.
+    before_leaving("execv", session.checkpoint)
+    before_leaving("execve", session.checkpoint)
 
 
 def end(session: Session) -> None:
@@ -54,13 +55,13 @@ def free_path(folder: Path) -> Path:
     return path
 
 
-def before_leaving(name: str, session: Session) -> None:
-    """`os._exit` and `os.exec...` end a process, or its program, and run nothing at exit: count launches before."""
+def before_leaving(name: str, act: Callable[[], None]) -> None:
+    """`os._exit` and `os.exec...` end a process, or its program, and run nothing at exit: `act` before."""
     leave: Callable[..., Any] = getattr(os, name)
 
     def leaving(*args: Any, **kwargs: Any) -> Any:
         with contextlib.suppress(Exception):
-            session.checkpoint()
+            act()
         return leave(*args, **kwargs)
 
     leaving.__name__, leaving.__doc__ = leave.__name__, leave.__doc__
