@@ -78,13 +78,11 @@ def _time(account: Account) -> list[str]:
         whole = max(1, split.wall_us)
         return align([(name, seconds(us), f"{us / whole:.0%}") for name, us in parts])
     shown = account.processes[:PROCESSES_SHOWN]
-    parts = [dict(_parts(one.split)) for one in shown]
-    names = [name for name in (parts[0] if parts else ()) if any(part[name] for part in parts)]
-    rows = [("", *names, "in all")] if shown else []
-    rows += [
-        (name_process(one), *(seconds(part[name]) for name in names), seconds(one.split.wall_us))
-        for one, part in zip(shown, parts, strict=True)
-    ]
+    columns = list(zip(*(_parts(one.split) for one in shown), strict=True))
+    kept = [column for column in columns if any(us for _, us in column)]
+    rows = [("", *(column[0][0] for column in kept), "in all")] if shown else []
+    for index, one in enumerate(shown):
+        rows.append((name_process(one), *(seconds(column[index][1]) for column in kept), seconds(one.split.wall_us)))
     more = len(account.processes) - len(shown)
     return [*align(rows), *([f"and {counted(more, 'process')} more"] if more else [])]
 
