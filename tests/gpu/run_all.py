@@ -111,7 +111,19 @@ def suite(folder, tests):
     seconds = {"plain": [], "run": []}
     for number, how in enumerate(("plain", "plain", "run", "run", "plain")):
         name = f"suite_{how}_{number}"
-        pytest = ("-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={OUT / name}.xml", *tests)
+        pytest = (
+            "-m",
+            "pytest",
+            "-c",
+            os.devnull,
+            "--rootdir",
+            ".",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={OUT / name}.xml",
+            *tests,
+        )
         if how == "plain":
             took, status = start(name, sys.executable, *pytest, cache="suite", cwd=folder)
         else:

@@ -42,7 +42,7 @@ def main():
     lengths = random.Random(0)
     model = Model().to("cuda")
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    for step in range(STEPS):
+    for _ in range(STEPS):
         tokens = torch.randint(VOCABULARY, (lengths.randrange(1, 9), lengths.randrange(16, 1024)), device="cuda")
         loss = model(tokens)
         loss.backward()
