@@ -17,6 +17,8 @@ from triton_doctor.runtime.event import (
     KernelName,
     LaunchesEvent,
     LaunchSite,
+    MarkEvent,
+    ProgramEvent,
     WarningEvent,
 )
 
@@ -27,6 +29,8 @@ KINDS: dict[str, type[Any]] = {
     "launches": LaunchesEvent,
     "warning": WarningEvent,
     "end": EndEvent,
+    "mark": MarkEvent,
+    "program": ProgramEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 
