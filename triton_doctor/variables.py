@@ -1,0 +1,182 @@
+"""Every environment variable that Triton reads: since when, until when, and what it costs to leave it set."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.errors import DoctorError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TABLE = Path(__file__).with_name("variables.tsv")
+INTERPRET = "TRITON_INTERPRET"
+CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")
+
+# triton 3.4 knobs.py toBool and LLVM's getBoolEnv take these, in any case; until 3.3 only "1" made a kernel interpreted
+# (3.3.1 runtime/jit.py:790).
+TRUE_WORDS = frozenset({"1", "true", "yes", "on", "y"})
+
+# `PTXAS_OPTIONS` as ptxas understands them: -O0, --opt-level 0, --opt-level=0, -O1.
+_UNOPTIMIZED = re.compile(r"(?:^|\s)(?:-O|--opt-level[= ]\s*)[01](?:\s|$)")
+
+
+class Version(NamedTuple):
+    """A release line of Triton: 3.6."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """One row of variables.tsv.
+
+    `reader` is "triton", "build" (Triton's own build), or a neighbour: "torch", "cuda", "rocm". `first` and `last` are
+    the oldest and newest release lines that read it, None for what is not Triton's. `knobs` are its spellings below
+    triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache", "prints" or "", and comes
+    about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the setting that took its place.
+    """
+
+    name: str
+    reader: str
+    first: Version | None
+    last: Version | None
+    knobs: tuple[str, ...]
+    harm: str
+    when: str
+    instead: str
+    effect: str
+
+    def read_by(self, version: Version) -> bool:
+        """Whether Triton `version` reads it; always, where it is not Triton's."""
+        return self.first is None or self.last is None or self.first <= version <= self.last
+
+    def harmful(self, value: str) -> bool:
+        """Whether `value` brings the harm about."""
+        word = value.strip().lower()
+        match self.when:
+            case "on":
+                return word not in {"", "0", "false", "no", "off", "n"}
+            case "off":
+                return word in {"0", "false", "no", "off", "n"}
+            case "set":
+                return bool(word)
+            case "unoptimized":
+                return bool(_UNOPTIMIZED.search(value))
+            case _:
+                return False
+
+
+@cache
+def variables() -> Mapping[str, Variable]:
+    """Every row of the table, by name."""
+    return {variable.name: variable for variable in _read_table()}
+
+
+@cache
+def variables_by_knob() -> Mapping[str, Variable]:
+    """The variables that can also be set below triton.knobs: `runtime.interpret`."""
+    return {knob: variable for variable in variables().values() for knob in variable.knobs}
+
+
+@cache
+def newest_version() -> Version:
+    """The newest release line that the table knows."""
+    return max(variable.last for variable in variables().values() if variable.last)
+
+
+def parse_version(text: str | None) -> Version:
+    """The release line that `text` names (`3.6`, `3.6.0`, `v3.6.0+git1`); the newest for None. Raises DoctorError."""
+    if text is None:
+        return newest_version()
+    if not (match := re.match(r"v?(\d+)\.(\d+)(?![\d])", text.strip())):
+        raise DoctorError(f"`{text}` is no version of triton", hint="write it as in `3.6`")
+    return min(Version(int(match[1]), int(match[2])), newest_version())
+
+
+def turns_interpreter_on(value: str, version: Version) -> bool:
+    """Whether Triton `version` interprets kernels when TRITON_INTERPRET is `value`."""
+    return value == "1" if version < Version(3, 4) else value.lower() in TRUE_WORDS
+
+
+def looks_like_triton(name: str) -> bool:
+    """Whether `name` is meant for Triton: it starts as Triton's variables do, or as a misspelling of that."""
+    if name.startswith("TRITON_"):
+        return True
+    upper = name.upper()
+    return (
+        len(name) > len("TRITON_")
+        and upper[0] == "T"
+        and "N" in upper[3:8]
+        and _edits(upper[:7], "TRITON_") <= 2
+        and meant(name) is not None
+    )
+
+
+def meant(name: str) -> tuple[str, bool] | None:
+    """The variable that `name` probably misspells, and whether that is sure enough to warn; None when none is near."""
+    upper = name.upper()
+    candidates = [known for known, variable in variables().items() if variable.first and known.startswith("TRITON_")]
+    distance, nearest = min((_edits(upper, known), known) for known in candidates)
+    if distance <= 3 and _is_slip(upper.split("_"), nearest.split("_"), distance):
+        return nearest, True
+    for known in sorted(candidates, key=len):
+        if upper.startswith(f"{known}_") or known.startswith(f"{upper}_"):
+            return known, False
+    return None
+
+
+def _is_slip(words: list[str], known: list[str], distance: int) -> bool:
+    """Whether the letters that differ are few for the words they stand in: CUDA is no slip for CUDART."""
+    if len(words) != len(known):
+        return distance == 1
+    return all(
+        _edits(word, right) <= (1 if len(right) <= 6 else len(right) // 3)
+        for word, right in zip(words, known, strict=True)
+    )
+
+
+def _edits(one: str, other: str) -> int:
+    """How many single letters must be added, dropped, changed, or swapped with the next one."""
+    before_last: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        row = [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, before_last[j - 2] + 1)
+            row.append(cost)
+        before_last, last = last, row
+    return last[-1]
+
+
+def _read_table() -> Iterator[Variable]:
+    header, *rows = TABLE.read_text(encoding="utf-8").splitlines()
+    columns = header.split("\t")
+    for line in rows:
+        row = dict(zip(columns, line.split("\t"), strict=True))
+        yield Variable(
+            name=row["name"],
+            reader=row["reader"],
+            first=_version(row["first"]),
+            last=_version(row["last"]),
+            knobs=tuple(filter(None, row["knobs"].split(","))),
+            harm=row["harm"],
+            when=row["when"],
+            instead=row["instead"],
+            effect=row["effect"],
+        )
+
+
+def _version(text: str) -> Version | None:
+    major, _, minor = text.partition(".")
+    return Version(int(major), int(minor)) if text else None
