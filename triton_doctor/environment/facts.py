@@ -78,7 +78,8 @@ class Flood:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
     """The cache folder. `set_by` is the variable that decided. `owner` is the user whose it, or the nearest folder above
-    that is there, is; `problem` why this user cannot write, None where that is possible.
+    that is there, is; `problem` why this user cannot write, None where that is possible. `entries` and `size_bytes` are
+    of what was read, all where `is_whole`; `most` are the kernels with the most variants, and how many.
     """
 
     path: str = "/home/user/.triton/cache"
@@ -88,9 +89,10 @@ class Cache:
     owner: str | None = None
     is_own: bool = True
     file_system: FileSystem = field(default_factory=FileSystem)
-    variants: int = 0
-    kernels: int = 0
+    entries: int = 0
     size_bytes: int = 0
+    is_whole: bool = True
+    most: tuple[tuple[str, int], ...] = ()
     floods: tuple[Flood, ...] = ()
 
 
