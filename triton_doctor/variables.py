@@ -43,8 +43,8 @@ class Variable:
     the oldest and newest release lines that read it, None for what is not Triton's. `knobs` are its spellings below
     triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache", "prints" or "", and comes
     about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the setting that took its place.
-    `default` and `read`, the moment that it is read, are words, empty where nothing is known. `keyed` says whether it is
-    part of the key on disk: "options" as far as it changes those, "3.2-3.9" in these versions once it is set, or "".
+    `default` and `read`, the moment that it is read, are words, empty where nothing is known. `keyed` says whether it
+    is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in these versions once it is set, or "".
     """
 
     name: str
@@ -67,7 +67,7 @@ class Variable:
     def enters_key(self, version: Version) -> bool:
         """Whether Triton `version` keeps kernels apart on disk by it."""
         first, _, last = self.keyed.partition("-")
-        return self.keyed == "options" or bool(last) and parse_version(first) <= version <= parse_version(last)
+        return self.keyed == "options" or (bool(last) and parse_version(first) <= version <= parse_version(last))
 
     def harmful(self, value: str) -> bool:
         """Whether `value` brings the harm about."""

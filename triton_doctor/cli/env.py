@@ -29,7 +29,8 @@ def env(
         Path | None, typer.Option(help="Look at the variables of this file.", show_default="this process's")
     ] = None,
     pid: Annotated[
-        int | None, typer.Option(metavar="N", help="Look at those that process N began with.", show_default="this one's")
+        int | None,
+        typer.Option(metavar="N", help="Look at those that process N began with.", show_default="this one's"),
     ] = None,
     gpu: Annotated[bool, typer.Option("--gpu", help="Ask Triton for its drivers too; makes a CUDA context.")] = False,
     variables: Annotated[bool, typer.Option("--variables", help="List every variable that this Triton reads.")] = False,

@@ -7,17 +7,23 @@ value stands as a constant, with line and column of the use.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-FUNCTION = re.compile(r"^\s*tt\.func public @\w+\((?P<arguments>.*)\) attributes|^\s*tt\.func public @\w+\((?P<bare>.*)\)", re.M)
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FUNCTION = re.compile(
+    r"^\s*tt\.func public @\w+\((?P<arguments>.*)\) attributes|^\s*tt\.func public @\w+\((?P<bare>.*)\)", re.MULTILINE
+)
 ARGUMENT = re.compile(r"%(?P<name>[\w.$-]+): (?P<type>[^{]*?)(?: \{(?P<attributes>[^}]*)\})?(?: loc\((?P<loc>.*)\))?$")
-LOCATION = re.compile(r"^(?P<name>#loc\d*) = loc\((?P<text>.*)\)$", re.M)
+LOCATION = re.compile(r"^(?P<name>#loc\d*) = loc\((?P<text>.*)\)$", re.MULTILINE)
 FILE = re.compile(r'"(?P<path>[^"]+)":(?P<line>\d+):(?P<column>\d+)')
 REFERENCE = re.compile(r"#loc\d*")
 CONSTANT = re.compile(r"(?P<name>%[\w.$-]+) = arith\.constant (?:dense<(?P<dense>[^>]+)>|(?P<plain>[^\s:]+)) ?:?")
-OPERATION = re.compile(r"^\s*(?:(?P<results>%.*?) = )?\"?(?P<operation>[a-z_]+\.[\w.]+)\"?(?P<rest>.*?) loc\((?P<loc>.*)\)$", re.M)
+OPERATION = re.compile(
+    r"^\s*(?:(?P<results>%.*?) = )?\"?(?P<operation>[a-z_]+\.[\w.]+)\"?(?P<rest>.*?) loc\((?P<loc>.*)\)$", re.MULTILINE
+)
 OPERAND = re.compile(r"%[\w.$-]+(?:#\d+)?|\b(?:end|value) = (?P<attribute>-?\d+)")
 
 

@@ -25,7 +25,7 @@ class CachedKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheContent:
-    """All that lies in a cache folder. `others` counts entries that are no kernels: launchers, drivers, half entries."""
+    """All that lies in a cache folder. `others` counts entries that are no kernels: launchers, and half entries."""
 
     kernels: tuple[CachedKernel, ...]
     others: int

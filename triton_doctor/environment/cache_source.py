@@ -47,7 +47,9 @@ class KernelSource:
                 )
             )
             if inside:
-                return Naming(names=inside, text=ast.unparse(node), alone=len(inside) == 1 and stands_alone(node, inside[0]))
+                return Naming(
+                    names=inside, text=ast.unparse(node), alone=len(inside) == 1 and stands_alone(node, inside[0])
+                )
         return None
 
     def nodes_at(self, line: int, column: int) -> Iterator[ast.expr]:

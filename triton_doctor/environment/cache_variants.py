@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.environment.cache_ir import CodePlace, KernelCode, read_code
 from triton_doctor.environment.cache_source import KernelSource, Naming, read_kernel_source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
     from triton_doctor.environment.cache_entries import CacheEntry
 
 # What follows from the rest of the metadata, rather than tells variants apart.
@@ -154,9 +155,7 @@ def compare_constants(codes: Sequence[KernelCode], source: KernelSource | None) 
         return
     namings = {place: source.naming(place, source.constexprs) for place in places}
     # A constexpr that stands by itself where the constant never changes is not the one that changed elsewhere.
-    settled = {
-        naming.names[0] for place, naming in namings.items() if naming and naming.alone and place not in varying
-    }
+    settled = {naming.names[0] for place, naming in namings.items() if naming and naming.alone and place not in varying}
     best: dict[str, Difference] = {}
     for place, seen in varying.items():
         naming = namings[place]
@@ -178,7 +177,9 @@ def constexpr_at(name: str, naming: Naming, seen: Sequence[tuple[str, ...]]) -> 
     columns = [distinct(column) for column in zip(*seen, strict=False)]
     changing = [column for column in columns if len(column) > 1]
     values = changing[0] if naming.alone and len(changing) == 1 else ()
-    return Difference(part="constexpr", name=name, count=max((len(column) for column in changing), default=len(seen)), values=values)
+    return Difference(
+        part="constexpr", name=name, count=max((len(column) for column in changing), default=len(seen)), values=values
+    )
 
 
 def constant_at(place: CodePlace, seen: Sequence[tuple[str, ...]]) -> Difference:
@@ -194,7 +195,9 @@ def constant_at(place: CodePlace, seen: Sequence[tuple[str, ...]]) -> Difference
 
 def distinct(values: Iterable[str]) -> tuple[str, ...]:
     """The different ones of `values`, numbers in their order, before words in theirs."""
-    return tuple(sorted(set(values), key=lambda value: (not is_number(value), float(value) if is_number(value) else 0, value)))
+    return tuple(
+        sorted(set(values), key=lambda value: (not is_number(value), float(value) if is_number(value) else 0, value))
+    )
 
 
 def is_number(text: str) -> bool:

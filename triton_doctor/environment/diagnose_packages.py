@@ -72,9 +72,9 @@ def find_another_triton(machine: Machine) -> Iterator[MachineFinding]:
         yield MachineFinding(
             code="TRD626",
             severity=Severity.WARNING,
-            message=f"torch {machine.torch.version} wants {wants.name} {wants.version}, and an import finds {taken.version}",
-            evidence=f"{taken.name} {taken.version} in {taken.folder}",
-            remedy="install the one that torch wants, unless the other is meant: torch.compile is tested with its own only",
+            message=f"torch {machine.torch.version} wants {wants.name} {wants.version}, not {taken.version}",
+            evidence=f"an import finds {taken.name} {taken.version} in {taken.folder}",
+            remedy="install the one that torch wants, unless the other is meant: torch is tested with its own only",
             command=command,
         )
 

@@ -17,7 +17,7 @@ BLACKWELL = 100
 
 
 def diagnose_toolchain(machine: Machine) -> Iterator[MachineFinding]:
-    """Nothing where triton is not installed. Without a GPU what is missing is a warning: another machine may have it."""
+    """Nothing where triton is not installed. Without a GPU it is only a warning: an image may be made here."""
     if machine.triton is None:
         return
     missing = Severity.ERROR if machine.gpus else Severity.WARNING
@@ -68,13 +68,13 @@ def find_old_ptxas(machine: Machine) -> Iterator[MachineFinding]:
         tool = ptxas_for(int(arch), machine.ptxas) if arch else None
         if tool is None or not tool.architectures or arch in tool.architectures:
             continue
+        newest = ", ".join(f"sm_{known}" for known in sorted(tool.architectures, key=int)[-4:])
         setting = "TRITON_PTXAS_BLACKWELL_PATH" if tool is not machine.ptxas[0] else "TRITON_PTXAS_PATH"
         yield MachineFinding(
             code="TRD624",
             severity=Severity.ERROR,
             message=f"ptxas {tool.release} does not know sm_{arch}, the {gpu.name}: every compile fails",
-            evidence=f"{tool.path} knows {', '.join(f'sm_{known}' for known in sorted(tool.architectures, key=int)[-4:])}"
-            + (f", and {tool.set_by} names it" if tool.set_by else ""),
+            evidence=f"{tool.path} knows no more than {newest}" + (f"; {tool.set_by} names it" if tool.set_by else ""),
             remedy=f"set {setting} to the ptxas of a newer CUDA, or install a newer triton",
             command=f"unset {tool.set_by}" if tool.set_by else f"export {setting}=/usr/local/cuda/bin/ptxas",
         )

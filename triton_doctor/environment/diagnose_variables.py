@@ -117,7 +117,7 @@ def find_interpreter(machine: Machine, version: Version) -> Iterator[MachineFind
     yield MachineFinding(
         code="TRD601",
         severity=Severity.ERROR if machine.gpus else Severity.WARNING,
-        message=f"`{INTERPRET}={value}`: every kernel is interpreted in Python on the CPU, hundreds to thousands of times slower",
+        message=f"`{INTERPRET}={value}`: every kernel is interpreted on the CPU, hundreds to thousands of times slower",
         evidence=f"it is set in this environment, and triton {version} reads it when a kernel is decorated",
         remedy="unset it before Python starts; once kernels are decorated it is too late",
         command=f"unset {INTERPRET}",

@@ -5,8 +5,11 @@ The defaults are a machine in order, so that an example of a sick one names only
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,9 +80,10 @@ class Flood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """The cache folder. `set_by` is the variable that decided. `owner` is the user whose it, or the nearest folder above
-    that is there, is; `problem` why this user cannot write, None where that is possible. `entries` and `size_bytes` are
-    of what was read, all where `is_whole`; `most` are the kernels with the most variants, and how many.
+    """The cache folder. `set_by` is the variable that decided, `problem` why this user cannot write, None for can.
+
+    `owner` is of the folder, or of the nearest above that is there. `entries` and `size_bytes` are of what was read, all
+    where `is_whole`; `most` are the kernels with the most variants, and how many.
     """
 
     path: str = "/home/user/.triton/cache"
@@ -101,8 +105,8 @@ class Machine:
     """All of it. `triton` is what an import would find, None for nothing; `tritons` all that would bring one.
 
     `torch_build` is cuda, hip or cpu. `compiler` None where there is none; `compiler_named` what CC says.
-    `headers` None where Python.h is missing, and then `headers_expected` says where. `driver_library` is libcuda.so.1 or
-    libamdhip64.so; None where triton would not find it. `active_drivers` None where nobody asked triton for them.
+    `headers` None where Python.h is missing, and then `headers_expected` says where. `driver_library` is libcuda.so.1
+    or libamdhip64.so; None where triton would not find it. `active_drivers` None where nobody asked triton for them.
     """
 
     python: str = "3.12.0"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineFinding:
-    """One thing that is wrong. `evidence` is what was seen and where; `command` can be typed as it is, None for none."""
+    """One thing that is wrong. `evidence` is what was seen and where; `command` can be typed as it is."""
 
     code: str
     severity: Severity

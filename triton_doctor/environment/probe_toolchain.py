@@ -40,7 +40,9 @@ def expected_headers() -> Path:
 
 def find_driver_library(backend: str, variables: Mapping[str, str], torch_folder: str | None) -> str | None:
     """The driver's library where triton looks for it (3.9 nvidia/driver.py:27, amd/driver.py); None where it is not."""
-    name, setting = {"hip": ("libamdhip64.so", "TRITON_LIBHIP_PATH")}.get(backend, ("libcuda.so.1", "TRITON_LIBCUDA_PATH"))
+    name, setting = {"hip": ("libamdhip64.so", "TRITON_LIBHIP_PATH")}.get(
+        backend, ("libcuda.so.1", "TRITON_LIBCUDA_PATH")
+    )
     if asked := variables.get(setting):
         path = Path(asked) if Path(asked).is_file() else Path(asked) / name
         return str(path) if path.exists() else None

@@ -40,12 +40,13 @@ def mask(name: str, value: str) -> str:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of `path`: a line each, as docker and systemd read them. Raises DoctorError where it is unreadable."""
+    """The variables of `path`: a line each, as docker and systemd read them. Raises DoctorError for unreadable."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DoctorError(
-            f"{path} cannot be read: {(error.strerror or str(error)).lower()}", hint="--env-file names a file of NAME=VALUE"
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="--env-file names a file of NAME=VALUE",
         ) from error
     if "\0" in text:
         return split_environment(text)

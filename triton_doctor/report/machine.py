@@ -32,9 +32,7 @@ class MachineForm(StrEnum):
     MARKDOWN = "markdown"
 
 
-def render_machine(
-    machine: Machine, findings: Sequence[MachineFinding], version: Version, form: MachineForm
-) -> str:
+def render_machine(machine: Machine, findings: Sequence[MachineFinding], version: Version, form: MachineForm) -> str:
     """All of it in `form`; variables as Triton `version` reads them."""
     match form:
         case MachineForm.TEXT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from triton_doctor.report.cache import spell_bytes
@@ -10,6 +9,8 @@ from triton_doctor.report.concise import plural
 from triton_doctor.variables import variables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from triton_doctor.environment.facts import Cache, Gpu, Machine
     from triton_doctor.variables import Version
 
