@@ -78,7 +78,7 @@ def find_network(cache: Cache) -> Iterator[MachineFinding]:
             code="TRD612",
             severity=Severity.WARNING,
             message=f"the cache folder {cache.path} is on a network file system",
-            evidence=f"{cache.file_system.mount} is {cache.file_system.kind}; ranks that write at once crash each other",
+            evidence=f"{cache.file_system.mount} is {cache.file_system.kind}; ranks that write at once can crash",
             remedy="name a folder on a disk of this machine",
             command=LOCAL,
         )

@@ -103,8 +103,8 @@ def diagnose_variables(machine: Machine, version: Version) -> Iterator[MachineFi
         if variable is None or not variable.read_by(version):
             yield from find_unknown(name, value, variable, version)
             continue
-        yield from find_debugging(variable, value)
-        yield from find_ignored(variable, value, version)
+        ignored = list(find_ignored(variable, value, version))
+        yield from ignored or find_debugging(variable, value)
     yield from find_ignored_tools(machine)
     yield from find_contradictions(setting, version)
 

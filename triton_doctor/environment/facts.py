@@ -82,8 +82,8 @@ class Flood:
 class Cache:
     """The cache folder. `set_by` is the variable that decided, `problem` why this user cannot write, None for can.
 
-    `owner` is of the folder, or of the nearest above that is there. `entries` and `size_bytes` are of what was read, all
-    where `is_whole`; `most` are the kernels with the most variants, and how many.
+    `owner` is of the folder, or of the nearest above that is there. `entries` and `size_bytes` are of what was read,
+    all where `is_whole`; `most` are the kernels with the most variants, and how many.
     """
 
     path: str = "/home/user/.triton/cache"
