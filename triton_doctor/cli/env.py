@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from triton_doctor.cli.check import CLEAN, FOUND, Level
-from triton_doctor.report.machine import MachineForm
+from triton_doctor.report import MachineForm
 
 if TYPE_CHECKING:
     from triton_doctor.variables import Version

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor import __version__
 from triton_doctor.finding import Severity
+from triton_doctor.report import MachineForm
 from triton_doctor.report.concise import plural
 from triton_doctor.report.machine_facts import fact_rows, variable_rows
 from triton_doctor.rulebook import rule_name
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from triton_doctor.variables import Variable, Version
 
 SCHEMA = 1
-
-
-class MachineForm(StrEnum):
-    """The forms of `env --output-format`."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 def render_machine(machine: Machine, findings: Sequence[MachineFinding], version: Version, form: MachineForm) -> str:
