@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SECTION = "tool.triton-doctor"
-TESTS = ("tests/**", "test/**", "testing/**", "test_*.py", "*_test.py", "conftest.py")
+TESTS = ("tests/", "test/", "testing/", "test_*.py", "*_test.py", "conftest.py")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

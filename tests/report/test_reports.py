@@ -36,9 +36,8 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = note: `.item()` reads what a tensor holds
 4 |     bs = lengths.max().item()
   = note: `bs` is `BATCH`
-7 |         BATCH=bs, WIDTH=64,
   = help: pass it as a plain argument: the kernel only reads it
-  = also: 2 other launches
+  = also: 2 other places
  --> src/other.py:20
  --> src/other.py:30
 
@@ -62,10 +61,9 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = note: `.item()` reads what a tensor holds
 4 |     bs = lengths.max().item()
   = note: `bs` is `BATCH`
-7 |         BATCH=bs, WIDTH=64,
   = help: pass it as a plain argument: the kernel
           only reads it
-  = also: 2 other launches
+  = also: 2 other places
  --> src/other.py:20
  --> src/other.py:30
 

@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_folder
+
+from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_folder
 
 PAGES = sorted((REPOSITORY / "rules").glob("TRD7*.md"))
 CAUSES = [f"TRD7{number:02}" for number in range(1, 15)]

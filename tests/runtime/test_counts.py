@@ -1,8 +1,10 @@
 """What must be counted, on each generation of hooks: real keys, real compiles, real caches."""
 
-import pytest
-from conftest import NEWEST, PROGRAMS, VERSIONS
+import re
 
+import pytest
+
+from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, VERSIONS
 from triton_doctor import Recording
 
 
@@ -45,10 +47,21 @@ def test_ragged_mask_of_40_lengths(how, compiled, runner, tmp_path):
     assert counts(Recording.read(tmp_path / "second.jsonl")) == (0, compiled, 40 - compiled)
 
 
-def test_each_test_on_triton_holds_on_the_newest_and_on_the_oldest(runner):
-    # Collected apart, for they need triton in their own process.
-    for version in (VERSIONS[0], NEWEST):
-        done = runner(version)("-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", "tests/runtime/on_triton")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_test_on_triton_holds(version, runner):
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(REPOSITORY / "tests" / "runtime" / "on_triton"))
+    done = runner(version)(*command, TRITON_DOCTOR_TESTS_ON_TRITON="1")
 
-        assert " passed" in done.stdout
-        assert "importorskip" not in done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 25
+
+
+@pytest.mark.parametrize("version", [VERSIONS[0], NEWEST])
+def test_kernel_in_interpreter_mode_is_told_once(version, runner, tmp_path):
+    program = str(PROGRAMS / "interpreted.py")
+    done = runner(version)(program, str(tmp_path / "run.jsonl"), "cuda:90", TRITON_INTERPRET="1")
+    recording = Recording.read(tmp_path / "run.jsonl")
+
+    assert done.stdout == f"{[8.0] * 16}\n"
+    assert [warning.message for warning in recording.warnings] == ["`double` runs in interpreter mode"]
+    assert recording.warnings[0].kernel.name == "double"
+    assert recording.compiles == ()

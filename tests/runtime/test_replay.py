@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 import pytest
-from conftest import REPOSITORY
 
+from tests.runtime.tritons import REPOSITORY
 from triton_doctor import Recording
 from triton_doctor.runtime.wording import tell
 

@@ -34,6 +34,11 @@ class Frame:
         return " " * len(str(max(numbers)))
 
     @property
+    def place(self) -> tuple[str, int]:
+        """Path and first line of the finding."""
+        return (self.finding.path, self.finding.span.line)
+
+    @property
     def room(self) -> int:
         """The columns that are left for code."""
         return max(self.width - len(self.margin) - len(" | "), len(CUT) * 2)

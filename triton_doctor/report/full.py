@@ -60,13 +60,16 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
 
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
-    """A note for each step, and below it the line that it is about; a file is named where it begins."""
+    """A note for each step, and below it the line that it is about; a file is named where it begins.
+
+    A line is not drawn again right below itself, nor the line of the finding, which stands above.
+    """
     path, shown = frame.finding.path, None
     for step in trail:
         yield from hang(f"{frame.margin} = note: ", step.text, frame.width)
         if step.path != path:
             yield locate(frame, step.path, step.line)
-        if (step.path, step.line) != shown:
+        if (step.path, step.line) not in (shown, frame.place):
             yield from draw_line(frame, step.path, step.line)
         path, shown = step.path, (step.path, step.line)
 
@@ -74,7 +77,7 @@ def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
 def draw_launches(also: tuple[Place, ...], frame: Frame) -> Iterator[Text]:
     """Where else it is true, the first few of them."""
     if also:
-        yield from hang(f"{frame.margin} = also: ", plural(len(also), "other launch", "other launches"), frame.width)
+        yield from hang(f"{frame.margin} = also: ", plural(len(also), "other place", "other places"), frame.width)
         yield from (locate(frame, place.path, place.line) for place in also[:LAUNCHES_SHOWN])
         if len(also) > LAUNCHES_SHOWN:
             yield from hang(f"{frame.margin}   ", f"and {len(also) - LAUNCHES_SHOWN} more", frame.width)

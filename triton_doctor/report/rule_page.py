@@ -25,7 +25,8 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
     console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(), sep="\n")
     console.print(Markdown(page.markdown))
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    # Markdown is drawn in lines as wide as the console, most of them blanks.
+    return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
 def render_table(pages: Sequence[RulePage]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.static.ignore_rules import IgnoreRules, compile_rules
+from triton_doctor.static.read_settings import settings_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ class Kind(Enum):
     """What a file is, which decides who reads it."""
 
     PYTHON = "python"
+    SETTINGS = "settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ def find_files(paths: Iterable[Path], settings: Settings, *, cwd: Path) -> Itera
 
 def kind_of(name: str) -> Kind | None:
     """What a file called `name` is; None for one that nobody reads."""
-    return Kind.PYTHON if name.endswith(".py") else None
+    if name.endswith(".py"):
+        return Kind.PYTHON
+    return Kind.SETTINGS if settings_kind(name) else None
 
 
 def shown_path(path: str, cwd: Path) -> str:

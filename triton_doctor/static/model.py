@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Span
     from triton_doctor.static.expression import Call, Expr
+    from triton_doctor.static.model_environment import EnvironmentFile
     from triton_doctor.static.names import Names
 
 
@@ -209,6 +210,7 @@ class Module:
     classes: Mapping[str, Class] = field(default_factory=dict)
     imports: Mapping[str, Import] = field(default_factory=dict)
     star_imports: tuple[Import, ...] = ()
+    environment: EnvironmentFile | None = None
 
     def launches(self) -> Iterator[tuple[Function, Launch]]:
         """Every subscripted call, with the function that makes it: launches, and what only looks like one."""
@@ -229,14 +231,30 @@ class LinkedLaunch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Project:
-    """All modules of one scan by path, and the launches whose kernel was found; `unresolved` are the others."""
+    """All modules of one scan by path, and the launches whose kernel was found; `unresolved` are the others.
+
+    `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
+    test; `declared` the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
+    """
 
     modules: Mapping[str, Module]
     names: Names
     launches: tuple[LinkedLaunch, ...] = ()
     unresolved: tuple[LinkedLaunch, ...] = ()
+    environment: tuple[EnvironmentFile, ...] = ()
+    tests: frozenset[str] = frozenset()
+    declared: Mapping[str, str] = field(default_factory=dict)
+    triton_version: str | None = None
 
     def kernels(self) -> Iterator[Kernel]:
         """Every kernel, by path and place."""
         for path in sorted(self.modules):
             yield from self.modules[path].kernels
+
+    def launches_by_kernel(self) -> dict[tuple[str, str, int], list[LinkedLaunch]]:
+        """The launches that may start each kernel, by the kernel's key."""
+        found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
+        for launch in self.launches:
+            for kernel in launch.kernels:
+                found.setdefault(kernel.key, []).append(launch)
+        return found

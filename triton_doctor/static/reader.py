@@ -6,9 +6,11 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.directives import read_python_directives
+from triton_doctor.static.directives import read_hash_directives, read_python_directives
+from triton_doctor.static.files import Kind
 from triton_doctor.static.prefilter import may_matter
 from triton_doctor.static.read import read_module
+from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
 
 if TYPE_CHECKING:
@@ -18,12 +20,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.directives import Directive
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Module
+    from triton_doctor.static.model_environment import EnvironmentFile
 
 
 class Reader:
     """Reads `files`, and keeps what reading them yields beside modules.
 
-    `directives` is by path, as findings spell it; `unreadable` a TRD900 for each file that could not be read.
+    `directives` is by path, as findings spell it; `unreadable` a TRD900 for each file that could not be read;
+    `environment` the files other than Python that set variables.
     """
 
     def __init__(self, files: Sequence[SourceFile]) -> None:
@@ -31,6 +35,7 @@ class Reader:
         self._passed_over: dict[str, SourceFile] = {}
         self.directives: dict[str, tuple[Directive, ...]] = {}
         self.unreadable: list[Finding] = []
+        self.environment: list[EnvironmentFile] = []
         self.files_read = 0
 
     def read_all(self, on_progress: Callable[[int], None]) -> list[Module]:
@@ -46,7 +51,9 @@ class Reader:
     def _modules(self, on_progress: Callable[[int], None]) -> Iterator[Module]:
         for done, file in enumerate(self._files, start=1):
             data = self._bytes(file)
-            if data is not None and not may_matter(data):
+            if data is not None and file.kind is Kind.SETTINGS:
+                self._settings(file, data)
+            elif data is not None and not may_matter(data):
                 self._passed_over[file.shown] = file
             elif data is not None and (module := self._module(file, data)):
                 yield module
@@ -58,6 +65,15 @@ class Reader:
         except (OSError, TooLargeError) as error:
             self.unreadable.append(explain_unreadable(file.shown, error))
             return None
+
+    def _settings(self, file: SourceFile, data: bytes) -> None:
+        environment = read_settings(file.shown, data)
+        if environment is None:
+            return
+        self.files_read += 1
+        self.environment.append(environment)
+        if directives := read_hash_directives(data):
+            self.directives[file.shown] = directives
 
     def _module(self, file: SourceFile, data: bytes) -> Module | None:
         self.files_read += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.rulebook import page_paths
@@ -16,13 +16,14 @@ from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
+    from triton_doctor.static.model_environment import EnvironmentFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ def scan(
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
     reader = Reader(files)
-    project = link(reader.read_all(on_progress), reader.read_further)
+    project = read_project(reader, settings, cwd, on_progress)
     found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
     kept = suppress(found, reader.directives, ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
@@ -76,6 +77,36 @@ def scan(
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
+
+
+def read_project(
+    reader: Reader, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
+) -> Project:
+    """All that the files of `reader` say, linked, as `settings` see it."""
+    linked = link(reader.read_all(on_progress), reader.read_further)
+    is_test = test_files(settings, cwd)
+    return replace(
+        linked,
+        environment=tuple(environment_files(linked, reader.environment, is_test)),
+        tests=frozenset(filter(is_test, linked.modules)),
+        declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
+        triton_version=settings.triton_version,
+    )
+
+
+def test_files(settings: Settings, cwd: Path) -> Callable[[str], bool]:
+    """Tells whether `settings` call the file at a path, as findings spell it, a test."""
+    rules = compile_rules(settings.root, settings.tests)
+    return lambda path: bool(rules and rules.verdict((cwd / path).as_posix()))
+
+
+def environment_files(
+    project: Project, settings_files: Iterable[EnvironmentFile], is_test: Callable[[str], bool]
+) -> Iterator[EnvironmentFile]:
+    """The files that set variables, by path; tests are marked as such."""
+    python = (module.environment for module in project.modules.values() if module.environment is not None)
+    for file in sorted([*python, *settings_files], key=lambda file: file.path):
+        yield replace(file, for_tests=file.for_tests or is_test(file.path))
 
 
 def run_checks(project: Project, codes: frozenset[str]) -> Iterator[Finding]:

@@ -1,19 +1,16 @@
-"""These run where triton is installed, on the compile-only target: compiled, not run."""
+"""These run on the compile-only target, compiled, not run: in a process of their own, for it is the process's target.
+
+`tests/runtime/test_counts.py` starts them, on each generation of triton.
+"""
 
 import os
 import sys
-import tempfile
 
 import pytest
 
-collect_ignore_glob = []
-if "TRITON_CACHE_DIR" not in os.environ:
-    os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-doctor-tests-")
-try:
-    import triton  # noqa: F401
-except ImportError:
-    collect_ignore_glob = ["test_*.py"]
-else:
+collect_ignore_glob = ["test_*.py"]
+if os.environ.get("TRITON_DOCTOR_TESTS_ON_TRITON"):
+    collect_ignore_glob = []
     from triton_doctor.runtime.target import activate
 
     # Before kernels are made: an Autotuner of triton 3.2 asks for the driver at once.

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import triton
 from kernels import Mode, broken, copy, hungry, launch, tuned
 from triton.compiler import compiler
+from triton.compiler.compiler import CompiledKernel
 from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner
 
@@ -23,7 +25,7 @@ def touched():
     """Everything of triton's that the hook puts something over."""
     from triton.backends import backends
 
-    found = [vars(compiler.ASTSource), vars(compiler.CompiledKernel), vars(Autotuner), vars(jit.JITFunction), vars(jit)]
+    found = [vars(compiler.ASTSource), vars(CompiledKernel), vars(Autotuner), vars(jit.JITFunction), vars(jit)]
     found += [vars(backend.compiler) for backend in backends.values()]
     if importlib.util.find_spec("triton.knobs"):
         from triton import knobs
@@ -283,6 +285,59 @@ def test_compile_without_a_launch_is_told_as_such(x):
     assert event.warmup
     assert recording.launches == {}
     assert recording.in_memory == 0
+
+
+def test_compile_on_a_worker_thread_is_told_by_its_launch(x):
+    if not hasattr(triton, "AsyncCompileMode"):
+        pytest.skip("triton 3.5 brought AsyncCompileMode")
+    kernel = copy()
+    with triton_doctor.record() as recording, ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
+        for value in (9_001, 9_002, 9_002):
+            kernel.warmup(x, x, 1000, VALUE=value, BLOCK=64, grid=(1,))
+
+    assert sorted(dict(event.key.constants)["VALUE"] for event in recording.compiles) == [9_001, 9_002]
+    assert {event.launch_site.path for event in recording.compiles} == {__file__}
+    assert all(event.warmup and not event.direct and event.device == 0 for event in recording.compiles)
+    assert recording.warnings == ()
+
+
+def test_compile_that_no_launch_asked_for_is_told_as_direct(x):
+    # As Inductor does: a source goes to the compiler itself.
+    kernel = launch(copy(), x, value=9_003)
+    with triton_doctor.record() as recording:
+        triton.compile(kernel.src, options={"num_warps": 8})
+
+    (event,) = recording.compiles
+    assert event.direct
+    assert (event.tier, dict(event.key.options)["num_warps"]) == ("compiled", 8)
+    assert event.launch_site.path == __file__
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("3.1.0", "triton 3.1.0 is older than 3.2: nothing is watched"),
+        ("4.0.1", "triton 4.0.1 is newer than 3.9, the newest tried: counts may miss"),
+    ],
+)
+def test_version_that_was_never_tried_is_warned_of(monkeypatch, version, message):
+    monkeypatch.setattr(triton, "__version__", version)
+    before = touched()
+    with triton_doctor.record() as recording:
+        pass
+
+    assert [warning.message for warning in recording.warnings] == [message]
+    assert touched() == before
+
+
+def test_triton_that_moved_what_we_look_for_is_warned_of_and_restored(monkeypatch):
+    monkeypatch.delattr("triton.compiler.compiler.CompiledKernel")
+    before = touched()
+    with triton_doctor.record() as recording:
+        pass
+
+    assert recording.warnings[-1].message.startswith("cannot watch launches on this triton: ")
+    assert touched() == before
 
 
 def test_launch_site_is_the_users_line(x):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.hooks.interpreting import watch_interpreter
@@ -17,7 +17,7 @@ from triton_doctor.runtime.hooks.observer import Observer
 from triton_doctor.runtime.hooks.tuning import watch_tuning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.event import Event, KernelName
     from triton_doctor.runtime.hooks.slots import Slot
@@ -35,7 +35,7 @@ class _Attached:
         self.observer: Observer | None = None
         self.slots: list[Slot] = []
         self.counter: LaunchCounter | None = None
-        self.counter_slot: Slot | None = None
+        self.counter_slots: list[Slot] = []
         self.counting: list[Sink] = []
 
 
@@ -73,7 +73,7 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
             _attached.counting.append(sink)
             if _attached.counter is None:
                 _attached.counter = LaunchCounter(observer)
-                _attached.counter_slot = _try(observer, "launches", _attached.counter.watch)
+                _attached.counter_slots = list(_as_far_as_possible(observer, "launches", _attached.counter.watch()))
 
 
 def detach(sink: Sink) -> None:
@@ -107,11 +107,11 @@ def parse_version(text: str) -> tuple[int, ...]:
 
 
 def _stop_counting() -> None:
-    if _attached.counter_slot is not None:
-        _attached.counter_slot.restore()
+    for slot in _attached.counter_slots:
+        slot.restore()
     if _attached.counter is not None:
         _attached.counter.forget()
-    _attached.counter, _attached.counter_slot = None, None
+    _attached.counter, _attached.counter_slots = None, []
 
 
 def _watch(observer: Observer, version: tuple[int, ...]) -> list[Slot]:
@@ -119,19 +119,16 @@ def _watch(observer: Observer, version: tuple[int, ...]) -> list[Slot]:
         from triton_doctor.runtime.hooks.compiling import watch_compiles
     else:
         from triton_doctor.runtime.hooks.compiling_old import watch_compiles
-    slots: list[Slot] = []
-    for what, watch in (
-        ("compiles", watch_compiles),
-        ("tuning", watch_tuning),
-        ("interpreter mode", watch_interpreter),
-    ):
-        slots += _try(observer, what, lambda watch=watch: watch(observer)) or []  # type: ignore[misc]
-    return slots
+    watched = (
+        ("compiles", watch_compiles(observer)),
+        ("tuning", watch_tuning(observer)),
+        ("interpreter mode", watch_interpreter(observer)),
+    )
+    return [slot for what, slots in watched for slot in _as_far_as_possible(observer, what, slots)]
 
 
-def _try(observer: Observer, what: str, watch: Callable[[], Any]) -> Any:
+def _as_far_as_possible(observer: Observer, what: str, slots: Iterator[Slot]) -> Iterator[Slot]:
     try:
-        return watch()
+        yield from slots
     except Exception as error:  # a triton that moved what we look for
         observer.warn("unseen", f"cannot watch {what} on this triton: {error!r}")
-        return None

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
 
 
-def watch_compiles(observer: Observer) -> list[Slot]:
+def watch_compiles(observer: Observer) -> Iterator[Slot]:
     """`observer` learns of each compile from now on."""
     from triton import knobs
 
-    return [watch_listener(knobs.compilation, observer), watch_first_compile(observer)]
+    yield watch_listener(knobs.compilation, observer)
+    yield watch_first_compile(observer)
+    yield from watch_async(observer)
 
 
 def watch_listener(compilation: Any, observer: Observer) -> Slot:
@@ -48,6 +50,23 @@ def _stages(told: dict[str, Any], apart_us: int) -> list[tuple[str, int]]:
     if told["cache_hit"]:
         return [("load", first_us)]
     return [("ir", first_us), *times.lowering_stages, ("store", times.store_results)]
+
+
+def watch_async(observer: Observer) -> Iterator[Slot]:
+    """AsyncCompileMode, since 3.5, compiles on other threads: the launch is read where it submits."""
+    try:
+        from triton.runtime._async_compile import AsyncCompileMode
+    except ImportError:
+        return
+    slot = Slot(AsyncCompileMode, "submit")
+    before = slot.before
+
+    def submit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        observer.submitted()
+        return before(self, *args, **kwargs)
+
+    slot.fill(submit)
+    yield slot
 
 
 def watch_first_compile(observer: Observer) -> Slot:

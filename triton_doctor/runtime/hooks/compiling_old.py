@@ -15,6 +15,8 @@ from triton_doctor.runtime.hooks.compiling import watch_first_compile
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from triton_doctor.runtime.hooks.observer import Observer
 
 
@@ -25,20 +27,19 @@ class Compiling(threading.local):
     stages: list[tuple[str, int]] | None = None
 
 
-def watch_compiles(observer: Observer) -> list[Slot]:
+def watch_compiles(observer: Observer) -> Iterator[Slot]:
     """`observer` learns of each compile from now on."""
     from triton.backends import backends
     from triton.compiler import compiler
 
     now = Compiling()
-    kinds = {backend.compiler for backend in backends.values()}
-    return [
-        _watch_start(compiler.ASTSource, now),
-        # Above the start, so that what it times apart is inside.
-        watch_first_compile(observer),
-        *(_watch_stages(kind, now) for kind in kinds if "add_stages" in vars(kind)),
-        _watch_end(compiler.CompiledKernel, now, observer),
-    ]
+    yield _watch_start(compiler.ASTSource, now)
+    # After the start, so that it is called before: what it times apart is not in the compile's own time.
+    yield watch_first_compile(observer)
+    for backend in backends.values():
+        if "add_stages" in vars(backend.compiler):
+            yield _watch_stages(backend.compiler, now)
+    yield _watch_end(compiler.CompiledKernel, now, observer)
 
 
 def _watch_start(source: Any, now: Compiling) -> Slot:

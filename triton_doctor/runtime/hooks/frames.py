@@ -6,54 +6,82 @@ Walked only when something compiled, loaded or tuned, never on a launch that fou
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.event import LaunchSite
+from triton_doctor.runtime.event import LaunchSite, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import FrameType
 
 NOT_THE_USERS = frozenset({"triton", "torch", "triton_doctor"})
+# Where a worker thread's frames end; it compiles for a launch elsewhere.
+NOBODYS = frozenset({"concurrent", "threading"})
+PLAIN = (bool, int, float, str, type(None))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Launch:
-    """What the stack says about a compile: locals of `compile` and of the launch (empty where there was none).
+    """What the stack says about a launch. `written` are its keyword arguments, tensors left out.
 
-    `tuning` is whether a round of tuning tries it.
+    `found` is False where no launch is on the stack; `tuning` is whether a round of tuning tries it.
     """
 
-    compiling: dict[str, Any]
-    running: dict[str, Any]
-    tuning: bool
-    site: LaunchSite | None
+    found: bool = False
+    device: int | None = None
+    values: tuple[tuple[str, Scalar], ...] = ()
+    written: dict[str, Any] = field(default_factory=dict)
+    warmup: bool = False
+    tuning: bool = False
+    site: LaunchSite | None = None
 
 
-def read_stack() -> Launch:
-    """The launch that is now on this thread's stack."""
-    compiling: dict[str, Any] = {}
-    running: dict[str, Any] = {}
-    tuning = False
+def read_stack() -> tuple[Mapping[str, Any], Launch]:
+    """The locals of the `compile` that is on this thread's stack, empty where there is none, and its launch."""
+    compiling: Mapping[str, Any] = {}
+    launch = Launch()
     for frame in _callers():
         package = _package(frame)
         # Somebody's listener that calls ours stands between triton and us; the launch is on the far side of triton.
-        if package not in NOT_THE_USERS and compiling:
-            return Launch(compiling=compiling, running=running, tuning=tuning, site=_site(frame))
+        if package not in NOT_THE_USERS and (compiling or launch.found):
+            launch.site = _site(frame) if package not in NOBODYS else None
+            break
         if package == "triton":
-            names = frame.f_code.co_varnames
-            if frame.f_code.co_name == "compile" and "metadata_group" in names and not compiling:
+            name, names = frame.f_code.co_name, frame.f_code.co_varnames
+            if name == "compile" and "metadata_group" in names and not compiling:
                 compiling = frame.f_locals
-            elif frame.f_code.co_name in ("run", "preload") and "device" in names and not running:
-                running = frame.f_locals
-            tuning |= frame.f_code.co_name == "_bench"
-    return Launch(compiling=compiling, running=running, tuning=tuning, site=None)
+            elif name in ("run", "preload") and "device" in names and not launch.found:
+                _read_launch(launch, frame.f_locals)
+            launch.tuning |= name == "_bench"
+    return compiling, launch
+
+
+def source_on_stack() -> Any:
+    """The ASTSource that a launch is about to have compiled (triton 3.9 jit.py:886); None where there is none."""
+    for frame in _callers():
+        if (
+            frame.f_code.co_name in ("_do_compile", "run")
+            and "src" in frame.f_code.co_varnames + frame.f_code.co_cellvars
+        ):
+            return frame.f_locals.get("src")
+    return None
 
 
 def launch_site() -> LaunchSite | None:
     """The innermost frame that is neither triton's, nor torch's, nor ours; None on a thread that has none."""
     return next((_site(frame) for frame in _callers() if _package(frame) not in NOT_THE_USERS), None)
+
+
+def _read_launch(launch: Launch, running: Mapping[str, Any]) -> None:
+    bound = running.get("bound_args", {})
+    written = running.get("kwargs", {})
+    launch.found = True
+    launch.device = running.get("device")
+    launch.values = tuple((name, value) for name, value in bound.items() if type(value) in PLAIN)
+    launch.written = {name: value for name, value in written.items() if not hasattr(value, "data_ptr")}
+    # `preload` compiles what was recorded, and has no such argument.
+    launch.warmup = bool(running.get("warmup", True))
 
 
 def _callers() -> Iterator[FrameType]:

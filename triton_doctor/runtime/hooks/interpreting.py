@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from triton_doctor.runtime.hooks.observer import Observer
 
 
-def watch_interpreter(observer: Observer) -> list[Slot]:
+def watch_interpreter(observer: Observer) -> Iterator[Slot]:
     """`observer` learns of each kernel that is interpreted.
 
     The interpreter imports numpy, which a program that never interprets is not made to pay for.
     """
     if "numpy" not in sys.modules and not os.environ.get("TRITON_INTERPRET"):
-        return []
+        return
     from triton.runtime.interpreter import GridExecutor
 
     slot = Slot(GridExecutor, "__call__")
@@ -29,4 +31,4 @@ def watch_interpreter(observer: Observer) -> list[Slot]:
         return before(self, *args, **kwargs)
 
     slot.fill(__call__)
-    return [slot]
+    yield slot

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.hooks.observer import Observer
 
@@ -38,7 +40,7 @@ class LaunchCounter:
         self._tallies: dict[int, tuple[weakref.ref[Any], Tally]] = {}
         self._gone: Counter[KernelName] = Counter()
 
-    def watch(self) -> Slot:
+    def watch(self) -> Iterator[Slot]:
         """Count from now on."""
         from triton.compiler.compiler import CompiledKernel
 
@@ -50,7 +52,7 @@ class LaunchCounter:
             # (triton 3.4 compiler.py:497); that would make an attribute read in Python cost as much as a launch hook.
             slot = Slot(CompiledKernel, "_init_handles")
             slot.fill(self._counting_method(slot.before))
-        return slot
+        yield slot
 
     def totals(self) -> dict[KernelName, int]:
         """Launches of each kernel so far."""

@@ -22,7 +22,7 @@ from triton_doctor.runtime.event import (
     WarningEvent,
 )
 from triton_doctor.runtime.hooks.describe import compile_key, kernel_name, scalar, source_of, target_text
-from triton_doctor.runtime.hooks.frames import launch_site, read_stack
+from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,6 +44,7 @@ class Observer:
         self._interned: dict[Any, Any] = {}
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._made: dict[KernelName, int] = {}
+        self._submitted: weakref.WeakKeyDictionary[Any, Launch] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def emit(self, event: Event) -> None:
@@ -75,32 +76,43 @@ class Observer:
     def built(self, src: Any, *, compiled: bool, stages_us: Sequence[tuple[str, int]]) -> None:
         """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread."""
         try:
-            stack = read_stack()
+            compiling, launch = read_stack()
+            if not launch.found:
+                launch = self._submitted.pop(src, launch)
             fn = getattr(src, "fn", None)
-            running = stack.running
             kernel = self.name_of(src if fn is None else fn)
             event = CompileEvent(
                 kernel=kernel,
-                key=self._key(src, stack.compiling, running),
+                key=self._key(src, compiling, launch),
                 tier=COMPILED if compiled else LOADED,
                 stages_us=tuple((str(name), int(us)) for name, us in stages_us),
-                launch_site=self._intern(stack.site),
-                device=running.get("device"),
+                launch_site=self._intern(launch.site),
+                device=launch.device,
                 thread=threading.get_native_id(),
                 rank=rank(),
                 at_ns=time.time_ns(),
                 process_us=self._take_process_us(),
-                values=tuple(_scalars(running.get("bound_args", {}))),
+                values=tuple((name, scalar(value)) for name, value in launch.values),
                 source="" if fn is None else self._intern(source_of(fn)),
                 made=1 if fn is None else self._made_number(fn, kernel),
-                warmup=bool(running.get("warmup", "deserialized_obj" in running)),
-                direct=not running,
-                tuning=stack.tuning,
+                warmup=launch.warmup,
+                direct=not launch.found,
+                tuning=launch.tuning,
             )
         except Exception:
             self.fault("reading a compile")
             return
         self.emit(event)
+
+    def submitted(self) -> None:
+        """A launch on this thread's stack gives its compile to a worker thread, whose stack will not show it."""
+        try:
+            _, launch = read_stack()
+            src = source_on_stack()
+            if src is not None:
+                self._submitted[src] = launch
+        except Exception:
+            self.fault("reading a launch that compiles elsewhere")
 
     def tuned(
         self,
@@ -148,10 +160,10 @@ class Observer:
         """The name of a kernel, one object for all events that mention it."""
         return self._intern(kernel_name(fn))  # type: ignore[no-any-return]
 
-    def _key(self, src: Any, compiling: Mapping[str, Any], running: Mapping[str, Any]) -> CompileKey:
+    def _key(self, src: Any, compiling: Mapping[str, Any], launch: Launch) -> CompileKey:
         if not hasattr(src, "fn"):
             return CompileKey(signature=(), target=target_text(compiling["target"]))
-        key = compile_key(src, compiling["options"], compiling["target"], running.get("kwargs", {}))
+        key = compile_key(src, compiling["options"], compiling["target"], launch.written)
         # Keys of a kernel differ in one part as a rule: shared parts keep 10,000 of them small.
         return CompileKey(
             signature=self._intern(key.signature),
@@ -187,11 +199,6 @@ def rank() -> int | None:
     """This process's rank in a distributed job, as torchrun and its like say it; None where there is no such job."""
     text = os.environ.get("RANK", "")
     return int(text) if text.isdecimal() else None
-
-
-def _scalars(arguments: Mapping[str, Any]) -> list[tuple[str, Scalar]]:
-    kinds = (bool, int, float, str, type(None))
-    return [(name, scalar(value)) for name, value in arguments.items() if type(value) in kinds]
 
 
 def _named(key: Sequence[Any], names: Sequence[str] | None) -> list[tuple[str, Scalar]]:

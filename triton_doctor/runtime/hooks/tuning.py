@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from triton_doctor.runtime.hooks.observer import Observer
 
 
-def watch_tuning(observer: Observer) -> list[Slot]:
+def watch_tuning(observer: Observer) -> Iterator[Slot]:
     """`observer` learns of each round of tuning from now on."""
-    try:
-        from triton import knobs
-    except ImportError:
-        return _watch_rounds(observer)
-    if hasattr(knobs, "autotuning") and hasattr(knobs.autotuning, "listener"):
-        return [_watch_listener(knobs.autotuning, observer)]
-    return _watch_rounds(observer)
+    import triton
+
+    autotuning = getattr(getattr(triton, "knobs", None), "autotuning", None)
+    if hasattr(autotuning, "listener"):
+        yield _watch_listener(autotuning, observer)
+    else:
+        yield from _watch_rounds(observer)
 
 
 def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
@@ -69,7 +71,7 @@ class Rounds(threading.local):
         self.open: dict[int, Round] = {}
 
 
-def _watch_rounds(observer: Observer) -> list[Slot]:
+def _watch_rounds(observer: Observer) -> Iterator[Slot]:
     """Until 3.7. Wrapping `Autotuner.run` would cost each launch 0.4 us; these three are called in a round alone.
 
     A round asks for the configs that are left after pruning, then tries each (triton 3.2 autotuner.py:184).
@@ -77,10 +79,10 @@ def _watch_rounds(observer: Observer) -> list[Slot]:
     from triton.runtime.autotuner import Autotuner
 
     rounds = Rounds()
-    watched = [_watch_beginning(Autotuner, rounds), _watch_trials(Autotuner, rounds, observer)]
+    yield _watch_beginning(Autotuner, rounds)
+    yield _watch_trials(Autotuner, rounds, observer)
     if "check_disk_cache" in vars(Autotuner):
-        watched.append(_watch_disk(Autotuner, rounds, observer))
-    return watched
+        yield _watch_disk(Autotuner, rounds, observer)
 
 
 def _watch_beginning(autotuner: Any, rounds: Rounds) -> Slot:

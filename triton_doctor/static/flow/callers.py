@@ -22,13 +22,16 @@ class Caller(NamedTuple):
 
 
 class Callers:
-    """Looks up calls by the name they call; which function that is, is decided when it is asked for."""
+    """Looks up calls, but for those of tests, by the name they call; which function that is, is decided when asked."""
 
     def __init__(self, project: Project) -> None:
         """Index the calls of every module."""
         self._project = project
         self._by_name: dict[str, list[Caller]] = {}
-        for _, module in sorted(project.modules.items()):
+        for path, module in sorted(project.modules.items()):
+            if path in project.tests:
+                # What a test passes says little of what a program does.
+                continue
             for function in module.functions.values():
                 for site in function.calls:
                     func = site.call.func

@@ -9,7 +9,7 @@ from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, dotte
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import coarse, greatest, least, power_of_two, quotient
 from triton_doctor.static.flow.indexing import element
-from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar, join
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sources import from_data, out_of_sight
 from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE, METHODS, allocated, tensor_method
@@ -218,5 +218,6 @@ def _range(bounds: list[Scalar]) -> Many:
     if joined.kind is Kind.FIXED:
         last = bounds[0].literal if len(bounds) == 1 else bounds[1].literal
         if isinstance(last, int):
-            return Many(item=Scalar(kind=Kind.PER_CALL, low=0, high=max(last - 1, 0)), length=joined)
+            kind = Kind.FEW if last <= HANDFUL else Kind.PER_CALL
+            return Many(item=Scalar(kind=kind, low=0, high=max(last - 1, 0)), length=joined)
     return Many(item=replace(joined, literal=..., size=None, low=None, high=None), length=joined)

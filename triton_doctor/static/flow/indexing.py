@@ -130,7 +130,8 @@ def _indexed(flow: Flow, value: Tensor | Thing, key: Expr, place: Place) -> Valu
     keys = key.items if isinstance(key, Pack) else (key,)
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
         if isinstance(value, Thing):
-            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None)
+            # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
+            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True)
             return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
         if len(keys) == 1 and isinstance(keys[0], Const):
             return Tensor(front=value.front[1:], back=value.back, open=value.open)

@@ -123,9 +123,12 @@ def join(scalars: Iterable[Scalar]) -> Scalar:
 def choice(scalars: Iterable[Scalar]) -> Scalar:
     """One of `scalars`: as `join`, and one of several fixed values is one of a FEW."""
     operands = list(scalars)
-    joined = join(operands)
+    moving = [operand for operand in operands if operand.kind is not Kind.FIXED]
+    joined = join(moving or operands)
     if len(operands) < 2:
         return joined
+    if len({operand.size for operand in moving}) == 1:
+        joined = replace(joined, size=moving[0].size)
     lows = [operand.low for operand in operands]
     highs = [operand.high for operand in operands]
     if joined.kind is Kind.FIXED and len({repr(operand.literal) for operand in operands}) > 1:

@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeAlias
 class Root:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
-    `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model.
+    `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
+    where it was taken out of another by a number.
     """
 
     path: str
@@ -19,6 +20,7 @@ class Root:
     line: int
     rank: int | None = field(compare=False)
     weight: bool = field(compare=False)
+    item: bool = field(default=False, compare=False)
 
 
 class Axis(NamedTuple):
@@ -63,17 +65,20 @@ class Size:
 
 
 def _cancelled(over: list[Atom], under: list[Atom]) -> Size:
-    remaining: list[Atom] = []
-    for atom in under:
-        if atom in over:
-            over.remove(atom)
-        else:
-            taken = _take(over, atom)
-            if taken is None:
-                remaining.append(atom)
-            else:
+    remaining = list(under)
+    progress = True
+    while progress:  # an end axis that is taken off a Rest bares the next one
+        progress = False
+        for atom in list(remaining):
+            if atom in over:
+                over.remove(atom)
+            elif (taken := _take(over, atom)) is not None:
                 index, left = taken
                 over[index : index + 1] = left
+            else:
+                continue
+            remaining.remove(atom)
+            progress = True
     return Size(tuple(sorted(over, key=_order)), tuple(sorted(remaining, key=_order)))
 
 

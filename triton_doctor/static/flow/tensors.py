@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE = replace(FIXED, literal=1, low=1, high=1)
+# Of four axes or more the first is the batch, in `(batch, heads, length, dim)` as in `(batch, channels, height, width)`.
+_MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -34,11 +36,7 @@ def of_size(size: Size, *, spelled: str = "") -> Scalar:
     parts = [_measured(atom, spelled=spelled) for atom in size.over]
     if not parts:
         return replace(FIXED, size=size)
-    joined = join(parts)
-    if joined.kind is Kind.UNKNOWN and len(size.over) > 1 and leanings.FIRST in joined.pro:
-        # The first axis times others is what a view of rows folds, spelled out.
-        joined = replace(joined, pro=joined.pro | {leanings.FOLD})
-    return replace(joined, size=size)
+    return replace(join(parts), size=size)
 
 
 def _measured(atom: Atom, *, spelled: str) -> Scalar:
@@ -49,6 +47,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         case Axis(_, position):
             if position == 0:
                 pro.add(leanings.FIRST)
+                if root.rank is not None and root.rank >= _MANY_AXES:
+                    pro.add(leanings.MANY)
             elif position == -1 or (root.rank is not None and position == root.rank - 1):
                 con.add(leanings.LAST)
             text = _axis_text(root, position)
@@ -59,6 +59,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
             if front == 0:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
+    if root.item:
+        pro.discard(leanings.FIRST)
     if root.weight:
         pro, con = set(), {leanings.LAST, leanings.KEPT}
     return Scalar(
@@ -122,14 +124,14 @@ def product(scalars: Sequence[Scalar]) -> Scalar:
     for scalar in scalars:
         own = scalar.size if scalar.size is not None else (Size() if scalar.literal == 1 else None)
         size = size.times(own) if size is not None and own is not None else None
-    if size is not None and result.settled() is Kind.UNKNOWN and len(size.over) > 1:
-        return replace(of_size(size), trail=result.trail)
     return replace(result, size=size, literal=...)
 
 
 def numel(value: Tensor | Thing) -> Scalar:
     """The number of elements."""
-    tensor = as_tensor(value)
+    if isinstance(value, Thing):
+        return rest_of_root(value.root)
+    tensor = value
     return product([*tensor.front, *([tensor.open] if tensor.open is not None else []), *tensor.back])
 
 
@@ -189,6 +191,11 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
     if position < 0:
         return product([axis_at(value, later) for later in range(position + 1, 0)])
     return _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
+
+
+def shuffled(value: Tensor | Thing) -> Tensor:
+    """Axes in an order that is not known: only how many elements there are is."""
+    return Tensor(open=replace(numel(value), size=None))
 
 
 def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:

@@ -13,9 +13,12 @@ from triton_doctor.static.read.imports import Imports
 from triton_doctor.static.read.kernels import is_jit, read_kernel
 from triton_doctor.static.read.lower import lower_alone
 from triton_doctor.static.read.source import Source
+from triton_doctor.static.read_environment import python_may_set, read_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from triton_doctor.static.model_environment import EnvironmentFile
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -28,7 +31,8 @@ def read_module(path: str, source: bytes) -> Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
-    return _Reader(path, Source(source)).module(tree)
+    environment = read_environment(path, tree, Source(source)) if python_may_set(source) else None
+    return _Reader(path, Source(source)).module(tree, environment)
 
 
 class _Reader:
@@ -41,7 +45,7 @@ class _Reader:
         self._classes: dict[str, Class] = {}
         self._taken: dict[str, int] = {}
 
-    def module(self, tree: ast.Module) -> Module:
+    def module(self, tree: ast.Module, environment: EnvironmentFile | None) -> Module:
         for node in _import_statements(tree):
             self._imports.add(node)
         body = Body(self._source)
@@ -56,6 +60,7 @@ class _Reader:
             classes=self._classes,
             imports=self._imports.names,
             star_imports=tuple(self._imports.stars),
+            environment=environment,
         )
 
     def _nested(

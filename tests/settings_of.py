@@ -1,0 +1,34 @@
+"""A text to the environment settings that reading it yields, whatever kind of file it is."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.read.source import Source
+from triton_doctor.static.read_environment import python_may_set, read_environment
+from triton_doctor.static.read_settings import read_settings
+from triton_doctor.variables import Version, turns_interpreter_on
+
+if TYPE_CHECKING:
+    from triton_doctor.static.model_environment import EnvSetting
+
+
+def settings_of(path: str, text: str) -> tuple[EnvSetting, ...]:
+    """The settings of `text`, read as the file `path`."""
+    data = text.encode()
+    if path.endswith(".py"):
+        if not python_may_set(data):
+            return ()
+        return read_environment(path, ast.parse(data), Source(data)).settings
+    found = read_settings(path, data)
+    return found.settings if found else ()
+
+
+def turned_on(path: str, text: str) -> list[str]:
+    """The variables that `text` sets to a true value, no flag deciding, in order of lines."""
+    return [
+        setting.variable
+        for setting in settings_of(path, text)
+        if not setting.guarded and setting.value and turns_interpreter_on(setting.value, Version(3, 9))
+    ]

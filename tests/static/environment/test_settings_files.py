@@ -1,0 +1,330 @@
+"""Every way in which files other than Python set a variable, and what only looks like one."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+from settings_of import settings_of, turned_on
+
+WORKFLOW = ".github/workflows/ci.yml"
+
+
+def notebook(*cells: str) -> str:
+    """A notebook of code cells, as Jupyter writes it."""
+    code = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell.splitlines(True)} for cell in cells]
+    text = {"cell_type": "markdown", "metadata": {}, "source": ["set `TRITON_INTERPRET=1` to debug"]}
+    return json.dumps({"cells": [text, *code], "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+SETTINGS = [
+    ("Dockerfile", "FROM x\nENV TRITON_INTERPRET=1\n"),
+    ("Dockerfile", "FROM x\nENV TRITON_INTERPRET 1\n"),
+    ("Dockerfile", 'FROM x\nenv TRITON_INTERPRET="1"\n'),
+    ("Dockerfile", "FROM x\nENV A=b \\\n    # why\n    TRITON_INTERPRET=1 \\\n    C=d\n"),
+    ("Dockerfile", "FROM x\nARG TRITON_INTERPRET=1\n"),
+    ("Dockerfile", "FROM x\nARG ON=1\nENV TRITON_INTERPRET=$ON\n"),
+    ("Dockerfile", "FROM x\nENV TRITON_INTERPRET=${ON:-1}\n"),
+    ("Dockerfile", "FROM x\nRUN export TRITON_INTERPRET=1 && pytest\n"),
+    ("Dockerfile", "FROM x\nRUN cd /x && \\\n    TRITON_INTERPRET=1 pytest\n"),
+    ("Dockerfile", "FROM x\nRUN --mount=type=cache,target=/root/.cache TRITON_INTERPRET=1 pytest\n"),
+    ("Dockerfile", "FROM x\nRUN <<EOF\nset -e\nexport TRITON_INTERPRET=1\npytest\nEOF\n"),
+    ("Dockerfile", "FROM x\nRUN echo 'export TRITON_INTERPRET=1' >> ~/.bashrc\n"),
+    ("Dockerfile", 'FROM x\nCMD ["sh", "-c", "TRITON_INTERPRET=1 python serve.py"]\n'),
+    ("Dockerfile", 'FROM x\nENTRYPOINT ["env", "TRITON_INTERPRET=1", "python"]\n'),
+    ("docker/Dockerfile.cuda", "FROM x\r\nENV TRITON_INTERPRET=1\r\n"),
+    ("serve.dockerfile", "FROM x\nENV TRITON_INTERPRET=true\n"),
+    ("Containerfile", "FROM x\nENV TRITON_INTERPRET=on\n"),
+    ("compose.yaml", "services:\n  a:\n    environment:\n      TRITON_INTERPRET: 1\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      - TRITON_INTERPRET=1\n"),
+    ("docker-compose.yml", 'services:\n  a:\n    environment: ["TRITON_INTERPRET=1"]\n'),
+    ("docker-compose.override.yml", "services:\n  a:\n    build:\n      args:\n        TRITON_INTERPRET: '1'\n"),
+    ("docker-compose.yml", "services:\n  a:\n    command: sh -c 'TRITON_INTERPRET=1 python x.py'\n"),
+    ("docker-compose.yml", 'services:\n  a:\n    command: ["sh", "-c", "TRITON_INTERPRET=1 python x.py"]\n'),
+    ("docker-compose.yml", "x-env: &env\n  TRITON_INTERPRET: 1\nservices:\n  a:\n    environment: *env\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      TRITON_INTERPRET: ${TRITON_INTERPRET:-1}\n"),
+    (WORKFLOW, "env:\n  TRITON_INTERPRET: 1\n"),
+    (WORKFLOW, "jobs:\n  a:\n    env: {TRITON_INTERPRET: 'true'}\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: TRITON_INTERPRET=1 pytest\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: |\n          cd x\n          export TRITON_INTERPRET=1\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: >\n          TRITON_INTERPRET=1\n          pytest -q\n"),
+    (WORKFLOW, 'jobs:\n  a:\n    steps:\n      - run: echo "TRITON_INTERPRET=1" >> "$GITHUB_ENV"\n'),
+    (
+        WORKFLOW,
+        "jobs:\n  a:\n    steps:\n      - run: |\n          cat <<EOF >> $GITHUB_ENV\n          TRITON_INTERPRET=1\n          EOF\n",
+    ),
+    (WORKFLOW, "jobs:\n  a:\n    container:\n      env:\n        TRITON_INTERPRET: 1\n"),
+    (WORKFLOW, "jobs:\n  a:\n    env:\n      TRITON_INTERPRET: ${{ vars.ON || '1' }}\n"),
+    (".gitlab-ci.yml", "variables:\n  TRITON_INTERPRET: '1'\n"),
+    (".gitlab-ci.yml", "variables:\n  TRITON_INTERPRET:\n    value: '1'\n    description: x\n"),
+    (".gitlab-ci.yml", "test:\n  script:\n    - export TRITON_INTERPRET=1\n    - pytest\n"),
+    (".gitlab-ci.yml", "test:\n  before_script:\n    - TRITON_INTERPRET=1 pytest\n"),
+    (".circleci/config.yml", "jobs:\n  a:\n    environment:\n      TRITON_INTERPRET: 1\n"),
+    (".circleci/config.yml", "jobs:\n  a:\n    steps:\n      - run:\n          command: TRITON_INTERPRET=1 pytest\n"),
+    (".travis.yml", "env:\n  global:\n    - TRITON_INTERPRET=1 B=2\n"),
+    ("azure-pipelines.yml", "variables:\n- name: TRITON_INTERPRET\n  value: 1\n"),
+    (".buildkite/pipeline.yml", "steps:\n  - label: x\n    commands:\n      - TRITON_INTERPRET=1 pytest\n"),
+    ("deploy/pod.yaml", "spec:\n  containers:\n  - env:\n    - name: TRITON_INTERPRET\n      value: '1'\n"),
+    ("deploy/pod.yaml", "spec:\n  containers:\n  - env:\n    - {name: TRITON_INTERPRET, value: '1'}\n"),
+    ("deploy/pod.yaml", "spec:\n  containers:\n  - command: [sh, -c]\n    args: ['TRITON_INTERPRET=1 python x.py']\n"),
+    ("deploy/config.yaml", "kind: ConfigMap\ndata:\n  TRITON_INTERPRET: '1'\n"),
+    ("deploy/two.yaml", "a: 1\n---\nspec:\n  env:\n  - name: TRITON_INTERPRET\n    value: 'yes'\n"),
+    (".env", "TRITON_INTERPRET=1\n"),
+    (".env.production", "export TRITON_INTERPRET='1' # x\n"),
+    ("gpu.env", 'A=1\r\nTRITON_INTERPRET="1"\r\n'),
+    ("run.sh", "export TRITON_INTERPRET=1\n"),
+    ("run.sh", "TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "A=1 TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "TRITON_INTERPRET=1\nexport TRITON_INTERPRET\n"),
+    ("run.sh", "export A=1 TRITON_INTERPRET=1 B=2\n"),
+    ("run.sh", "declare -x TRITON_INTERPRET=1\n"),
+    ("run.sh", "set -a\nTRITON_INTERPRET=1\nset +a\n"),
+    ("run.sh", "env TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "sudo -E TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "cd x && TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "timeout 60 env TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "bash -c 'TRITON_INTERPRET=1 python train.py'\n"),
+    ("run.sh", "ssh node 'export TRITON_INTERPRET=1; python train.py'\n"),
+    ("run.sh", "out=$(TRITON_INTERPRET=1 python train.py)\n"),
+    ("run.sh", "docker run --rm -e TRITON_INTERPRET=1 image\n"),
+    ("run.sh", "docker run --env=TRITON_INTERPRET=1 \\\n    image\n"),
+    ("run.sh", "docker build --build-arg TRITON_INTERPRET=1 .\n"),
+    ("run.sh", "kubectl set env deployment/x TRITON_INTERPRET=1\n"),
+    ("run.sh", "mpirun -x TRITON_INTERPRET=1 python train.py\n"),
+    ("run.sh", "export TRITON_INTERPRET=${TRITON_INTERPRET:-1}\n"),
+    ("run.sh", ': "${TRITON_INTERPRET:=1}"\nexport TRITON_INTERPRET\n'),
+    ("run.sh", 'if [ -z "$TRITON_INTERPRET" ]; then\n  export TRITON_INTERPRET=1\nfi\n'),
+    ("run.sh", "for i in 1 2; do\n  TRITON_INTERPRET=1 python train.py\ndone\n"),
+    ("run.sh", "if true; then :; fi\nexport TRITON_INTERPRET=1\n"),
+    ("run.sh", "main() {\n  export TRITON_INTERPRET=1\n}\nmain\n"),
+    ("run.sh", "cat <<EOF\ntext\nEOF\nexport TRITON_INTERPRET=1\n"),
+    ("run.sh", "hyperfine 'TRITON_INTERPRET=1 python bench.py'\n"),
+    ("job.sbatch", "#!/bin/bash\n#SBATCH --export=ALL,TRITON_INTERPRET=1\n"),
+    ("job.slurm", "srun --export=ALL,TRITON_INTERPRET=1 python train.py\n"),
+    ("setup.csh", "setenv TRITON_INTERPRET 1\n"),
+    ("config.fish", "set -gx TRITON_INTERPRET 1\n"),
+    ("tox.ini", "[testenv]\nsetenv =\n    TRITON_INTERPRET = 1\n"),
+    ("tox.ini", "[testenv]\nset_env = TRITON_INTERPRET=1\n"),
+    ("tox.ini", "[testenv]\ncommands =\n    env TRITON_INTERPRET=1 pytest\n"),
+    ("pytest.ini", "[pytest]\nenv =\n    TRITON_INTERPRET=1\n"),
+    ("pytest.ini", "[pytest]\nenv =\n    D:TRITON_INTERPRET=1\n"),
+    ("setup.cfg", "[tool:pytest]\nenv =\n    TRITON_INTERPRET=1\n"),
+    ("pyproject.toml", '[tool.pytest.ini_options]\nenv = ["TRITON_INTERPRET=1"]\n'),
+    ("pyproject.toml", "[tool.pytest_env]\nTRITON_INTERPRET = 1\n"),
+    ("pyproject.toml", '[tool.pytest_env]\nTRITON_INTERPRET = {value = "1", skip_if_set = true}\n'),
+    ("pyproject.toml", '[tool.hatch.envs.default.env-vars]\nTRITON_INTERPRET = "1"\n'),
+    ("pyproject.toml", '[tool.tox.env_run_base]\nset_env = {TRITON_INTERPRET = "1"}\n'),
+    ("pyproject.toml", '[tool.tox]\nlegacy_tox_ini = """\n[testenv]\nsetenv =\n    TRITON_INTERPRET = 1\n"""\n'),
+    ("pyproject.toml", '[tool.poe.tasks]\ntest = "env TRITON_INTERPRET=1 pytest"\n'),
+    ("pixi.toml", '[activation.env]\nTRITON_INTERPRET = "1"\n'),
+    ("Makefile", "export TRITON_INTERPRET = 1\n"),
+    ("Makefile", "TRITON_INTERPRET := 1\nexport TRITON_INTERPRET\n"),
+    ("Makefile", "test: export TRITON_INTERPRET=1\n"),
+    ("Makefile", "test:\n\tTRITON_INTERPRET=1 pytest\n"),
+    ("Makefile", "test: build\n\t@cd x && \\\n\tTRITON_INTERPRET=1 pytest\n"),
+    ("Makefile", "RUN = TRITON_INTERPRET=1 python\ntest:\n\t$(RUN) x.py\n"),
+    ("bench.mk", ".EXPORT_ALL_VARIABLES:\nTRITON_INTERPRET = 1\n"),
+    ("justfile", 'export TRITON_INTERPRET := "1"\n'),
+    ("justfile", 'set export\nTRITON_INTERPRET := "1"\n'),
+    ("justfile", "test:\n    TRITON_INTERPRET=1 pytest\n"),
+    ("justfile", "test:\n    @TRITON_INTERPRET=1 pytest\n"),
+    ("n.ipynb", notebook("%env TRITON_INTERPRET=1\nimport triton")),
+    ("n.ipynb", notebook("%env TRITON_INTERPRET 1")),
+    ("n.ipynb", notebook("%set_env TRITON_INTERPRET=1")),
+    ("n.ipynb", notebook('import os\nos.environ["TRITON_INTERPRET"] = "1"')),
+    ("n.ipynb", notebook("!TRITON_INTERPRET=1 python x.py")),
+    ("n.ipynb", notebook("%%bash\ncd x\nexport TRITON_INTERPRET=1\n")),
+    ("n.ipynb", notebook("this is no Python", 'import os\nos.environ["TRITON_INTERPRET"] = "1"')),
+    ("n.ipynb", notebook('%%time\nimport os\nos.environ["TRITON_INTERPRET"] = "1"')),
+    (".devcontainer/devcontainer.json", '{\n  // x\n  "containerEnv": {"TRITON_INTERPRET": "1"}\n}\n'),
+    (".vscode/launch.json", '{"configurations": [{"env": {"TRITON_INTERPRET": "1"}}]}\n'),
+]
+
+NO_SETTINGS = [
+    ("Dockerfile", "FROM x\n# ENV TRITON_INTERPRET=1\n"),
+    ("Dockerfile", "FROM x\nENV TRITON_INTERPRET=0\n"),
+    ("Dockerfile", "FROM x\nENV TRITON_INTERPRET=\n"),
+    ("Dockerfile", "FROM x\nENV A=b \\\n# TRITON_INTERPRET=1\n    C=d\n"),
+    ("Dockerfile", "FROM x\nARG TRITON_INTERPRET\nENV TRITON_INTERPRET=$TRITON_INTERPRET\n"),
+    ("Dockerfile", "FROM x\nLABEL TRITON_INTERPRET=1\n"),
+    ("Dockerfile", "FROM x\nRUN echo TRITON_INTERPRET=1\n"),
+    ("Dockerfile", "FROM x\nRUN unset TRITON_INTERPRET && pytest\n"),
+    ("Dockerfile", 'FROM x\nENV NOTE="TRITON_INTERPRET=1"\n'),
+    ("Dockerfile", 'FROM x\nRUN if [ "$DEBUG" = 1 ]; then export TRITON_INTERPRET=1; fi\n'),
+    ("Dockerfile.dockerignore", "TRITON_INTERPRET=1\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      - TRITON_INTERPRET\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      TRITON_INTERPRET:\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      TRITON_INTERPRET: ${TRITON_INTERPRET:-0}\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      TRITON_INTERPRET: ${TRITON_INTERPRET}\n"),
+    ("docker-compose.yml", "services:\n  a:\n    labels:\n      TRITON_INTERPRET: 1\n"),
+    ("docker-compose.yml", "services:\n  a:\n    environment:\n      NOTE: TRITON_INTERPRET=1\n"),
+    (WORKFLOW, "env:\n  TRITON_INTERPRET: 0\n"),
+    (WORKFLOW, "env:\n  # TRITON_INTERPRET: 1\n  A: 1\n"),
+    (WORKFLOW, "env:\n  TRITON_INTERPRET: ${{ matrix.interpret }}\n"),
+    (WORKFLOW, "jobs:\n  a:\n    strategy:\n      matrix:\n        TRITON_INTERPRET: [0, 1]\n"),
+    (WORKFLOW, "on:\n  workflow_dispatch:\n    inputs:\n      TRITON_INTERPRET:\n        default: '1'\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - name: TRITON_INTERPRET=1 pytest\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: echo TRITON_INTERPRET=1\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: |\n          # TRITON_INTERPRET=1 pytest\n          pytest\n"),
+    (
+        WORKFLOW,
+        'jobs:\n  a:\n    steps:\n      - run: |\n          if [ -n "$DEBUG" ]; then\n            export TRITON_INTERPRET=1\n          fi\n',
+    ),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: grep -rn TRITON_INTERPRET=1 .\n"),
+    (WORKFLOW, "env: [\n  TRITON_INTERPRET: 1\n"),
+    (".gitlab-ci.yml", "variables:\n  TRITON_INTERPRET: 'false'\n"),
+    (".gitlab-ci.yml", "test:\n  script:\n    - unset TRITON_INTERPRET\n"),
+    ("deploy/pod.yaml", "spec:\n  containers:\n  - env:\n    - name: TRITON_INTERPRET\n      value: '0'\n"),
+    ("deploy/pod.yaml", "env:\n- name: TRITON_INTERPRET\n  valueFrom:\n    configMapKeyRef: {name: a, key: b}\n"),
+    (".env", "# TRITON_INTERPRET=1\n"),
+    (".env", "TRITON_INTERPRET=0\n"),
+    (".env", "MY_TRITON_INTERPRET=1\n"),
+    (".env", "TRITON_INTERPRET=\n"),
+    ("run.sh", "# export TRITON_INTERPRET=1\n"),
+    ("run.sh", "TRITON_INTERPRET=1\n"),
+    ("run.sh", "export TRITON_INTERPRET=0\n"),
+    ("run.sh", "export TRITON_INTERPRET=\n"),
+    ("run.sh", "export TRITON_INTERPRET\n"),
+    ("run.sh", "unset TRITON_INTERPRET\n"),
+    ("run.sh", "export -n TRITON_INTERPRET=1\n"),
+    ("run.sh", "env -u TRITON_INTERPRET python train.py\n"),
+    ("run.sh", "echo TRITON_INTERPRET=1\n"),
+    ("run.sh", "echo 'export TRITON_INTERPRET=1'\n"),
+    ("run.sh", "echo TRITON_INTERPRET=1 > notes.txt\n"),
+    ("run.sh", "grep -e TRITON_INTERPRET=1 *.py\n"),
+    ("run.sh", '[ "$TRITON_INTERPRET" = 1 ] && echo on\n'),
+    ("run.sh", "if [[ $TRITON_INTERPRET == 1 ]]; then\n  echo on\nfi\n"),
+    ("run.sh", 'if [ -n "$DEBUG" ]; then\n  export TRITON_INTERPRET=1\nfi\n'),
+    ("run.sh", 'if [ "$1" = cpu ]; then\n  x=1\nelse\n  export TRITON_INTERPRET=1\nfi\n'),
+    ("run.sh", '[ "$DEBUG" = 1 ] && export TRITON_INTERPRET=1\n'),
+    ("run.sh", "nvidia-smi || export TRITON_INTERPRET=1\n"),
+    ("run.sh", "case $1 in\n  --debug) export TRITON_INTERPRET=1 ;;\nesac\n"),
+    ("run.sh", "export TRITON_INTERPRET=${TRITON_INTERPRET:-0}\n"),
+    ("run.sh", "export TRITON_INTERPRET=$1\n"),
+    ("run.sh", "cat <<EOF\nexport TRITON_INTERPRET=1\nEOF\n"),
+    ("run.sh", "cat > README <<'EOF'\nTRITON_INTERPRET=1 python x.py\nEOF\n"),
+    ("run.sh", "git commit -m 'TRITON_INTERPRET=1 python'\n"),
+    ("run.sh", "flags=(TRITON_INTERPRET=1)\n"),
+    ("run.sh", "usage='TRITON_INTERPRET=1 python x.py'\n"),
+    ("job.sbatch", "##SBATCH --export=ALL,TRITON_INTERPRET=1\n"),
+    ("tox.ini", "[testenv]\n# setenv = TRITON_INTERPRET=1\n"),
+    ("tox.ini", "[testenv]\npassenv = TRITON_INTERPRET\n"),
+    ("tox.ini", "[testenv]\nsetenv =\n    debug: TRITON_INTERPRET = 1\n"),
+    ("tox.ini", "[testenv]\nsetenv =\n    TRITON_INTERPRET = {env:TRITON_INTERPRET:0}\n"),
+    ("pytest.ini", "[pytest]\naddopts = -k TRITON_INTERPRET\nenv =\n    TRITON_INTERPRET=0\n"),
+    ("setup.cfg", "[metadata]\ndescription = TRITON_INTERPRET=1\n"),
+    ("pyproject.toml", '[tool.pytest.ini_options]\nenv = ["TRITON_INTERPRET=0"]\n'),
+    ("pyproject.toml", '# TRITON_INTERPRET = 1\n[project]\ndescription = "TRITON_INTERPRET=1"\n'),
+    ("pyproject.toml", '[tool.tox.env_run_base]\npass_env = ["TRITON_INTERPRET"]\n'),
+    ("pyproject.toml", '[tool.x\nTRITON_INTERPRET = "1"\n'),
+    ("Makefile", "TRITON_INTERPRET = 1\n"),
+    ("Makefile", "# export TRITON_INTERPRET=1\n"),
+    ("Makefile", "test:\n\t# TRITON_INTERPRET=1 pytest\n\tpytest\n"),
+    ("Makefile", "ifdef DEBUG\nexport TRITON_INTERPRET = 1\nendif\n"),
+    ("Makefile", "test:\n\t@echo TRITON_INTERPRET=1\n"),
+    ("Makefile", "unexport TRITON_INTERPRET\n"),
+    ("justfile", '# export TRITON_INTERPRET := "1"\n'),
+    ("justfile", 'TRITON_INTERPRET := "1"\n'),
+    ("justfile", "test:\n    # TRITON_INTERPRET=1 pytest\n    pytest\n"),
+    ("n.ipynb", notebook("# %env TRITON_INTERPRET=1")),
+    ("n.ipynb", notebook("%env TRITON_INTERPRET=0")),
+    ("n.ipynb", notebook("%env TRITON_INTERPRET")),
+    ("n.ipynb", notebook("!echo TRITON_INTERPRET=1")),
+    ("n.ipynb", notebook('import os\nprint(os.environ.get("TRITON_INTERPRET"))')),
+    ("n.ipynb", notebook("%%markdown\nTRITON_INTERPRET=1 python x.py\n")),
+    ("n.ipynb", '{"cells": [{"cell_type": "code", "source": "%env TRITON_INTERPRET=1"'),
+    (".vscode/launch.json", '{"configurations": [{"name": "TRITON_INTERPRET=1"}]}\n'),
+    ("notes.txt", "export TRITON_INTERPRET=1\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "text"), SETTINGS)
+def test_setting_is_seen(path: str, text: str) -> None:
+    assert turned_on(path, text) == ["TRITON_INTERPRET"]
+
+
+@pytest.mark.parametrize(("path", "text"), NO_SETTINGS)
+def test_what_sets_nothing_is_no_setting(path: str, text: str) -> None:
+    assert turned_on(path, text) == []
+
+
+@pytest.mark.parametrize(("path", "text"), [row for row in SETTINGS if row[0] not in {".gitlab-ci.yml", "Makefile"}])
+def test_setting_stands_on_a_line_that_names_it(path: str, text: str) -> None:
+    (setting,) = (one for one in settings_of(path, text) if one.variable == "TRITON_INTERPRET")
+
+    lines = text.replace("\r\n", "\n").split("\n")
+    named = "\n".join(lines[setting.span.line - 1 : setting.span.end_line])
+    assert "TRITON_INTERPRET" in named or path.endswith("Dockerfile")
+    assert 1 <= setting.span.column <= len(lines[setting.span.line - 1]) + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        pytest.param("Dockerfile", "TRITON_INTERPRET \\", id="ends in a continuation"),
+        pytest.param("run.sh", "export TRITON_INTERPRET='1", id="quote never closed"),
+        pytest.param("run.sh", "x=$(TRITON_INTERPRET", id="substitution never closed"),
+        pytest.param("run.sh", "cat <<EOF\nTRITON_INTERPRET=1", id="here-document never closed"),
+        pytest.param("run.sh", "$(" * 5000 + "TRITON_INTERPRET=1", id="nested deep"),
+        pytest.param("a.yml", "[" * 5000 + "TRITON_INTERPRET", id="yaml nested deep"),
+        pytest.param("a.yml", "a: &a [*a, *a]\nTRITON_INTERPRET: *a", id="yaml that holds itself"),
+        pytest.param("a.toml", "TRITON_INTERPRET = [" * 500, id="toml nested deep"),
+        pytest.param("n.ipynb", '{"cells": 1, "TRITON_INTERPRET": 1}', id="notebook without cells"),
+        pytest.param("n.ipynb", "[" * 100_000 + "TRITON_INTERPRET", id="json nested deep"),
+        pytest.param("n.ipynb", notebook("def f(:\nTRITON_INTERPRET"), id="cell that does not parse"),
+        pytest.param(".env", "TRITON_INTERPRET", id="no value"),
+        pytest.param("Makefile", "\tTRITON_INTERPRET \\", id="recipe ends in a continuation"),
+    ],
+)
+def test_malformed_file_sets_nothing(path: str, text: str) -> None:
+    assert turned_on(path, text) == []
+
+
+def test_binary_and_huge_files_are_not_read() -> None:
+    from triton_doctor.static.read_settings import read_settings
+
+    assert read_settings("run.sh", b"\0\1export TRITON_INTERPRET=1") is None
+    assert read_settings("run.sh", b"export TRITON_INTERPRET=1\n" * 1_000_000) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        pytest.param("run.sh", "export TRITON_CACHE_DIR=$(mktemp -d)\n", "temporary", id="mktemp"),
+        pytest.param("run.sh", "export TRITON_CACHE_DIR=/tmp/$$\n", "process id", id="process id"),
+        pytest.param("run.sh", "export TRITON_CACHE_DIR=/x/$(date +%s)\n", "date", id="date"),
+        pytest.param("run.sh", "export TRITON_HOME=/tmp/$SLURM_JOB_ID\n", "SLURM_JOB_ID", id="job"),
+        pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/tmp/t\n", "scratch", id="scratch of an image"),
+        pytest.param("Dockerfile", "FROM x AS a\nENV TRITON_CACHE_DIR=/t\nFROM y\n", "build stage", id="stage"),
+        pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t\n", "volume", id="no volume"),
+    ],
+)
+def test_fleeting_folder_is_told_with_its_reason(path: str, text: str, why: str) -> None:
+    (setting,) = settings_of(path, text)
+
+    assert setting.fleeting is not None
+    assert why in setting.fleeting.why
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        pytest.param("run.sh", "export TRITON_CACHE_DIR=$HOME/.triton\n", id="home"),
+        pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t/c\nVOLUME /t\n", id="volume"),
+        pytest.param(
+            "docker-compose.yml",
+            dedent("""\
+                services:
+                  a:
+                    environment: [TRITON_CACHE_DIR=/t/c]
+                    volumes: ["kernels:/t"]
+                """),
+            id="compose volume",
+        ),
+    ],
+)
+def test_folder_that_stays_is_not_fleeting(path: str, text: str) -> None:
+    (setting,) = settings_of(path, text)
+
+    assert setting.fleeting is None

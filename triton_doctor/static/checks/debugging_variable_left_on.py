@@ -1,0 +1,44 @@
+"""TRD105: a debugging variable that slows kernels or compiles, or spoils a cache, set where it stays set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.environment import severity_at
+from triton_doctor.variables import parse_version, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import Project
+
+CODE = "TRD105"
+_COST = {
+    "slow-kernels": "it slows kernels",
+    "slow-compiles": "it slows compiles",
+    "no-cache": "it disables a cache",
+    "poisons-cache": "it poisons the cache",
+    "prints": "it prints",
+}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a setting that does harm; none behind a flag, and info where it only prints."""
+    version = parse_version(project.triton_version)
+    for file in project.environment:
+        for setting in file.settings:
+            variable = variables().get(setting.variable)
+            if variable is None or setting.guarded or setting.value is None:
+                continue
+            if not variable.harmful(setting.value) or not variable.read_by(version):
+                continue
+            worst = Severity.INFO if variable.harm == "prints" else Severity.WARNING
+            yield Finding(
+                path=file.path,
+                span=setting.span,
+                code=CODE,
+                severity=severity_at(file, worst),
+                message=f"`{setting.variable}={setting.value}` is left on: {_COST[variable.harm]}; {variable.effect}",
+                advice="set it for the one run that needs it, or put it behind a debug flag",
+            )

@@ -1,0 +1,37 @@
+"""TRD101: Python code, or a notebook, that turns interpreter mode on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.environment import CODE_KINDS, comes_too_late, settings_that_interpret, severity_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import Project
+    from triton_doctor.static.model_environment import EnvSetting
+
+CODE = "TRD101"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a setting; none behind a flag, and none that comes too late to have an effect: that is TRD103."""
+    for file, setting in settings_that_interpret(project):
+        if file.kind not in CODE_KINDS or setting.guarded or comes_too_late(setting):
+            continue
+        yield Finding(
+            path=file.path,
+            span=setting.span,
+            code=CODE,
+            severity=Severity.INFO if file.cpu_only else severity_at(file),
+            message=_message(setting),
+            advice="delete the line, and set the variable in the shell for the one run that needs it",
+        )
+
+
+def _message(setting: EnvSetting) -> str:
+    whose = "every kernel" if setting.own_process else "every kernel of the process it is handed to"
+    spelled = setting.how if setting.how.startswith("triton.knobs") else f"{setting.variable}={setting.value}"
+    return f"`{spelled}` runs {whose} in Python on the CPU: 600 to 16,000 times slower than compiled"
