@@ -13,15 +13,24 @@ from triton_doctor.cli.rule import PageForm
 if TYPE_CHECKING:
     from triton_doctor.environment.cache_entries import CacheEntry
 
+STOPPED = 2
 KERNELS_SHOWN = 30
-SHOWN_BEFORE_ASKING = 10
+KERNELS_SHOWN_BEFORE_ASKING = 10
 
 Folder = Annotated[
     Path | None, typer.Option("--cache-dir", help="The cache folder.", show_default="where Triton would look")
 ]
 PageFormOption = Annotated[PageForm, typer.Option("--output-format", help="How to show it.")]
 
-cache = typer.Typer(help="Show and prune what Triton keeps on disk.", no_args_is_help=True, rich_markup_mode=None)
+cache = typer.Typer(help="Show and prune what Triton keeps on disk.", rich_markup_mode=None)
+
+
+@cache.callback(invoke_without_command=True)
+def options(context: typer.Context) -> None:
+    """Show and prune what Triton keeps on disk."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(STOPPED)
 
 
 @cache.command("list")
@@ -73,24 +82,39 @@ def prune(
 ) -> None:
     """Remove kernels that were not used for long. Triton compiles them again when they are needed."""
     from triton_doctor.environment.cache_entries import read_entries
+    from triton_doctor.environment.cache_kernels import sum_up
     from triton_doctor.environment.cache_prune import choose_old, parse_age, remove_entry
-    from triton_doctor.report.cache import spell_bytes
+    from triton_doctor.report.cache import render_list
     from triton_doctor.report.concise import plural
 
-    age = parse_age(older_than)
+    age, now = parse_age(older_than), time.time()
     folder = find_folder(cache_dir)
-    old = list(choose_old(read_entries(folder), older_than_seconds=age, now=time.time(), kernel=kernel))
-    size = spell_bytes(sum(entry.size_bytes for entry in old))
-    what = f"{plural(len(old), 'entry', 'entries')}, {size}, of {folder}"
-    if dry_run or not old:
-        typer.echo(f"would remove {what}" if old else f"nothing in {folder} is that old")
+    old = list(choose_old(read_entries(folder), older_than_seconds=age, now=now, kernel=kernel))
+    if not old:
+        typer.echo(f"nothing in {folder} is that old")
         return
-    if not yes:
-        typer.confirm(f"remove {what}?", abort=True)
-    removed = sum(remove_entry(folder, entry) for entry in old)
-    typer.echo(f"removed {plural(removed, 'entry', 'entries')} of {folder}")
-    if removed < len(old):
-        typer.echo(f"triton-doctor: {plural(len(old) - removed, 'entry', 'entries')} could not be removed", err=True)
+    typer.echo(render_list(folder, sum_up(old), now=now, at_most=KERNELS_SHOWN_BEFORE_ASKING), nl=False)
+    if dry_run:
+        typer.echo(f"would remove {plural(len(old), 'entry', 'entries')}")
+    elif yes or agrees(f"remove {plural(len(old), 'entry', 'entries')}?"):
+        removed = sum(remove_entry(folder, entry) for entry in old)
+        typer.echo(f"removed {plural(removed, 'entry', 'entries')}")
+        if removed < len(old):
+            left = plural(len(old) - removed, "entry", "entries")
+            typer.echo(f"triton-doctor: {left} could not be removed", err=True)
+            raise typer.Exit(STOPPED)
+    else:
+        typer.echo("removed nothing")
+
+
+def agrees(question: str) -> bool:
+    """The answer to `question`. Raises DoctorError where there is nobody to answer."""
+    from triton_doctor.errors import DoctorError
+
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort as error:
+        raise DoctorError("nobody has said whether to remove them", hint="--yes removes them without asking") from error
 
 
 def find_folder(asked: Path | None) -> Path:
