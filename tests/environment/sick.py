@@ -1,4 +1,4 @@
-"""Machines made sick for real: a process with its own variables, packages, driver library and mounts, and what `env` says."""
+"""Machines made sick for real: a process with its own variables, packages, driver and mounts, and what `env` says."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ def clean_environment(home: Path) -> dict[str, str]:
     return kept | {"HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
 
 
-def ask_env(
-    environment: Mapping[str, str], *arguments: str, before: Sequence[str] = ()
-) -> Said:
+def ask_env(environment: Mapping[str, str], *arguments: str, before: Sequence[str] = ()) -> Said:
     """Run `env` in a process of its own, behind the words `before`: `unshare -m ...`."""
     done = subprocess.run(
         [*before, sys.executable, "-m", "triton_doctor", "env", "--output-format", "json", *arguments],
@@ -99,7 +97,7 @@ def make_distribution(folder: Path, name: str, version: str) -> Path:
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """Words that run what follows them after `script`, a shell's, in a mount namespace; skips where there may be none."""
+    """Words that run what follows after `script`, a shell's, among mounts of its own; skips where none may be."""
     words = ["unshare", "--mount", "--map-root-user"]
     shell = [*words, "sh", "-ec", f'{script}; exec "$@"', "sh"]
     if shutil.which("unshare") is None or subprocess.run([*shell, "true"], capture_output=True, check=False).returncode:

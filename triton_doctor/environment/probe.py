@@ -19,7 +19,7 @@ from triton_doctor.environment.probe_toolchain import (
     find_driver_library,
     find_ptxas,
 )
-from triton_doctor.environment.probe_variables import choose_variables
+from triton_doctor.environment.probe_variables import choose_variables, mask
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
         numpy=numpy.version if numpy else None,
         variables=choose_variables(environment),
         compiler=find_compiler(environment),
-        compiler_named=environment.get("CC"),
+        compiler_named=mask(environment["CC"]) if "CC" in environment else None,
         headers=str(headers) if headers.exists() else None,
         headers_expected=str(headers),
         gpus=gpus,

@@ -13,6 +13,7 @@ from triton_doctor.environment.cache_entries import read_entries
 from triton_doctor.environment.cache_kernels import sum_up
 from triton_doctor.environment.cache_variants import tell_stories
 from triton_doctor.environment.facts import Cache, FileSystem, Flood
+from triton_doctor.environment.probe_variables import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,10 +44,10 @@ def probe_cache(place: CachePlace, mounts: Path = MOUNTS) -> Cache:
         by_kernel[kernel.kernel] = by_kernel.get(kernel.kernel, 0) + kernel.variants
     most = sorted(by_kernel.items(), key=lambda item: (-item[1], item[0]))[:MOST_SHOWN]
     return Cache(
-        path=str(path),
+        path=mask(str(path)),
         set_by=place.set_by,
         exists=path.is_dir(),
-        problem=find_problem(nearest),
+        problem=mask(problem) if (problem := find_problem(nearest)) else None,
         owner=owner,
         is_own=is_own,
         file_system=find_file_system(nearest, mounts),
