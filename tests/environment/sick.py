@@ -1,4 +1,4 @@
-"""Machines made sick for real: a process with its own variables, packages, driver and mounts, and what `env` says."""
+"""Machines made sick for real: a process with its own variables, packages, drivers and mounts, and what `env` says."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def make_distribution(folder: Path, name: str, version: str) -> Path:
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """Words that run what follows after `script`, a shell's, among mounts of its own; skips where none may be."""
+    """Words that run what follows them after a shell `script`, in a mount namespace; skips where there may be none."""
     words = ["unshare", "--mount", "--map-root-user"]
     shell = [*words, "sh", "-ec", f'{script}; exec "$@"', "sh"]
     if shutil.which("unshare") is None or subprocess.run([*shell, "true"], capture_output=True, check=False).returncode:

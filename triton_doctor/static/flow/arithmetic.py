@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.flow import tensors
+from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
 from triton_doctor.static.flow.sizes import Rest
 
@@ -67,7 +67,11 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
         if left.size.over and not size.over and not size.under:
             return replace(FIXED, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
-            return replace(tensors.of_size(size), trail=left.trail)
+            # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
+            left_over = tensors.of_size(size)
+            behind = any(isinstance(atom, Rest) and atom.front for atom in size.over)
+            pro = left_over.pro - {leanings.FOLD} if behind else left_over.pro
+            return replace(left_over, trail=left.trail, pro=pro)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
         return replace(UNKNOWN, trail=left.trail)
@@ -99,6 +103,8 @@ def power_of_two(scalar: Scalar) -> Scalar:
 
 def least(operands: Sequence[Scalar]) -> Scalar:
     """`min(...)`: no more than the smallest of the known bounds."""
+    if not operands:
+        return UNKNOWN
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
@@ -117,6 +123,8 @@ def least(operands: Sequence[Scalar]) -> Scalar:
 
 def greatest(operands: Sequence[Scalar]) -> Scalar:
     """`max(...)`: no less than the largest of the known bounds."""
+    if not operands:
+        return UNKNOWN
     highs = [operand.high for operand in operands]
     lows = [operand.low for operand in operands if operand.low is not None]
     result = join(operands)
