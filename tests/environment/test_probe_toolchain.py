@@ -145,3 +145,12 @@ def test_triton_is_asked_for_its_drivers_when_it_may_be(machine: dict[str, str])
 
     assert said.document["facts"]["active_drivers"] == []
     assert said.finding("TRD627")["severity"] == "info"
+
+
+def test_triton_that_does_not_import_is_told_with_its_own_words(machine: dict[str, str], tmp_path: Path) -> None:
+    folder = make_distribution(tmp_path / "site", "triton", "3.6.0")
+    (folder / "triton" / "__init__.py").write_text("raise ImportError('no libtriton here')\n")
+
+    said = ask_env(with_triton(machine, folder), "--gpu")
+
+    assert said.finding("TRD627")["evidence"] == "ImportError: no libtriton here"

@@ -81,6 +81,28 @@ def test_variables_are_judged_as_the_version_reads_them(
     assert {finding.code for finding in found} == codes
 
 
+def test_value_of_another_process_steers_neither_terminal_nor_shell(machine: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "environ"
+    path.write_bytes(b"TRITON_DUMP_DIR=/x\x1b[31m\ny\0TRITON_INTERPET=$(touch me)\0")
+
+    outcomes = [
+        subprocess.run(
+            [sys.executable, "-m", "triton_doctor", "env", "--env-file", str(path), "--output-format", form],
+            env=machine,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for form in ("text", "markdown")
+    ]
+
+    for text in outcomes:
+        assert "\x1b" not in text
+        assert "TRITON_DUMP_DIR is set to /x" in text
+        assert "export TRITON_INTERPRET='$(touch me)'" in text
+
+
 def test_three_sick_variables_are_all_found(machine: dict[str, str]) -> None:
     sick = {"TRITON_INTERPRET": "1", "MLIR_ENABLE_DUMP": "1", "TRITON_INTERPET": "1"}
 

@@ -40,6 +40,7 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
     gpus = (*nvidia, *find_amd())
     headers = expected_headers()
     backend = gpus[0].backend if gpus else "cuda"
+    drivers, problem = ask_triton(environment) if gpu and triton else (None, None)
     try:
         cache = probe_cache(locate_cache(environment), mounts)
     except DoctorError:
@@ -63,7 +64,8 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
         driver=driver,
         driver_library=find_driver_library(backend, environment, torch.folder if torch else None),
         ptxas=tuple(find_ptxas(triton.folder, environment)) if triton else (),
-        active_drivers=ask_triton(environment) if gpu and triton else None,
+        active_drivers=drivers,
+        drivers_problem=mask(problem) if problem else None,
         cache=cache,
         in_container=any(path.exists() for path in CONTAINER_FILES)
         or any(os.environ.get(name) for name in CONTAINER_VARIABLES),
