@@ -7,6 +7,7 @@ from dataclasses import dataclass
 Scalar = None | bool | int | float | str
 """A value that a recording keeps as it is; anything else is kept as its text."""
 
+SCHEMA = 1
 COMPILED = "compiled"
 LOADED = "loaded from disk"
 
@@ -165,4 +166,4 @@ class Header:
     world_size: int | None
     pid: int
     started_at_ns: int
-    schema: int = 1
+    schema: int = SCHEMA

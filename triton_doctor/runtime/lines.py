@@ -7,6 +7,7 @@ from typing import Any
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import (
+    SCHEMA,
     AutotuneEvent,
     CompileEvent,
     CompileKey,
@@ -21,7 +22,6 @@ from triton_doctor.runtime.event import (
     WarningEvent,
 )
 
-SCHEMA = 1
 KINDS: dict[str, type[Any]] = {
     "header": Header,
     "compile": CompileEvent,

@@ -78,7 +78,8 @@ class Recording:
     @property
     def in_memory(self) -> int:
         """Launches that found their kernel in memory."""
-        return max(0, sum(self.launches.values()) - sum(1 for event in self.compiles if not event.warmup))
+        missed = sum(1 for event in self.compiles if not event.warmup and not event.direct)
+        return max(0, sum(self.launches.values()) - missed)
 
     @property
     def count(self) -> int:
