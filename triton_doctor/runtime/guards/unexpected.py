@@ -76,8 +76,9 @@ def tell_cause(recompile: Recompile) -> str:
     if recompile.nearest is not None:
         return f"{recompile.code}: {tell(recompile)}"
     if isinstance(event, AutotuneEvent):
+        # The rounds of before the guard are in an Autotuner, which no event leads to.
         key = ", ".join(f"`{name}` is {value!r}" for name, value in event.key)
-        return f"TRD714: no round for this key was seen before: {key}"
+        return f"TRD714: the first round seen here, for a key not tuned before: {key}"
     return f"{recompile.code}: {tell(recompile)}"
 
 

@@ -78,10 +78,10 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
 
 
 def detach(sink: Sink) -> None:
-    """`sink` receives nothing any more; it is told if somebody displaced us meanwhile."""
+    """`sink` receives nothing any more; it is told if somebody displaced us meanwhile. Twice does no harm."""
     with _attached.lock:
         observer = _attached.observer
-        if observer is None:
+        if observer is None or sink not in observer.sinks:
             return
         last = len(observer.sinks) == 1
         if sink in _attached.counting:
