@@ -88,7 +88,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         marked = limits_of_marks((mark.args, mark.kwargs) for mark in item.iter_markers(MARK))
     except DoctorError as error:
-        pytest.fail(_line(error), pytrace=False)
+        raise pytest.fail.Exception(_line(error), pytrace=False) from None
     with _phase(item, "call") as phase:
         result = yield
     failure = session.judge(session.ledger.of_test(item.nodeid, phase), marked)
