@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.settings import load_settings
 from triton_doctor.testing.gathering import Gathering
 from triton_doctor.testing.ledger import Phase
-from triton_doctor.testing.marks import limits_of_marks
 from triton_doctor.testing.options import GROUP, add_options, read_options
 from triton_doctor.testing.session import Session
 
@@ -52,9 +50,9 @@ def _begin(config: pytest.Config, flags: Any) -> None:
     if SESSION in config.stash:
         return
     try:
-        session = Session(read_options(flags, config), load_settings(config.rootpath).budgets, config.rootpath)
+        session = Session(read_options(flags, config), _budgets(config), config.rootpath)
     except DoctorError as error:
-        raise pytest.UsageError(_line(error)) from error
+        raise pytest.UsageError(f"{GROUP}: {_line(error)}") from error
     config.stash[SESSION] = session
     session.start()
     config.pluginmanager.register(Gathering(session), f"{GROUP}-gathering")
@@ -84,16 +82,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """What the test itself compiles; a test that fails on its own account is not failed twice."""
-    session = item.config.stash[SESSION]
-    try:
-        marked = limits_of_marks((mark.args, mark.kwargs) for mark in item.iter_markers(MARK))
-    except DoctorError as error:
-        raise pytest.fail.Exception(_line(error), pytrace=False) from None
     with _phase(item, "call") as phase:
         result = yield
-    failure = session.judge(session.ledger.of_test(item.nodeid, phase), marked)
+    try:
+        failure = item.config.stash[SESSION].judge(item.nodeid, phase, list(item.iter_markers(MARK)))
+    except DoctorError as error:
+        failure = _line(error)
     if failure is not None:
-        pytest.fail(f"{GROUP}: {failure}", pytrace=False)
+        raise pytest.fail.Exception(f"{GROUP}: {failure}", pytrace=False)
     return result
 
 
@@ -131,5 +127,15 @@ def _phase(item: pytest.Item, name: str) -> Iterator[Phase]:
         yield phase
 
 
+def _budgets(config: pytest.Config) -> tuple[tuple[str, int], ...]:
+    """Those of the settings, which are read only where some file may have them."""
+    files = [folder / "pyproject.toml" for folder in (config.rootpath, *config.rootpath.parents)]
+    if not any(b"budgets" in file.read_bytes() for file in files if file.is_file()):
+        return ()
+    from triton_doctor.settings import load_settings
+
+    return load_settings(config.rootpath).budgets
+
+
 def _line(error: DoctorError) -> str:
-    return f"{GROUP}: {error.message}" + (f" ({error.hint})" if error.hint else "")
+    return error.message + (f" ({error.hint})" if error.hint else "")

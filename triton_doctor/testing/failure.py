@@ -79,8 +79,10 @@ def _against(variants: Sequence[Variant], known: Sequence[Variant]) -> Iterable[
     before: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for variant in variants:
         differing = min((_differing(variant, other) for other in known), key=len)
-        if not differing:
+        if variant in known:
             yield "  it is known, and one test compiled it more than once: the kernel was made anew"
+        elif not differing:
+            yield "  the order of its options is another"
         for name in differing:
             now[name][dict(variant).get(name, "not written")] = None
             before[name] |= dict.fromkeys(sorted({dict(other).get(name, "not written") for other in known}))
@@ -90,8 +92,7 @@ def _against(variants: Sequence[Variant], known: Sequence[Variant]) -> Iterable[
 
 def _differing(variant: Variant, other: Variant) -> list[str]:
     now, then = dict(variant), dict(other)
-    names = [name for name in now | then if now.get(name) != then.get(name)]
-    return names or (["the order of the options"] if variant != other else [])
+    return [name for name in now | then if now.get(name) != then.get(name)]
 
 
 def _sites(sites: Iterable[LaunchSite | None], root: Path) -> str:

@@ -8,7 +8,6 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.testing.session import IMPORTS
-from triton_doctor.testing.summary import summarize
 
 if TYPE_CHECKING:
     from triton_doctor.testing.session import Sent, Session
@@ -60,6 +59,8 @@ class Gathering:
         ours = self._session
         lines = list(ours.trouble)
         if ours.options.summary:
+            from triton_doctor.testing.summary import summarize
+
             lines += summarize(ours.tests, ours.setups)
         if self._setups_fail is not None:
             lines += ["fixtures or imports, not tests, compiled what is not known:", *self._setups_fail.splitlines()]

@@ -6,8 +6,6 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import CompileEvent
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -76,6 +74,8 @@ class Ledger:
 
         When it is run again, what it compiled first is in memory; that it needed it is still true.
         """
+        from triton_doctor.runtime.event import CompileEvent
+
         now = phase.of_test(self.events)
         seen = {(event.kernel, event.key) for event in now if isinstance(event, CompileEvent)}
         earlier = self._attempts.get(name, [])

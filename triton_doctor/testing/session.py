@@ -1,4 +1,7 @@
-"""One pytest session under watch, from the moment that triton is imported: what was recorded, and the verdicts."""
+"""One pytest session under watch, from the moment that triton is imported: what was recorded, and the verdicts.
+
+What needs the runtime side imports it where it is used: a session without triton, which is most, loads none of it.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,20 @@ from typing import TYPE_CHECKING, TypedDict
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.arrival import when_triton_arrives
-from triton_doctor.runtime.limits import Limit, limits_of
-from triton_doctor.runtime.target import parse_target
-from triton_doctor.testing.baseline import Baseline, read_baseline, write_baseline
-from triton_doctor.testing.failure import tell_excess, tell_unknown
 from triton_doctor.testing.ledger import Ledger
-from triton_doctor.testing.marks import excess_of_test
-from triton_doctor.testing.tally import Row, tally, variants_of_rows
-from triton_doctor.testing.variants import variants_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from triton_doctor.runtime.event import Event
+    import pytest
+
+    from triton_doctor.runtime.limits import Limit
     from triton_doctor.runtime.recording import Recording
+    from triton_doctor.testing.baseline import Baseline
     from triton_doctor.testing.ledger import Phase
     from triton_doctor.testing.options import Options
+    from triton_doctor.testing.tally import Row
     from triton_doctor.testing.variants import Variant
 
 IMPORTS = "imports"
@@ -52,12 +52,16 @@ class Session:
         self.setups: dict[str, list[Row]] = {}
         self._made_with: dict[str, str] = {}
         self._contexts = contextlib.ExitStack()
-        everyone = () if options.max_compiles is None else (Limit(at_most=options.max_compiles),)
-        self._default: tuple[Limit, ...] = (*limits_of(budgets), *everyone)
+        self._budgets = tuple(budgets)
+        self._baseline: Baseline | None = None
         if options.target is not None:
+            from triton_doctor.runtime.target import parse_target
+
             parse_target(options.target)
-        known = options.baseline is not None and not options.update_baseline
-        self._baseline = read_baseline(options.baseline) if known and options.baseline is not None else None
+        if options.baseline is not None and not options.update_baseline:
+            from triton_doctor.testing.baseline import read_baseline
+
+            self._baseline = read_baseline(options.baseline)
 
     def start(self) -> None:
         """Record from when triton is there; in a process that only hands tests out, never."""
@@ -82,9 +86,22 @@ class Session:
         else:
             self.ledger.events = self.recording.events
 
-    def judge(self, events: Sequence[Event], marked: Sequence[Limit]) -> str | None:
-        """Why a test that did `events` fails; None where it does not."""
-        told = [tell_excess(excess, events, self.root) for excess in excess_of_test(events, marked, self._default)]
+    def judge(self, test: str, phase: Phase, marks: Sequence[pytest.Mark]) -> str | None:
+        """Why the test named `test` fails for what it did in `phase`; None where it does not."""
+        if not marks and not self.ledger.events:
+            return None
+        from triton_doctor.runtime.limits import Limit, limits_of
+        from triton_doctor.testing.failure import tell_excess, tell_unknown
+        from triton_doctor.testing.marks import excess_of_test, limits_of_marks
+        from triton_doctor.testing.variants import variants_in
+
+        marked = limits_of_marks((mark.args, mark.kwargs) for mark in marks)
+        everyone = () if self.options.max_compiles is None else (Limit(at_most=self.options.max_compiles),)
+        default: tuple[Limit, ...] = (*limits_of(self._budgets), *everyone)
+        if self.trouble and (marked or default or self._baseline is not None):
+            return f"what it compiled is not known: {self.trouble[0]}"
+        events = self.ledger.of_test(test, phase)
+        told = [tell_excess(excess, events, self.root) for excess in excess_of_test(events, marked, default)]
         if self._baseline is not None:
             unknown = self._baseline.unknown(variants_in(events))
             told += [tell_unknown(unknown, self._baseline, self._baseline_name)] if unknown else []
@@ -94,6 +111,9 @@ class Session:
         """Which variants of fixtures and imports the baseline does not know; None where it knows all."""
         if self._baseline is None:
             return None
+        from triton_doctor.testing.failure import tell_unknown
+        from triton_doctor.testing.tally import variants_of_rows
+
         unknown: dict[tuple[str, Variant], None] = {}
         for rows in self.setups.values():
             unknown |= dict.fromkeys(self._baseline.unknown(dict(variants_of_rows(rows))))
@@ -104,11 +124,17 @@ class Session:
         events = self.ledger.events
         if len(events) == phase.start:
             return None
+        from triton_doctor.testing.tally import tally
+
         own, aside = tally(phase.of_test(events)), tally(phase.aside(events))
         return {"tests": own, "setups": aside, "made_with": self._made_with_here()}
 
     def rows_outside(self) -> Sent:
         """What this process did in no test."""
+        if not self.ledger.events:
+            return {"tests": [], "setups": [], "made_with": {}}
+        from triton_doctor.testing.tally import tally
+
         return {"tests": [], "setups": tally(self.ledger.outside()), "made_with": self._made_with_here()}
 
     def add(self, name: str, sent: Sent) -> None:
@@ -123,6 +149,9 @@ class Session:
         path = self.options.baseline
         if path is None or not self.options.update_baseline:
             return None
+        from triton_doctor.testing.baseline import Baseline, write_baseline
+        from triton_doctor.testing.tally import variants_of_rows
+
         every = [row for rows in (*self.tests.values(), *self.setups.values()) for row in rows]
         counts = list(variants_of_rows(every))
         variants = frozenset(variant for variant, _ in counts)
