@@ -25,7 +25,7 @@ def cpu_s(command: list[str], environment: dict[str, str]) -> float:
 
 
 def main(arguments: list[str]) -> None:
-    """Print the least CPU seconds without and with the plugin, and the difference."""
+    """Print, after each round, the least CPU seconds so far without and with the plugin, and the difference."""
     with tempfile.TemporaryDirectory() as folder:
         if not arguments:
             test = Path(folder, "test_nothing.py")
@@ -39,9 +39,10 @@ def main(arguments: list[str]) -> None:
         for _ in range(ROUNDS):
             for form, options in forms.items():
                 least[form] = min(least[form], cpu_s([*common, *options], environment))
-    added = least["with"] - least["without"]
-    print(f"without {least['without']:.3f} s, with {least['with']:.3f} s: {added * 1000:+.0f} ms", end=", ")
-    print(f"{added / least['without']:+.1%}")
+            added = least["with"] - least["without"]
+            ratio = added / least["without"]
+            print(f"without {least['without']:.3f} s, with {least['with']:.3f} s: {added * 1000:+.0f} ms, {ratio:+.1%}")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
