@@ -9,6 +9,7 @@ import triton_doctor
 from tests.runtime.on_triton.kernels import copy, launch, tuned
 from triton_doctor import CompileWarning, UnexpectedCompileError
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.causes import Seen
 
 
 def test_launch_that_is_in_memory_is_allowed(x):
@@ -27,7 +28,7 @@ def test_new_value_raises_where_it_was_launched_and_names_what_changed(x):
         launch(kernel, x, value=5)
 
     recompile = raised.value.recompile
-    assert (recompile.code, recompile.values) == ("TRD702", (("VALUE", (3, 4, 5)),))
+    assert (recompile.code, recompile.seen) == ("TRD702", (Seen(name="VALUE", count=3, first=(3, 4, 5)),))
     first, why, hint = str(raised.value).splitlines()
     assert first.startswith("`_copy` compiled in ")
     assert first.endswith(
@@ -163,7 +164,7 @@ def test_other_threads_are_held_to_it(x):
         try:
             launch(kernel, x, value=value)
         except UnexpectedCompileError as error:
-            raised.append(error.recompile.values)
+            raised.append(error.recompile.seen[0].count)
 
     threads = [threading.Thread(target=serve, args=(value,)) for value in range(8)]
     with triton_doctor.forbid_compiles():
@@ -173,7 +174,7 @@ def test_other_threads_are_held_to_it(x):
             thread.join()
 
     assert len(raised) == 7
-    assert sorted(len(values[0][1]) for values in raised) == [2, 3, 4, 5, 6, 7, 8]
+    assert sorted(raised) == [2, 3, 4, 5, 6, 7, 8]
 
 
 def test_ten_thousand_guards_leave_nothing_behind(x):

@@ -8,11 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.event import COMPILED, CompileEvent
-from triton_doctor.runtime.hooks.describe import compile_key, scalar, target_text
+from triton_doctor.runtime.hooks.describe import compile_key, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,15 +40,11 @@ def read_memory(fn: Any, event: CompileEvent) -> Iterator[CompileEvent]:
 def _event(event: CompileEvent, cache_key: str, kernel: Any, device: int) -> CompileEvent:
     written = _written(cache_key)
     now = event.key
-    key = compile_key(kernel.src, SimpleNamespace(), kernel.metadata.target, written or {})
+    options = tuple(_options(now.options, written or {}, kernel.metadata))
+    key = compile_key(kernel.src, options, kernel.metadata.target, written or {})
     return replace(
         event,
-        key=replace(
-            key,
-            options=tuple(_options(now.options, written or {}, kernel.metadata)),
-            spelled=now.spelled if written is None else key.spelled,
-            target=target_text(kernel.metadata.target),
-        ),
+        key=replace(key, spelled=now.spelled if written is None else key.spelled),
         tier=COMPILED,
         device=device,
         launch_site=None,
