@@ -125,7 +125,9 @@ class Body:
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(target, ast.BinOp(target, op, value), node.lineno)
             case ast.AnnAssign(target=target, value=value):
-                if value is not None:
+                if value is not None and isinstance(target, ast.Name):
+                    self._bind(target.id, lower(value), node.lineno, annotation_word(node.annotation))
+                elif value is not None:
                     self._assign(target, lower(value), node.lineno)
             case ast.For() | ast.AsyncFor():
                 source = lower(node.iter)
@@ -204,8 +206,8 @@ class Body:
         else:
             self._lowering.lower(value.right)
 
-    def _bind(self, name: str, value: Expr, line: int) -> None:
-        self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms))
+    def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
+        self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
     def _equality(self, test: ast.expr, then: list[ast.stmt] | None) -> None:
         """`assert a == b`, and `if a != b: raise`, say that two sizes are one."""

@@ -137,10 +137,16 @@ class Lowering:
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Expr:
         first = node.generators[0]
-        for generator in node.generators[1:]:
-            self.lower(generator.iter)
+        further = tuple([self.lower(generator.iter) for generator in node.generators[1:]])
         names = [target.id for target in ast.walk(first.target) if isinstance(target, ast.Name)]
-        return Each(self.lower(node.elt), tuple(names), self.lower(first.iter), bool(first.ifs))
+        return Each(
+            self.lower(node.elt),
+            tuple(names),
+            self.lower(first.iter),
+            bool(first.ifs),
+            further,
+            any(generator.ifs for generator in node.generators[1:]),
+        )
 
     def _dict_comprehension(self, node: ast.DictComp) -> Expr:
         self.lower(node.value)

@@ -26,12 +26,18 @@ _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "
 
 
 class Uses(NamedTuple):
-    """Names of parameters, by what is done with them; `passes` as in `Kernel`."""
+    """Names of parameters, by what is done with them; `passes`, `computed` and `outer` as in `Kernel`.
+
+    `aranges` are calls of `arange`, and whether they stand in a branch.
+    """
 
     needed: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
+    computed: frozenset[str]
+    outer: frozenset[str]
+    aranges: tuple[tuple[ast.Call, bool], ...]
 
 
 def read_uses(node: ast.FunctionDef, params: frozenset[str]) -> Uses:
@@ -46,7 +52,12 @@ class _Uses:
     def __init__(self, params: frozenset[str]) -> None:
         self._params = params
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
-        self._read: set[str] = set()
+        self._read: dict[str, int] = {}
+        self._blind: dict[str, int] = {}
+        self._loaded: set[str] = set()
+        self._bound: set[str] = set()
+        self._aranges: list[tuple[ast.Call, bool]] = []
+        self._branches = 0
         self._needing: list[ast.expr] = []
         self._walked: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
@@ -55,8 +66,13 @@ class _Uses:
     def visit(self, node: ast.AST) -> None:
         kind = type(node)
         if kind is ast.Name:
-            if node.id in self._params:  # type: ignore[attr-defined]
-                self._read.add(node.id)  # type: ignore[attr-defined]
+            name = node.id  # type: ignore[attr-defined]
+            if name in self._params:
+                self._read[name] = self._read.get(name, 0) + 1
+            elif type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                self._loaded.add(name)
+            else:
+                self._bound.add(name)
             return
         if kind is ast.Call:
             self._call(node)  # type: ignore[arg-type]
@@ -64,7 +80,17 @@ class _Uses:
             self._derive(node)  # type: ignore[arg-type]
         elif kind is ast.If or kind is ast.IfExp:
             self._needing.append(node.test)  # type: ignore[attr-defined]
-        for name in _FIELDS.get(kind, ()):
+            self._test(node.test)  # type: ignore[attr-defined]
+            self._branches += 1
+            self._children(node)
+            self._branches -= 1
+            return
+        elif kind is ast.Compare:
+            self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
+        self._children(node)
+
+    def _children(self, node: ast.AST) -> None:
+        for name in _FIELDS.get(type(node), ()):
             child = getattr(node, name)
             if type(child) is list:
                 for one in child:
@@ -76,7 +102,33 @@ class _Uses:
         needed = frozenset[str]().union(*(self._names(expr) for expr in self._needing))
         for loop in self._loops:
             self._walked |= self._names(loop.args[1]) - self._names(loop.args[2])
-        return Uses(needed, frozenset(self._read), frozenset(self._walked), tuple(self._passes))
+        for _, _, name in self._passes:
+            self._blind[name] = self._blind.get(name, 0) + 1
+        return Uses(
+            needed,
+            frozenset(self._read),
+            frozenset(self._walked),
+            tuple(self._passes),
+            frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
+            frozenset(self._loaded - self._bound),
+            tuple(self._aranges),
+        )
+
+    def _test(self, test: ast.expr) -> None:
+        """Names that a branch asks for their truth."""
+        if type(test) is ast.BoolOp:
+            for value in test.values:
+                self._test(value)
+        elif type(test) is ast.UnaryOp and type(test.op) is ast.Not:
+            self._test(test.operand)
+        else:
+            self._blindly(test)
+
+    def _blindly(self, *values: ast.expr) -> None:
+        """Reads that give the same for 1, 1.0 and True."""
+        for value in values:
+            if type(value) is ast.Name and value.id in self._params:
+                self._blind[value.id] = self._blind.get(value.id, 0) + 1
 
     def _derive(self, node: ast.Assign) -> None:
         """A local made by arithmetic alone from parameters, and not from what is loaded."""
@@ -113,6 +165,8 @@ class _Uses:
         if callee in _NEEDING:
             self._needing.extend(call.args)
             self._needing.extend(keyword.value for keyword in call.keywords)
+            if callee == "arange":
+                self._aranges.append((call, self._branches > 0))
         elif callee in _SHAPED:
             position, name = _SHAPED[callee]
             self._needing.extend(call.args[position : position + 1])
