@@ -156,7 +156,7 @@ class Autotune:
 
 
 class Arange(NamedTuple):
-    """`tl.arange(start, end)` in a kernel; `conditional` where it stands in a branch."""
+    """`tl.arange(start, end)` of literals and parameters; `conditional` where it stands in a branch."""
 
     start: Expr
     end: Expr

@@ -7,13 +7,21 @@ from typing import TypeAlias
 
 from triton_doctor.finding import Finding
 from triton_doctor.static.checks import (
+    arange_not_power_of_two,
+    autotune_key_unknown,
+    autotune_unbounded_cost,
     cache_not_kept,
+    captured_global,
+    constexpr_in_do_not_specialize,
     constexpr_never_read,
+    constexpr_of_mixed_types,
     constexpr_varies_per_call,
     debugging_variable_left_on,
     interpreter_mode_set_in_code,
     interpreter_mode_set_in_settings_file,
     interpreter_mode_set_too_late,
+    launch_option_shadowed,
+    launch_option_varies,
     timing_under_interpreter_mode,
     unknown_triton_variable,
 )
@@ -30,5 +38,13 @@ CHECKS: dict[str, Check] = {
     cache_not_kept.CODE: cache_not_kept.check,
     constexpr_varies_per_call.CODE: constexpr_varies_per_call.check,
     constexpr_never_read.CODE: constexpr_never_read.check,
+    constexpr_of_mixed_types.CODE: constexpr_of_mixed_types.check,
+    constexpr_in_do_not_specialize.CODE: constexpr_in_do_not_specialize.check,
+    launch_option_varies.CODE: launch_option_varies.check,
+    captured_global.CODE: captured_global.check,
+    launch_option_shadowed.CODE: launch_option_shadowed.check,
+    autotune_unbounded_cost.CODE: autotune_unbounded_cost.check,
+    autotune_key_unknown.CODE: autotune_key_unknown.check,
     timing_under_interpreter_mode.CODE: timing_under_interpreter_mode.check,
+    arange_not_power_of_two.CODE: arange_not_power_of_two.check,
 }

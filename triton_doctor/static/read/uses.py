@@ -28,7 +28,7 @@ _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "
 class Uses(NamedTuple):
     """Names of parameters, by what is done with them; `passes`, `computed` and `outer` as in `Kernel`.
 
-    `aranges` are calls of `arange`, and whether they stand in a branch.
+    `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
     """
 
     needed: frozenset[str]
@@ -69,6 +69,8 @@ class _Uses:
             name = node.id  # type: ignore[attr-defined]
             if name in self._params:
                 self._read[name] = self._read.get(name, 0) + 1
+                if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                    self._bound.add(name)
             elif type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
                 self._loaded.add(name)
             else:
@@ -111,8 +113,12 @@ class _Uses:
             tuple(self._passes),
             frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
             frozenset(self._loaded - self._bound),
-            tuple(self._aranges),
+            tuple([one for one in self._aranges if not self._rebound(one[0])]),
         )
+
+    def _rebound(self, call: ast.Call) -> bool:
+        """Whether the body itself decides on a name in `call`."""
+        return any(type(part) is ast.Name and part.id in self._bound for part in ast.walk(call))
 
     def _test(self, test: ast.expr) -> None:
         """Names that a branch asks for their truth."""
