@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.arguments import given
 from triton_doctor.static.expression import Const, Expr, Item, Lambda, Name, children
 from triton_doctor.static.flow import leanings
-from triton_doctor.static.flow.evaluate import Flow, leaning_by_name
+from triton_doctor.static.flow.evaluate import leaning_by_name
 from triton_doctor.static.flow.frame import Frame, end_of
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.values import Table
+from triton_doctor.static.launched import flow_of
 from triton_doctor.static.model import Function, Kernel
 from triton_doctor.static.reaching import reaching
 
@@ -79,7 +80,7 @@ def constexprs(project: Project) -> tuple[Constexpr, ...]:
 class _Constexprs:
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._flow = Flow(project)
+        self._flow = flow_of(project)
         self._launches: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
         for launch in project.launches:
             for kernel in launch.kernels:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Star
+from triton_doctor.static.expression import Name, Star
 from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.model import Kernel
+from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from triton_doctor.static.expression import Expr
     from triton_doctor.static.model import Argument, LinkedLaunch, Project
 
 _MOST_CALLS = 4
@@ -72,3 +74,17 @@ def computes_with(project: Project, kernel: Kernel, name: str, depth: int = _MOS
             if computes_with(project, found, own, depth - 1):
                 return True
     return False
+
+
+def origin_of(launch: LinkedLaunch, expr: Expr) -> Expr:
+    """What `expr` was assigned from: a name at the launch that stands for one expression is that expression."""
+    order, arms = launch.launch.order, launch.launch.arms
+    for _ in range(_MOST_CALLS):
+        if not isinstance(expr, Name):
+            break
+        found = reaching(launch.function, expr.id, order, arms)
+        if not found.certain or len(found.bindings) != 1:
+            break
+        (binding,) = found.bindings
+        expr, order, arms = binding.value, binding.order, binding.arms
+    return expr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
 from triton_doctor.static.configs import config_tables
 from triton_doctor.static.expression import Apply, Const, Expr, Name, children, spell
+from triton_doctor.static.forks import is_for_a_fork
 from triton_doctor.static.launched import flow_of, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.literals import Literals
 
@@ -33,7 +34,9 @@ def check(project: Project) -> Iterator[Finding]:
     literals = Literals(project, flow_of(project).callers)
     for kernel in project.kernels():
         told: set[str] = set()
-        for arange in kernel.aranges if kernel.jit_span is not None else ():
+        if kernel.jit_span is None or not kernel.aranges or is_for_a_fork(project.modules[kernel.path]):
+            continue
+        for arange in kernel.aranges:
             names = _names(arange)
             if not names:
                 yield from _in_literals(kernel, arange)
@@ -41,7 +44,8 @@ def check(project: Project) -> Iterator[Finding]:
                 (name,) = names
                 for value in _values(project, kernel, name, literals):
                     count = _count(arange, {name: value.number})
-                    if count is not None and not _is_power_of_two(count):
+                    # None or fewer are a default that no launch means.
+                    if count is not None and count > 0 and not _is_power_of_two(count):
                         told.add(name)
                         yield _in_parameter(kernel, arange, value, count)
                         break

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.expression import Call, Const, Expr, Pack, dotted
+from triton_doctor.static.forks import is_for_a_fork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,9 @@ def check(project: Project) -> Iterator[Finding]:
     allowed = any(setting.variable == _ALLOWING for file in project.environment for setting in file.settings)
     for kernel in project.kernels():
         module = project.modules[kernel.path]
-        for name in sorted(kernel.outer) if kernel.jit_span is not None and not kernel.made_in else ():
+        if kernel.jit_span is None or kernel.made_in or is_for_a_fork(module):
+            continue
+        for name in sorted(kernel.outer):
             home, own = project.names.defining(module, name) or (module, name)
             top = home.functions.get("<module>")
             bindings = top.bindings.get(own, ()) if top is not None and own not in home.imports else ()
