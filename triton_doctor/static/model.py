@@ -58,12 +58,13 @@ class Returned(NamedTuple):
 
 
 class CallSite(NamedTuple):
-    """A call that may reach a function of the project."""
+    """A call that may reach a function of the project. `span` is known of calls without arguments alone."""
 
     call: Call
     order: int
     line: int
     arms: tuple[Arm, ...]
+    span: Span | None = None
 
 
 class Argument(NamedTuple):

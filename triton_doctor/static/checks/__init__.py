@@ -10,6 +10,7 @@ from triton_doctor.static.checks import (
     arange_not_power_of_two,
     autotune_key_unknown,
     autotune_unbounded_cost,
+    batch_not_multiple_of_8,
     cache_not_kept,
     captured_global,
     constexpr_in_do_not_specialize,
@@ -24,7 +25,9 @@ from triton_doctor.static.checks import (
     launch_option_shadowed,
     launch_option_varies,
     misaligned_view,
+    timing_includes_compile,
     timing_under_interpreter_mode,
+    timing_without_synchronize,
     unknown_triton_variable,
 )
 from triton_doctor.static.model import Project
@@ -49,6 +52,9 @@ CHECKS: dict[str, Check] = {
     launch_option_shadowed.CODE: launch_option_shadowed.check,
     autotune_unbounded_cost.CODE: autotune_unbounded_cost.check,
     autotune_key_unknown.CODE: autotune_key_unknown.check,
+    timing_without_synchronize.CODE: timing_without_synchronize.check,
+    timing_includes_compile.CODE: timing_includes_compile.check,
     timing_under_interpreter_mode.CODE: timing_under_interpreter_mode.check,
+    batch_not_multiple_of_8.CODE: batch_not_multiple_of_8.check,
     arange_not_power_of_two.CODE: arange_not_power_of_two.check,
 }

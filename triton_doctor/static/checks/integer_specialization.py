@@ -6,8 +6,9 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
-from triton_doctor.static.expression import Apply, Attr, Call, Const, Expr, Part, dotted
+from triton_doctor.static.expression import Apply, Attr, Call, Const, Expr, Name, Part, dotted
 from triton_doctor.static.flow.kinds import Kind, Scalar
+from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Argument, Kernel, LinkedLaunch, Project
 
 CODE = "TRD208"
+# Methods and functions of torch that give tensors, told by name alone: most arguments of a launch are.
+_TENSORS = ALLOCATING | LIKE | KEEPING | {"contiguous", "view", "reshape", "flatten", "squeeze", "unsqueeze"}
 
 
 class _Count(NamedTuple):
@@ -48,20 +51,25 @@ def _counts(project: Project, launch: LinkedLaunch, kernel: Kernel) -> Iterator[
         if argument is None or param.is_constexpr or param.name in kernel.do_not_specialize:
             continue
         origin = origin_of(launch, argument.value)
-        if isinstance(argument.value, Const) or not _may_be_a_count(origin):
+        if isinstance(argument.value, Const) or not _may_be_a_count(launch, origin):
             continue
         scalar = flow.scalar(argument.value, flow.at(launch))
         if scalar.settled() is Kind.PER_CALL and (not scalar.from_data or _is_whole(origin)):
-            classes = _classes(scalar)
+            classes = _classes(scalar, aligned=param.name not in kernel.do_not_align)
             if classes > 1:
                 yield _Count(param.name, argument, scalar, classes)
 
 
-def _may_be_a_count(origin: Expr) -> bool:
-    """Whether it is no stride, no fraction, and no multiple of 16 whatever the other factor is."""
+def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
+    """Whether it is no tensor, no stride, no fraction, and no multiple of 16 whatever the other factor is."""
     match origin:
         case Call(Attr(_, "stride")) | Part(Call(Attr(_, "stride"))):
             return False
+        case Call(Attr(_, name)) if name in _TENSORS:
+            return False
+        case Name(name):
+            params = launch.function.params
+            return not any(param.name == name and param.annotation == "Tensor" for param in params)
         case Apply("/", _):
             return False
         case Apply("*", operands):
@@ -77,11 +85,11 @@ def _is_whole(origin: Expr) -> bool:
     return isinstance(origin, Call) and dotted(origin.func) in ("len", "int")
 
 
-def _classes(scalar: Scalar) -> int:
-    """Of 1, multiples of 16 and others, how many the bounds leave."""
+def _classes(scalar: Scalar, *, aligned: bool) -> int:
+    """Of 1, multiples of 16 where `aligned`, and others, how many the bounds leave."""
     one = scalar.low is None or scalar.low <= 1
     sixteen = scalar.high is None or scalar.high >= 16 or scalar.low is None or scalar.low <= 0
-    return one + sixteen + 1
+    return one + (sixteen and aligned) + 1
 
 
 def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], others: list[LinkedLaunch]) -> Finding:

@@ -233,7 +233,8 @@ class Body:
             for name, value in call.keywords:
                 if name is not None:
                     self._stored.append(Stored(func.value.id, name, value, self._order, node.lineno))
-        self.calls.append(CallSite(call, self._order, node.lineno, self._arms))
+        span = None if node.args or node.keywords else self._source.span(node)
+        self.calls.append(CallSite(call, self._order, node.lineno, self._arms, span))
 
     def _launch(self, node: ast.Call, call: Call, *, kernel: Expr, grid: Expr, method: str | None) -> None:
         arguments = [

@@ -157,6 +157,12 @@ class Lowering:
         self._on_named(node.target.id, value, node.lineno)
         return value
 
+    def _joined(self, node: ast.JoinedStr) -> Expr:
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue) and not isinstance(value.value, ast.Name):
+                self.lower(value.value)
+        return Opaque("JoinedStr")
+
     def _await(self, node: ast.Await) -> Expr:
         self.lower(node.value)
         return Opaque("Await")
@@ -185,6 +191,7 @@ _LOWER: dict[type[ast.expr], Callable[[Lowering, Any], Expr]] = {
     ast.GeneratorExp: Lowering._comprehension,
     ast.DictComp: Lowering._dict_comprehension,
     ast.NamedExpr: Lowering._named,
+    ast.JoinedStr: Lowering._joined,
     ast.Await: Lowering._await,
 }
 
