@@ -234,7 +234,7 @@ class Project:
     """All modules of one scan by path, and the launches whose kernel was found; `unresolved` are the others.
 
     `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
-    test. `triton_version` None is the newest.
+    test; `declared` the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
     """
 
     modules: Mapping[str, Module]
@@ -243,9 +243,18 @@ class Project:
     unresolved: tuple[LinkedLaunch, ...] = ()
     environment: tuple[EnvironmentFile, ...] = ()
     tests: frozenset[str] = frozenset()
+    declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
 
     def kernels(self) -> Iterator[Kernel]:
         """Every kernel, by path and place."""
         for path in sorted(self.modules):
             yield from self.modules[path].kernels
+
+    def launches_by_kernel(self) -> dict[tuple[str, str, int], list[LinkedLaunch]]:
+        """The launches that may start each kernel, by the kernel's key."""
+        found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
+        for launch in self.launches:
+            for kernel in launch.kernels:
+                found.setdefault(kernel.key, []).append(launch)
+        return found

@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 from triton_doctor.finding import Finding
 from triton_doctor.static.checks import (
+    autotune_key_varies_per_call,
+    block_from_runtime_size,
     cache_not_kept,
     constexpr_never_read,
     constexpr_varies_per_call,
@@ -14,6 +16,7 @@ from triton_doctor.static.checks import (
     interpreter_mode_set_in_code,
     interpreter_mode_set_in_settings_file,
     interpreter_mode_set_too_late,
+    kernel_made_per_call,
     timing_under_interpreter_mode,
     unknown_triton_variable,
 )
@@ -30,5 +33,8 @@ CHECKS: dict[str, Check] = {
     cache_not_kept.CODE: cache_not_kept.check,
     constexpr_varies_per_call.CODE: constexpr_varies_per_call.check,
     constexpr_never_read.CODE: constexpr_never_read.check,
+    kernel_made_per_call.CODE: kernel_made_per_call.check,
+    block_from_runtime_size.CODE: block_from_runtime_size.check,
+    autotune_key_varies_per_call.CODE: autotune_key_varies_per_call.check,
     timing_under_interpreter_mode.CODE: timing_under_interpreter_mode.check,
 }

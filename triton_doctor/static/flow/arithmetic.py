@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.flow.sizes import Rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from triton_doctor.static.flow.sizes import Size
 
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
@@ -58,16 +61,23 @@ def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
 
 def quotient(left: Scalar, right: Scalar) -> Scalar:
     """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
+    size: Size | None = None
     if left.size is not None and right.size is not None:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
             return replace(FIXED, trail=left.trail)
-        if size.over != left.size.over:
+        if size.over != left.size.over or _held(right.size, left.size):
             return replace(tensors.of_size(size), trail=left.trail)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
         return replace(UNKNOWN, trail=left.trail)
-    return join([left, right])
+    return replace(join([left, right]), size=size)
+
+
+def _held(part: Size, whole: Size) -> bool:
+    """Whether `part` is made of axes of tensors that `whole` counts: they will cancel once their neighbours have."""
+    counted = {atom.root for atom in whole.over if isinstance(atom, Rest)}
+    return bool(part.over) and all(atom.root in counted for atom in part.over)
 
 
 def coarse(result: Scalar, divisor: int | None) -> Scalar:

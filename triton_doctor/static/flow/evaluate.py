@@ -37,6 +37,7 @@ from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked, parameter
 from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import (
     Context,
     Either,
@@ -189,6 +190,8 @@ class Flow:
         if place.local is not None and name in place.local:
             return place.local[name]
         frame = place.frame
+        if name in self._project.declared:
+            return declared(self._project, name, frame)
         found = reaching(frame.function, name, place.order, place.arms)
         if name in frame.function.globals:
             return self._outer(name, frame)
@@ -258,6 +261,8 @@ class Flow:
     # Structures
 
     def _attribute(self, base: Expr, name: str, place: Place) -> Value:
+        if name in self._project.declared:
+            return declared(self._project, name, place.frame)
         value = self.value(base, place)
         match value:
             case Instance(of):

@@ -127,6 +127,8 @@ def choice(scalars: Iterable[Scalar]) -> Scalar:
     joined = join(moving or operands)
     if len(operands) < 2:
         return joined
+    if len({operand.size for operand in moving}) == 1:
+        joined = replace(joined, size=moving[0].size)
     lows = [operand.low for operand in operands]
     highs = [operand.high for operand in operands]
     if joined.kind is Kind.FIXED and len({repr(operand.literal) for operand in operands}) > 1:

@@ -9,6 +9,7 @@ FIRST = "first axis"
 FOLD = "folds an open number of axes"
 NAME = "name"
 WALKED = "walked in blocks"
+MANY = "first of many axes"
 LAST = "last axis"
 KEPT = "kept with the model"
 LENGTH = "length of a list"
@@ -22,10 +23,11 @@ _MODEL_WORDS = frozenset(
     "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
     "groups head heads hidden hd intermediate layer layers model rank vocab width window topk".split()
 )
+_PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool codebook qweight freq freqs centroid centroids alpha alphas".split()
+    "emb cache caches pool codebook qweight buffer buffers freq freqs centroid centroids alpha alphas".split()
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
@@ -38,7 +40,7 @@ def words(name: str) -> frozenset[str]:
 
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
-    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS)
+    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
 
 
 def names_model(name: str) -> bool:

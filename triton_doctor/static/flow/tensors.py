@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE = replace(FIXED, literal=1, low=1, high=1)
+# Of four axes or more the first is the batch, in `(batch, heads, length, dim)` as in `(batch, channels, height, width)`.
+_MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -45,6 +47,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         case Axis(_, position):
             if position == 0:
                 pro.add(leanings.FIRST)
+                if root.rank is not None and root.rank >= _MANY_AXES:
+                    pro.add(leanings.MANY)
             elif position == -1 or (root.rank is not None and position == root.rank - 1):
                 con.add(leanings.LAST)
             text = _axis_text(root, position)
@@ -187,6 +191,11 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
     if position < 0:
         return product([axis_at(value, later) for later in range(position + 1, 0)])
     return _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
+
+
+def shuffled(value: Tensor | Thing) -> Tensor:
+    """Axes in an order that is not known: only how many elements there are is."""
+    return Tensor(open=replace(numel(value), size=None))
 
 
 def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:

@@ -54,13 +54,13 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return tensors.flatten(value, start, end)
         case "transpose" | "swapaxes":
             pair = _integers(call.args)
-            return tensors.swapped(value, *pair) if pair is not None and len(pair) == 2 else Tensor(open=UNKNOWN)
+            return tensors.swapped(value, *pair) if pair is not None and len(pair) == 2 else tensors.shuffled(value)
         case "t":
             return tensors.moved(value, (1, 0))
         case "permute":
             items = call.args[0].items if len(call.args) == 1 and isinstance(call.args[0], Pack) else call.args
             order = _integers(items)
-            return tensors.moved(value, order) if order is not None else Tensor(open=UNKNOWN)
+            return tensors.moved(value, order) if order is not None else tensors.shuffled(value)
         case "unsqueeze":
             at = _integers(call.args)
             return _unsqueezed(value, at[0] if at else None)
