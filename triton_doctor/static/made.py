@@ -84,7 +84,7 @@ def _memoizes(function: Function) -> bool:
         name = (dotted(decorator.func if isinstance(decorator, Call) else decorator) or "").lower()
         if any(word in name for word in _MEMO):
             return True
-    local = {name for name in function.bindings} | {param.name for param in function.params}
+    local = set(function.bindings) | {param.name for param in function.params}
     for returned in function.returns:
         match returned.value:
             case Item(Name(table), _) | Call(Attr(Name(table), "get" | "setdefault"), _, _) if table not in local:

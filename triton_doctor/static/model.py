@@ -149,8 +149,9 @@ class Kernel:
     """A `@triton.jit` function.
 
     `needed` and `read` are the names that its body needs while compiling (a block shape, a branch) and reads at all;
-    `walked` those over which it loops in steps of a block. `passes` are its calls of other jit functions:
-    (callee, position or keyword, name passed on). `key` and `path` identify it in the project.
+    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded.
+    `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` identifies it
+    in the project.
     """
 
     name: str
@@ -164,6 +165,7 @@ class Kernel:
     needed: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
+    replaced: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
     span: Span
     made_in: str | None

@@ -16,12 +16,13 @@ from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
 from triton_doctor.static.model import Function, Kernel
-from triton_doctor.static.uses_of_parameters import Uses, keys
+from triton_doctor.static.uses_of_parameters import Uses, grid_expressions, keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.finding import Span
+    from triton_doctor.static.flow.sizes import Atom
     from triton_doctor.static.flow.values import Value
     from triton_doctor.static.model import LinkedLaunch, Param, Project
 
@@ -89,6 +90,7 @@ class Parameters:
         self._flow = Flow(project)
         self._launches = project.launches_by_kernel()
         self._uses = Uses(project, self._launches)
+        self._grids: dict[int, frozenset[Atom]] = {}
 
     def of(self, kernel: Kernel, wanted: Callable[[Kernel, Param], bool]) -> Iterator[Parameter]:
         """The parameters of `kernel` that are wanted."""
@@ -147,12 +149,29 @@ class Parameters:
                     return found[0] if len(found) == 1 else None
         return None
 
+    def _grid(self, launch: LinkedLaunch) -> frozenset[Atom]:
+        """The undecided axes that the grid of a launch spans."""
+        if id(launch) not in self._grids:
+            with suppress(RecursionError):
+                place = self._flow.at(launch)
+                expressions = grid_expressions(launch)
+                scalars = [self._flow.scalar(expr, place) for expr in expressions]
+                self._grids[id(launch)] = frozenset(atom for scalar in scalars for atom in scalar.atoms)
+        return self._grids.get(id(launch), frozenset())
+
     def _told(self, source: Source, kernel: Kernel, name: str) -> Source:
         """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
         if name in self._project.declared:
             frame = self._flow.at(source.launch).frame
             return replace(source, scalar=declared(self._project, name, frame))
         scalar = leaning_by_name(source.scalar, name)
-        if name in kernel.walked and scalar.kind is Kind.UNKNOWN:
-            scalar = replace(scalar, pro=scalar.pro | {leanings.WALKED})
-        return replace(source, scalar=scalar)
+        if scalar.kind is not Kind.UNKNOWN:
+            return replace(source, scalar=scalar)
+        pro = set(scalar.pro)
+        if name in kernel.walked:
+            pro.add(leanings.WALKED)
+        if name in kernel.replaced:
+            pro.add(leanings.LOADED)
+        if scalar.atoms & self._grid(source.launch):
+            pro.add(leanings.GRID)
+        return replace(source, scalar=replace(scalar, pro=frozenset(pro)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Const, Expr, Item, Name, children
+from triton_doctor.static.expression import Const, Expr, Item, Lambda, Name, Pack, children
 from triton_doctor.static.model import Kernel
 from triton_doctor.static.reaching import reaching
 
@@ -62,17 +62,21 @@ class Uses:
         if any(name in keys(heuristic.value) for heuristic in kernel.heuristics):
             return True
         for launch in self._launches.get(kernel.key, ()):
-            grid = launch.launch.grid
-            if isinstance(grid, Name):
-                bound = reaching(launch.function, grid.id, launch.launch.order, launch.launch.arms).bindings
-                if any(name in keys(binding.value) for binding in bound):
-                    return True
-                inner = launch.module.functions.get(f"{launch.function.qualname}.<locals>.{grid.id}")
-                if inner is not None and any(name in keys(one.value) for one in inner.returns):
-                    return True
-            elif grid is not None and name in keys(grid):
+            if any(name in keys(expr) for expr in grid_expressions(launch)):
                 return True
         return False
+
+
+def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
+    """The sizes of a launch's grid: of a tuple, of what a lambda or a nested function returns."""
+    grid = launch.launch.grid
+    found = [grid] if grid is not None else []
+    if isinstance(grid, Name):
+        bound = reaching(launch.function, grid.id, launch.launch.order, launch.launch.arms).bindings
+        inner = launch.module.functions.get(f"{launch.function.qualname}.<locals>.{grid.id}")
+        found = [binding.value for binding in bound] + [one.value for one in (inner.returns if inner else ())]
+    bodies = [one.body if isinstance(one, Lambda) else one for one in found]
+    return [size for body in bodies for size in (body.items if isinstance(body, Pack) else (body,))]
 
 
 def keys(expr: Expr) -> frozenset[str]:

@@ -20,20 +20,19 @@ CODE = "TRD301"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel. A name that is a constexpr too is told by TRD201, and only counted here beside another."""
+    """One finding a kernel, at the name of its key that changes most often."""
     for _, of_kernel in groupby(parameters(project), key=lambda parameter: parameter.kernel.key):
         varying = [
             (parameter, worst)
             for parameter in of_kernel
             if parameter.in_autotune_key and (worst := parameter.worst) is not None and worst.kind is Kind.PER_CALL
         ]
-        plain = [(parameter, worst) for parameter, worst in varying if not parameter.param.is_constexpr]
-        if plain:
-            yield _finding(plain, varying)
+        if varying:
+            yield _finding(varying)
 
 
-def _finding(plain: Sequence[tuple[Parameter, Source]], varying: Sequence[tuple[Parameter, Source]]) -> Finding:
-    parameter, worst = min(plain, key=lambda one: (not one[1].scalar.from_data, one[1].path, one[1].span))
+def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
+    parameter, worst = min(varying, key=lambda one: (not one[1].scalar.from_data, one[1].path, one[1].span))
     kernel, name = parameter.kernel, parameter.param.name
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
     count = kernel.autotune.config_count if kernel.autotune is not None else None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from triton_doctor.static.flow.note import Note
-    from triton_doctor.static.flow.sizes import Size
+    from triton_doctor.static.flow.sizes import Atom, Size
 
 # Up to so many values, a value that changes per call is one of a handful: a kernel has that many variants at the most.
 HANDFUL = 16
@@ -42,8 +42,8 @@ class Scalar:
 
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
     in the source. `pro` are leanings towards PER_CALL and `con` those towards PER_MODEL: they speak only while the kind
-    is UNKNOWN. `size` is its spelling as a product of axes. `from_data` where it was read out of a tensor or
-    is the length of a sequence. `trail` runs from the source to here.
+    is UNKNOWN. `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
+    `from_data` where it was read out of a tensor or is the length of a sequence. `trail` runs from the source to here.
     """
 
     kind: Kind
@@ -54,6 +54,7 @@ class Scalar:
     pro: frozenset[str] = frozenset()
     con: frozenset[str] = frozenset()
     size: Size | None = None
+    atoms: frozenset[Atom] = frozenset()
     from_data: bool = False
     trail: tuple[Note, ...] = ()
 
@@ -117,7 +118,8 @@ def join(scalars: Iterable[Scalar]) -> Scalar:
     leading = max(undecided, key=lambda operand: len(operand.pro) - len(operand.con))
     pro = frozenset[str]().union(*(operand.pro for operand in undecided))
     con = frozenset[str].intersection(*(operand.con for operand in undecided))
-    return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, from_data=leading.from_data, trail=leading.trail)
+    atoms: frozenset[Atom] = frozenset().union(*(operand.atoms for operand in undecided))
+    return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, atoms=atoms, from_data=leading.from_data, trail=leading.trail)
 
 
 def choice(scalars: Iterable[Scalar]) -> Scalar:

@@ -12,6 +12,8 @@ WALKED = "walked in blocks"
 MANY = "first of many axes"
 LAST = "last axis"
 KEPT = "kept with the model"
+GRID = "spanned by the grid"
+LOADED = "replaced by loaded data in the kernel"
 LENGTH = "length of a list"
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.

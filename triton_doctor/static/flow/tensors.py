@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE = replace(FIXED, literal=1, low=1, high=1)
-# Of four axes or more the first is the batch, in `(batch, heads, length, dim)` as in `(batch, channels, height, width)`.
+# Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
 _MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
@@ -68,6 +68,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         pro=frozenset(pro),
         con=frozenset(con),
         size=Size((atom,)),
+        atoms=frozenset({atom}),
         trail=(Note(root.path, root.line, text),),
     )
 

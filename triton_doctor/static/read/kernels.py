@@ -69,6 +69,7 @@ def read_kernel(
         needed=uses.needed,
         read=uses.read,
         walked=uses.walked,
+        replaced=uses.replaced,
         passes=uses.passes,
         span=source.span(node),
         made_in=qualname.rpartition(".<locals>.")[0] or None,

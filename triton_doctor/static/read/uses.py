@@ -31,6 +31,7 @@ class Uses(NamedTuple):
     needed: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
+    replaced: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
 
 
@@ -51,6 +52,8 @@ class _Uses:
         self._walked: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
         self._loops: list[ast.Call] = []
+        self._loaded: set[str] = set()
+        self._replaced: set[str] = set()
 
     def visit(self, node: ast.AST) -> None:
         kind = type(node)
@@ -75,12 +78,24 @@ class _Uses:
     def gathered(self) -> Uses:
         needed = frozenset[str]().union(*(self._names(expr) for expr in self._needing))
         for loop in self._loops:
-            self._walked |= self._names(loop.args[1]) - self._names(loop.args[2])
-        return Uses(needed, frozenset(self._read), frozenset(self._walked), tuple(self._passes))
+            step = self._names(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
+            self._walked |= frozenset[str]().union(*map(self._names, loop.args[:2])) - step
+        return Uses(
+            needed=needed,
+            read=frozenset(self._read),
+            walked=frozenset(self._walked),
+            replaced=frozenset(self._replaced),
+            passes=tuple(self._passes),
+        )
 
     def _derive(self, node: ast.Assign) -> None:
         """A local made by arithmetic alone from parameters, and not from what is loaded."""
         target = node.targets[0]
+        if self._is_loaded(node.value):
+            names = {part.id for part in ast.walk(target) if type(part) is ast.Name}
+            self._loaded |= names - self._params
+            self._replaced |= names & self._params
+            return
         if type(target) is not ast.Name or target.id in self._params:
             return
         sources: set[str] = set()
@@ -101,6 +116,15 @@ class _Uses:
         if sources:
             self._from[target.id] = self._from.get(target.id, frozenset()) | sources
 
+    def _is_loaded(self, node: ast.expr) -> bool:
+        """Whether a value is loaded, or computed from what was."""
+        for part in ast.walk(node):
+            if type(part) is ast.Call and _callee(part) == "load":
+                return True
+            if type(part) is ast.Name and part.id in self._loaded:
+                return True
+        return False
+
     def _names(self, node: ast.expr) -> frozenset[str]:
         if type(node) is ast.Constant:
             return frozenset()
@@ -119,7 +143,7 @@ class _Uses:
             self._needing.extend(keyword.value for keyword in call.keywords if keyword.arg == name)
             if callee in _SHAPED_METHODS:
                 self._needing.extend(call.args)
-        elif callee == "range" and len(call.args) > 2:
+        elif callee == "range":
             self._loops.append(call)
         elif callee == "to" and call.args:
             self._needing.append(call.args[0])
