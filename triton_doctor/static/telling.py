@@ -16,7 +16,7 @@ def spelled(source: Source) -> str:
     """The value as the user wrote it; a name that stands for one expression is that expression."""
     expr = source.expr
     if expr is None:
-        return "a table's entry"
+        return source.scalar.trail[-1].step().text.replace("`", "") if source.scalar.trail else "an entry of a table"
     if isinstance(expr, Name):
         launch = source.launch.launch
         bound = reaching(source.launch.function, expr.id, launch.order, launch.arms)

@@ -99,6 +99,8 @@ def power_of_two(scalar: Scalar) -> Scalar:
 
 def least(operands: Sequence[Scalar]) -> Scalar:
     """`min(...)`: no more than the smallest of the known bounds."""
+    if not operands:
+        return UNKNOWN
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
@@ -117,6 +119,8 @@ def least(operands: Sequence[Scalar]) -> Scalar:
 
 def greatest(operands: Sequence[Scalar]) -> Scalar:
     """`max(...)`: no less than the largest of the known bounds."""
+    if not operands:
+        return UNKNOWN
     highs = [operand.high for operand in operands]
     lows = [operand.low for operand in operands if operand.low is not None]
     result = join(operands)

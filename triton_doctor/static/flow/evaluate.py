@@ -281,7 +281,7 @@ class Flow:
     def _item(self, base: Expr, key: Expr, place: Place) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Either) else (value,)
-        return either([item(self, option, key, place) for option in options])
+        return either([item(self, option, base, key, place) for option in options])
 
     def _pack(self, items: tuple[Expr, ...], place: Place) -> Value:
         values: list[Value] = []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HANDFUL = 16
 # As many powers of two: `min(64, max(16, next_power_of_2(n)))` has three.
 POWERS_HANDFUL = 4
-# Evidence that a size follows the data: two leanings that do not rest on one another.
+# Evidence that a size follows the data: two leanings, and two more for each that speaks against.
 EVIDENCE = 2
 
 
@@ -61,7 +61,7 @@ class Scalar:
     def settled(self) -> Kind:
         """The kind, leanings and bounds considered."""
         kind = self.kind
-        if kind is Kind.UNKNOWN and len(self.pro) - len(self.con) >= EVIDENCE:
+        if kind is Kind.UNKNOWN and len(self.pro) >= EVIDENCE * (1 + len(self.con)):
             kind = Kind.PER_CALL
         elif kind is Kind.UNKNOWN and len(self.con) > len(self.pro):
             kind = Kind.PER_MODEL

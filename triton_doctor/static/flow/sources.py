@@ -23,10 +23,11 @@ def declared(project: Project, name: str, frame: Frame) -> Scalar:
     return Scalar(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
 
 
-def from_data(base: Expr, name: str, place: Place) -> Scalar:
-    """`base.name()`, a number that the data of a tensor decides."""
+def from_data(base: Expr, name: str | None, place: Place) -> Scalar:
+    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
     frame = place.frame
-    note = Note(frame.module.path, frame.function.line, f"`{{}}.{name}()` is read from the data of a tensor", base)
+    call = f".{name}()" if name is not None else ""
+    note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
     return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
 
 

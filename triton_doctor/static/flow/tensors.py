@@ -60,7 +60,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
     if root.item:
-        pro.discard(leanings.FIRST)
+        pro.clear()
     if root.weight:
         pro, con = set(), {leanings.LAST, leanings.KEPT}
     return Scalar(
