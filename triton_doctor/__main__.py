@@ -1,8 +1,27 @@
-"""`python -m triton_doctor`."""
+"""The command `triton-doctor`, and `python -m triton_doctor`."""
 
 import sys
 
-from triton_doctor.cli import main
+
+def main() -> int:
+    """The exit status. `run` starts its program before the library of the command line is imported."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["run"] and arguments[1:2] not in (["--help"], ["-h"]):
+        from triton_doctor.errors import DoctorError
+
+        try:
+            from triton_doctor.run_command import run_command
+            from triton_doctor.runtime.launch.supervise import leave_as
+
+            return leave_as(run_command(arguments[1:]))
+        except DoctorError as error:
+            hint = f"\nhint: {error.hint}" if error.hint else ""
+            sys.stderr.write(f"triton-doctor: {error.message}{hint}\n")
+            return 2
+    from triton_doctor.cli import main
+
+    return main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

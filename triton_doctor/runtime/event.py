@@ -7,6 +7,7 @@ from dataclasses import dataclass
 Scalar = None | bool | int | float | str
 """A value that a recording keeps as it is; anything else is kept as its text."""
 
+SCHEMA = 1
 COMPILED = "compiled"
 LOADED = "loaded from disk"
 
@@ -126,7 +127,29 @@ class EndEvent:
     at_ns: int
 
 
-Event = CompileEvent | AutotuneEvent | LaunchesEvent | WarningEvent | EndEvent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkEvent:
+    """From `at_ns` on something holds: `warmed up`, that no more compiles are expected."""
+
+    name: str
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEvent:
+    """A whole program, as `run` saw it from outside; `command` of this recording's header is what it started.
+
+    `status` is the exit status, negative for the signal that ended it. `gpus` are (name, peak memory in use and all
+    memory in MiB, mean utilization in percent) of each GPU, by all processes; empty where NVML is not there.
+    """
+
+    wall_us: int
+    status: int
+    at_ns: int
+    gpus: tuple[tuple[str, int, int, float], ...] = ()
+
+
+Event = CompileEvent | AutotuneEvent | LaunchesEvent | WarningEvent | EndEvent | MarkEvent | ProgramEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,4 +166,4 @@ class Header:
     world_size: int | None
     pid: int
     started_at_ns: int
-    schema: int = 1
+    schema: int = SCHEMA

@@ -7,6 +7,7 @@ from typing import Any
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import (
+    SCHEMA,
     AutotuneEvent,
     CompileEvent,
     CompileKey,
@@ -16,10 +17,11 @@ from triton_doctor.runtime.event import (
     KernelName,
     LaunchesEvent,
     LaunchSite,
+    MarkEvent,
+    ProgramEvent,
     WarningEvent,
 )
 
-SCHEMA = 1
 KINDS: dict[str, type[Any]] = {
     "header": Header,
     "compile": CompileEvent,
@@ -27,6 +29,8 @@ KINDS: dict[str, type[Any]] = {
     "launches": LaunchesEvent,
     "warning": WarningEvent,
     "end": EndEvent,
+    "mark": MarkEvent,
+    "program": ProgramEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 from triton_doctor.runtime.keys import MODES
 
 if TYPE_CHECKING:
-    from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.causes import Recompile, Seen
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.runtime.keys import KeyChange
-
-# More than these are told by their number alone.
-VALUES_SHOWN = 8
 
 
 def tell(recompile: Recompile) -> str:
@@ -21,22 +18,22 @@ def tell(recompile: Recompile) -> str:
         return "the first of its kernel in this process"
     if not recompile.changes:
         return "nothing in its key changed: the kernel, or its cache in memory, was made anew"
-    values = dict(recompile.values)
+    seen = {one.name: one for one in recompile.seen}
     ordered = sorted(recompile.changes, key=lambda change: change.code != recompile.code)
-    return "; ".join(tell_change(change, values.get(change.name, ())) for change in ordered)
+    return "; ".join(tell_change(change, seen.get(change.name)) for change in ordered)
 
 
-def tell_change(change: KeyChange, values: tuple[Scalar, ...] = ()) -> str:
-    """One change: now and before, and what follows. `values` are those it has had so far, where that matters."""
+def tell_change(change: KeyChange, seen: Seen | None = None) -> str:
+    """One change: now and before, and what follows. `seen` is what it has been so far, where that matters."""
     match change.part:
         case "integer" if change.before is None or change.after is None:
-            return f"`{change.name}` is {change.detail}"
+            return f"`{change.name}` {'' if change.detail.startswith('became') else 'is '}{change.detail}"
         case "integer":
             return f"{_now_and_before(change)}: {change.detail}"
         case "constexpr" if change.code == "TRD713":
             return f"{_now_and_before(change)}: equal values of two types, which can share one kernel"
-        case "constexpr":
-            return f"{_now_and_before(change)}: {_so_far(values)}"
+        case "constexpr" if seen is not None:
+            return f"{_now_and_before(change)}: {_so_far(seen)}"
         case "tuning":
             return f"the tuning key's {_now_and_before(change)}"
         case "alignment" if "%16" in str(change.after) and "%16" not in str(change.before):
@@ -69,7 +66,6 @@ def _launch_wrote(options: Scalar) -> str:
     return ", ".join(written) or "not at all"
 
 
-def _so_far(values: tuple[Scalar, ...]) -> str:
-    shown = ", ".join(repr(value) for value in values[:VALUES_SHOWN])
-    more = "" if len(values) <= VALUES_SHOWN else ", ..."
-    return f"{len(values)} values so far: {shown}{more}"
+def _so_far(seen: Seen) -> str:
+    shown = ", ".join(repr(value) for value in seen.first)
+    return f"{seen.count} values so far: {shown}{', ...' if seen.count > len(seen.first) else ''}"

@@ -53,6 +53,14 @@ class Returned(NamedTuple):
     line: int
 
 
+class Limit(NamedTuple):
+    """`assert name <= high`, or `if name > high: raise`: from there on the name is no greater."""
+
+    name: str
+    high: Expr
+    order: int
+
+
 class CallSite(NamedTuple):
     """A call that may reach a function of the project."""
 
@@ -108,7 +116,7 @@ class Function:
     returns: tuple[Returned, ...]
     calls: tuple[CallSite, ...]
     launches: tuple[Launch, ...]
-    equalities: tuple[tuple[Expr, Expr], ...]
+    limits: tuple[Limit, ...]
     class_name: str | None
     parent: str | None
     globals: frozenset[str]

@@ -168,7 +168,7 @@ class Parameters:
         if scalar.kind is not Kind.UNKNOWN:
             return replace(source, scalar=scalar)
         pro = set(scalar.pro)
-        if name in kernel.walked:
+        if name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro):
             pro.add(leanings.WALKED)
         if name in kernel.replaced:
             pro.add(leanings.LOADED)

@@ -101,6 +101,14 @@ def launches_so_far() -> dict[KernelName, int]:
     return {} if counter is None else counter.totals()
 
 
+def watch_late_interpreter() -> None:
+    """The interpreter was imported only now: see what runs in it, if anybody listens."""
+    with _attached.lock:
+        if _attached.observer is not None:
+            slots = watch_interpreter(_attached.observer)
+            _attached.slots += _as_far_as_possible(_attached.observer, "interpreter mode", slots)
+
+
 def parse_version(text: str) -> tuple[int, ...]:
     """`3.6.0+git123` to (3, 6)."""
     return tuple(int(part) for part in text.split("+")[0].split(".")[:2] if part.isdecimal())

@@ -21,7 +21,14 @@ from triton_doctor.runtime.event import (
     KernelName,
     WarningEvent,
 )
-from triton_doctor.runtime.hooks.describe import compile_key, kernel_name, scalar, source_of, target_text
+from triton_doctor.runtime.hooks.describe import (
+    compile_key,
+    kernel_name,
+    parsed_options,
+    scalar,
+    source_of,
+    target_text,
+)
 from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
 
 if TYPE_CHECKING:
@@ -163,19 +170,30 @@ class Observer:
     def _key(self, src: Any, compiling: Mapping[str, Any], launch: Launch) -> CompileKey:
         if not hasattr(src, "fn"):
             return CompileKey(signature=(), target=target_text(compiling["target"]))
-        key = compile_key(src, compiling["options"], compiling["target"], launch.written)
+        key = compile_key(src, self._options_of(compiling["options"]), compiling["target"], launch.written)
         # Keys of a kernel differ in one part as a rule: shared parts keep 10,000 of them small.
         return CompileKey(
             signature=self._intern(key.signature),
             constants=tuple(self._intern_pair(pair) for pair in key.constants),
             attributes=self._intern(key.attributes),
-            options=self._intern(key.options, repr(key.options)),
+            options=key.options,
             spelled=self._intern(key.spelled),
             target=self._intern(key.target),
         )
 
-    def _intern(self, value: Any, by: Any = None) -> Any:
-        return self._interned.setdefault(value if by is None else by, value)
+    def _options_of(self, options: Any) -> tuple[tuple[str, Scalar], ...]:
+        # A process uses a handful of some 25 options each: read once, kept once.
+        by = (type(options), *vars(options).values())
+        try:
+            known = self._interned.get(by)
+        except TypeError:  # a backend's option that has no hash
+            return parsed_options(options)
+        if known is None:
+            known = self._interned[by] = parsed_options(options)
+        return known
+
+    def _intern(self, value: Any) -> Any:
+        return self._interned.setdefault(value, value)
 
     def _intern_pair(self, pair: tuple[str, Scalar]) -> Any:
         return self._interned.setdefault((pair[0], type(pair[1]), repr(pair[1])), pair)

@@ -30,7 +30,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=Severity.WARNING if worst.scalar.from_data else Severity.INFO,
+            severity=Severity.INFO,
             message=(
                 f"`{name}` is as large as the data: `{spelled(worst)}` has no cap, and `{parameter.kernel.name}` "
                 "compiles for each power of two"

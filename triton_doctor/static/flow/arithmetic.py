@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.flow import tensors
+from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
 from triton_doctor.static.flow.sizes import Rest
 
@@ -67,7 +67,11 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
         if left.size.over and not size.over and not size.under:
             return replace(FIXED, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
-            return replace(tensors.of_size(size), trail=left.trail)
+            # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
+            left_over = tensors.of_size(size)
+            behind = any(isinstance(atom, Rest) and atom.front for atom in size.over)
+            pro = left_over.pro - {leanings.FOLD} if behind else left_over.pro
+            return replace(left_over, trail=left.trail, pro=pro)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
         return replace(UNKNOWN, trail=left.trail)

@@ -54,6 +54,8 @@ from triton_doctor.static.flow.values import (
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from triton_doctor.static.model import Binding, Class, Function, LinkedLaunch, Module, Project
 
 
@@ -132,7 +134,10 @@ class Flow:
             case Truth():
                 return FEW
             case Choice(_, options):
-                return either([self.value(option, place) for option in options])
+                values = [self.value(option, place) for option in options]
+                if _layouts(options):
+                    return least_certain(self.as_scalar(value, place.frame) for value in values)
+                return either(values)
             case Call():
                 return self._call(expr, place)
             case Pack(items):
@@ -196,7 +201,7 @@ class Flow:
         if name in frame.function.globals:
             return self._outer(name, frame)
         values = [value for binding in found.bindings if (value := self._bound(binding, frame)) is not None]
-        if len(values) > 1 and _layouts(found.bindings):
+        if len(values) > 1 and _layouts([binding.value for binding in found.bindings]):
             values = [least_certain(self.as_scalar(value, frame) for value in values)]
         if not found.certain:
             param = next((param for param in frame.function.params if param.name == name), None)
@@ -207,7 +212,17 @@ class Flow:
                 values.append(frame.values[key])
             elif not values:
                 return self._outer(name, frame)
-        return either(values) if values else UNKNOWN
+        return self._limited(either(values), name, place) if values else UNKNOWN
+
+    def _limited(self, value: Value, name: str, place: Place) -> Value:
+        """The value no greater than what was asserted of its name before."""
+        for limit in place.frame.function.limits:
+            if limit.name == name and limit.order < place.order:
+                high = self.scalar(limit.high, place).literal
+                scalar = self.as_scalar(value, place.frame)
+                if isinstance(high, int) and (scalar.high is None or high < scalar.high):
+                    value = replace(scalar, high=high)
+        return value
 
     def _bound(self, binding: Binding, frame: Frame) -> Value | None:
         """The value of one assignment; None where it rests on itself, as in a loop."""
@@ -342,11 +357,11 @@ class Flow:
         return either(returned)
 
 
-def _layouts(bindings: tuple[Binding, ...]) -> bool:
-    """Whether the name is bound to another axis of the same shape in each arm: `B, H, T` here, `B, T, H` there."""
+def _layouts(options: Iterable[Expr]) -> bool:
+    """Whether each option is another axis of the same shape: `B, H, T` here, `B, T, H` there."""
     axes = set()
-    for binding in bindings:
-        match binding.value:
+    for option in options:
+        match option:
             case Part(of, position, _, _) | Item(Attr(_, "shape") as of, Const(position)):
                 axes.add((spell(of), position))
             case _:

@@ -109,6 +109,10 @@ def _one_of(values: list[Value]) -> Value:
 def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> Value:
     low = lower.value if isinstance(lower, Const) else (0 if lower is None else None)
     high = upper.value if isinstance(upper, Const) else None
+    if low == 0 and upper is not None and not isinstance(high, int):
+        # Some of the first axes: their product holds the first, unless there are none.
+        some = replace(tensors.axis_at(of, 0), size=None)
+        return Shape(of=Tensor(open=some))
     if not isinstance(low, int) or (upper is not None and not isinstance(high, int)):
         return UNKNOWN
     rank = tensors.rank(of)

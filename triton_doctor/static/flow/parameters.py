@@ -46,7 +46,7 @@ def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
     if param.variadic:
         return UNKNOWN
     rank = _rank(function, param.name)
-    weight = leanings.names_weight(param.name)
+    weight = leanings.names_weight(param.name) or leanings.works_on_weights(function.name)
     root = Root(frame.module.path, function.qualname, param.name, function.line, rank, weight)
     return Thing(root=root, scalar=_scalar(param, root), origin=function)
 
