@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import ask_env, make_distribution
+from tests.environment.sick import REPOSITORY, ask_env, make_distribution
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,3 +96,16 @@ def test_neither_torch_nor_triton_is_imported(machine: dict[str, str], tmp_path:
 
     assert said.document["facts"]["torch"] == {"name": "torch", "version": "9.9.9", "folder": str(tmp_path)}
     assert said.document["facts"]["triton"]["version"] == "3.6.0"
+
+
+def test_interpreter_without_numpy_is_told(machine: dict[str, str], site: Path, tmp_path: Path) -> None:
+    bare = make_distribution(tmp_path / "bare", "triton", "3.6.0")
+    for item in site.iterdir():
+        if not item.name.startswith("numpy"):
+            (bare / item.name).symlink_to(item.resolve())
+    path = os.pathsep.join([str(REPOSITORY), str(bare)])
+
+    said = ask_env(machine | {"PYTHONPATH": path, "TRITON_INTERPRET": "1"})
+
+    assert said.finding("TRD628")["command"].endswith("-m pip install numpy")
+    assert "TRD628" not in ask_env(on_path(machine, bare) | {"TRITON_INTERPRET": "1"}).codes
