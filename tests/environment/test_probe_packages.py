@@ -52,6 +52,16 @@ def test_distribution_that_hides_another_is_a_warning(machine: dict[str, str], t
     )
 
 
+def test_folder_that_is_on_the_path_twice_counts_once(machine: dict[str, str], tmp_path: Path) -> None:
+    folder = make_distribution(tmp_path / "lib", "triton", "3.6.0")
+    (tmp_path / "lib64").symlink_to(folder)
+
+    said = ask_env(on_path(machine, tmp_path / "lib64", folder))
+
+    assert "TRD625" not in said.codes
+    assert said.document["facts"]["triton"]["name"] == "triton"
+
+
 def test_distribution_that_only_has_the_word_in_its_name_is_none(machine: dict[str, str], tmp_path: Path) -> None:
     make_distribution(tmp_path, "triton", "3.6.0")
     make_distribution(tmp_path, "tritonclient", "2.50.0")

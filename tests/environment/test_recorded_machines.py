@@ -14,7 +14,7 @@ from triton_doctor.report.machine import render_machine
 from triton_doctor.variables import parse_version
 
 MACHINES = sorted((Path(__file__).parents[2] / "fixtures" / "machines").glob("*.json"))
-CODES = {"h200-in-order": [], "h200-flooded": ["TRD615"], "h200-left-on": ["TRD601", "TRD602", "TRD603", "TRD605"]}
+CODES = {"h200-in-order": [], "h200-left-on": ["TRD601", "TRD602", "TRD603", "TRD605"]}
 
 
 @pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)
