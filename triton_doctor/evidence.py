@@ -39,7 +39,7 @@ class Advice:
 
 REMEDIES = {
     "TRD702": Remedy(
-        text="make {names} a plain argument, or round it up so that few values occur",
+        text="pass {names} without tl.constexpr, or rounded up so that few values occur",
         rules=("TRD201", "TRD202", "TRD206"),
     ),
     "TRD703": Remedy(
@@ -55,7 +55,9 @@ REMEDIES = {
     "TRD711": Remedy(text="do not change what the kernel captures while the program runs", rules=("TRD210",)),
     "TRD712": Remedy(text="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
     "TRD713": Remedy(text="give {names} one type: equal values of two types can share one kernel", rules=("TRD203",)),
-    "TRD714": Remedy(text="take {names} out of the autotune key, or round it up", rules=("TRD301", "TRD302")),
+    "TRD714": Remedy(
+        text="leave {names} out of the autotune key, or round up so that few values occur", rules=("TRD301", "TRD302")
+    ),
 }
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from triton_doctor.runtime.causes import FIRST, explain_all
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, EndEvent, ProgramEvent
 from triton_doctor.runtime.timeline import Split, span_ns, split_time
+from triton_doctor.runtime.wording import launch_wrote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import Header, KernelName, LaunchSite, Scalar, WarningEvent
+    from triton_doctor.runtime.keys import KeyChange
     from triton_doctor.runtime.recording import Recording
 
 # Launches a variant at least, where nothing compiled twice, to say that all the compiling was in the first steps.
@@ -208,8 +210,7 @@ def _causes(causes: Sequence[Recompile]) -> Iterable[CauseAccount]:
             counts[cause.code, parameter] += 1
             waits[cause.code, parameter] += cause.event.duration_us or 0
         for change in named:
-            known = (value for value in (change.before, change.after) if value is not None or change.part != "integer")
-            for value in known:
+            for value in _known_values(change):
                 values[cause.code, change.name].setdefault(repr(value), value)
     for cause_of, count in sorted(counts.items(), key=lambda item: (item[0][0] == FIRST, -item[1])):
         yield CauseAccount(
@@ -219,6 +220,14 @@ def _causes(causes: Sequence[Recompile]) -> Iterable[CauseAccount]:
             values=tuple(values[cause_of].values()),
             waited_us=waits[cause_of],
         )
+
+
+def _known_values(change: KeyChange) -> tuple[Scalar, ...]:
+    both = (change.before, change.after)
+    if change.part == "spelling":
+        return tuple(launch_wrote(value) for value in both)
+    # None of an integer is one that no recording could keep.
+    return tuple(value for value in both if value is not None or change.part != "integer")
 
 
 def _place(process: Recording) -> tuple[int, int]:
