@@ -99,12 +99,12 @@ def measure_compiles(kernels: Kernels) -> None:
         for mode in random.sample(("bare", "hook"), 2):
             value += 1
             with contextlib.nullcontext() if mode == "bare" else triton_doctor.record():
-                started = time.thread_time()
+                started = time.perf_counter()
                 kernels.launch_value(value)
-                seconds[mode].append(time.thread_time() - started)
-    # CPU time of this thread: a busy machine changes the rest. It leaves out ptxas, so the ratio is stricter.
+                seconds[mode].append(time.perf_counter() - started)
+    # The lower quartile, for a busy machine makes some compiles twice as long; on one, repeat before believing it.
     bare, hook = (statistics.quantiles(seconds[mode], n=4)[0] for mode in ("bare", "hook"))
-    print(f"compile, CPU without ptxas: bare {bare * 1e3:.1f} ms, hook {hook * 1e3:.1f} ms")
+    print(f"compile: bare {bare * 1e3:.1f} ms, hook {hook * 1e3:.1f} ms")
     print(f"  hook: {hook / bare:.4f} (ratio of lower quartiles of {COMPILES})")
 
 

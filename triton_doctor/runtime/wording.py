@@ -26,8 +26,10 @@ def tell(recompile: Recompile) -> str:
 def tell_change(change: KeyChange, seen: Seen | None = None) -> str:
     """One change: now and before, and what follows. `seen` is what it has been so far, where that matters."""
     match change.part:
-        case "integer" if change.before is None or change.after is None:
+        case "integer" if change.after is None:
             return f"`{change.name}` {'' if change.detail.startswith('became') else 'is '}{change.detail}"
+        case "integer" if change.before is None:
+            return f"`{change.name}` is {change.after}: {change.detail}"
         case "integer":
             return f"{_now_and_before(change)}: {change.detail}"
         case "constexpr" if change.code == "TRD713":

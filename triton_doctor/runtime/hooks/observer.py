@@ -1,6 +1,7 @@
-"""From what triton tells to events, handed to every recording that listens.
+"""From what triton tells to events, handed to every recording and guard that listens.
 
 A fault of ours is kept and told, never raised into the program; what the program raises, KeyboardInterrupt too, passes.
+So does what a guard was asked to raise.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ if TYPE_CHECKING:
 FAULTS_TOLD = 20
 
 
+class RefusedError(Exception):
+    """How a sink makes the launch raise: `error` passes, where any other exception of a sink is a fault of ours."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Observer:
     """Turns triton's signals into events. `sinks` receive each of them, on the thread where it happened."""
 
@@ -55,12 +64,20 @@ class Observer:
         self._lock = threading.Lock()
 
     def emit(self, event: Event) -> None:
-        """`event` reaches each sink; a sink that fails does not keep it from the others."""
+        """`event` reaches each sink; a sink that fails does not keep it from the others.
+
+        Raises what the first sink that refused asked for.
+        """
+        refused: RefusedError | None = None
         for sink in self.sinks:
             try:
                 sink(event)
+            except RefusedError as refusal:
+                refused = refused or refusal
             except Exception:
                 self.fault("a recording")
+        if refused is not None:
+            raise refused.error
 
     def fault(self, where: str) -> None:
         """Keep the exception that is now being handled: it is ours, and the program must not notice."""
@@ -166,6 +183,14 @@ class Observer:
     def name_of(self, fn: Any) -> KernelName:
         """The name of a kernel, one object for all events that mention it."""
         return self._intern(kernel_name(fn))  # type: ignore[no-any-return]
+
+    def object_of(self, event: CompileEvent) -> Any:
+        """The JITFunction of `event`, where it is still there; None for what no JITFunction compiled."""
+        for reference, number in list(self._objects.values()):
+            fn = reference()
+            if fn is not None and number == event.made and self.name_of(fn) is event.kernel:
+                return fn
+        return None
 
     def _key(self, src: Any, compiling: Mapping[str, Any], launch: Launch) -> CompileKey:
         if not hasattr(src, "fn"):

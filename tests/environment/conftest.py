@@ -1,0 +1,20 @@
+"""A home of its own for each machine that is made sick."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.environment.sick import clean_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """The variables of a process with an empty home and nothing of Triton's."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return clean_environment(home)
