@@ -44,7 +44,7 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
 
 
 def _time(account: Account) -> str:
-    head = ("process", "compiling", "loading", "tuning", "first compile", "everything else", "in all")
+    head = ("process", "compiling", "loading", "tuning", "first compile", "interpreting", "everything else", "in all")
     rows = [
         (
             name_process(one),
@@ -55,6 +55,7 @@ def _time(account: Account) -> str:
                     one.split.load_us,
                     one.split.autotune_us,
                     one.split.first_process_us,
+                    one.split.interpret_us,
                     one.split.other_us,
                     one.split.wall_us,
                 )

@@ -63,7 +63,8 @@ def _head(account: Account) -> Iterator[str]:
         f"{sum(kernel.compiled for kernel in kernels):,} compiled",
         f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
     ]
-    yield f"triton-doctor: {total}: {', '.join(counts)}; {seconds(account.wall_us)} in all"
+    told = f"{total}: {', '.join(counts)}" if kernels else "no kernel compiled"
+    yield f"triton-doctor: {told}; {seconds(account.wall_us)} in all"
     if account.processes:
         versions = dict(account.processes[0].header.versions)
         yield ", ".join(f"{name} {version}" for name, version in sorted(versions.items(), reverse=True))
@@ -93,6 +94,7 @@ def _parts(split: Split) -> list[tuple[str, int]]:
         ("loading", split.load_us),
         ("tuning", split.autotune_us),
         ("first of a process", split.first_process_us),
+        ("interpreting", split.interpret_us),
         ("everything else", split.other_us),
     ]
 
