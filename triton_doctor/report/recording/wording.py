@@ -140,9 +140,11 @@ def tell_unseen(account: Account) -> Iterator[str]:
     direct = [kernel for kernel in account.kernels if kernel.direct]
     if direct:
         yield f"launches of {counted(len(direct), 'kernel')} that torch.compile made: it launches them past triton"
-    for process in account.processes:
-        if not process.ended:
-            yield f"launches of {name_process(process)} after its last compile: it ended without closing its recording"
+    cut = [process for process in account.processes if not process.ended]
+    if len(cut) == 1:
+        yield f"launches of {name_process(cut[0])} after its last compile: it ended without closing its recording"
+    elif cut:
+        yield f"launches of {len(cut)} processes after their last compile: they ended without closing their recordings"
     for warning in account.warnings:
         yield warning.message
 
