@@ -7,13 +7,13 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor import __version__
 from triton_doctor.finding import Severity
 from triton_doctor.report import MachineForm
 from triton_doctor.report.concise import plural
 from triton_doctor.report.machine_facts import fact_rows, printable, variable_rows
 from triton_doctor.report.machine_text import text_lines
 from triton_doctor.rulebook import rule_name
+from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

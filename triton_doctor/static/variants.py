@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Place
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.launched import launches_of
 from triton_doctor.static.parameters import Parameters
 from triton_doctor.static.telling import spelled, trail
 
@@ -72,7 +73,7 @@ def explain(project: Project, pattern: str) -> tuple[ExplainedKernel, ...]:
     if not kernels:
         raise DoctorError(f"there is no kernel {pattern}", hint=_closest(project, pattern))
     every = Parameters(project)
-    launches = project.launches_by_kernel()
+    launches = launches_of(project)
     return tuple(
         _explained(kernel, tuple(every.of(kernel, lambda kernel, param: True)), launches.get(kernel.key, ()))
         for kernel in kernels
