@@ -47,7 +47,7 @@ advice, most seconds saved first
    0.52 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 8 compiles more: pass `rows_per_program` without tl.constexpr, or rounded up so that few values occur
            TRD702 constexpr-changed; the source shows it: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size
   0.060 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 1 compile more: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
-           TRD703 integer-class-changed
+           TRD703 integer-class-changed; the source shows it: TRD208 integer-specialization
 """)
 
 

@@ -52,3 +52,5 @@ def test_what_compiles_once_is_told_to_look_elsewhere(run_seed, name):
     assert any(line.startswith("nothing compiled after ") and line.endswith(": look elsewhere") for line in said)
     assert all(kernel["compiled"] == 1 for kernel in seen["kernels"])
     assert seen["advice"] == []
+    misspelt = "no triton reads TRITON_INTERPT: did you mean TRITON_INTERPRET?"
+    assert any(line.startswith(misspelt) for line in said) is (name == "vector_add_misspelt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.evidence import advise
+from triton_doctor.evidence import advise, misspelt_variables
 from triton_doctor.report.recording.wording import tell_unseen
 from triton_doctor.version import __version__
 
@@ -51,6 +51,7 @@ def render_json(account: Account) -> str:
             }
             for one in account.interpreted
         ],
+        "misspelt_variables": [{"name": name, "meant": known} for name, known in misspelt_variables(account)],
         "kernels": kernels,
         "totals": totals,
         "processes": [process_object(process) for process in account.processes],

@@ -20,6 +20,7 @@ from triton_doctor.report.recording.wording import (
     tell_settled,
     tell_share,
     tell_unseen,
+    tell_variables,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load
 def render_text(account: Account, *, cwd: Path, color: bool, excess: Sequence[str] = ()) -> str:
     """The whole report. `excess` are the limits that were exceeded, in a line each."""
     lines: list[str] = ["", *_head(account)]
-    loud = [*tell_interpreted(account), *excess]
+    loud = [*tell_interpreted(account), *tell_variables(account), *excess]
     lines += [f"{ALARM}{line}{PLAIN}" for line in loud] if color else loud
     settled = tell_settled(account)
     lines += [settled] if settled else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence import interpreter_rules, join_names
+from triton_doctor.evidence import interpreter_rules, join_names, misspelt_variables
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.causes import FIRST
 
@@ -112,6 +112,12 @@ def tell_interpreted(account: Account) -> Iterator[str]:
         yield f"interpreter mode: {shown} ran in Triton's interpreter, hundreds to thousands of times slower"
         rules = ", ".join(f"{code} {rule_name(code)}" for code in interpreter_rules())
         yield "unset TRITON_INTERPRET before anything is measured" + (f" ({rules})" if rules else "")
+
+
+def tell_variables(account: Account) -> Iterator[str]:
+    """Variables that were set in vain."""
+    for name, known in misspelt_variables(account):
+        yield f"no triton reads {name}: did you mean {known}? (TRD603 {rule_name('TRD603')})"
 
 
 def tell_interpreted_kernel(one: InterpretedKernel) -> str:
