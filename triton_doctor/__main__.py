@@ -26,6 +26,8 @@ def main() -> int:
             hint = f"\nhint: {error.hint}" if error.hint else ""
             sys.stderr.write(f"triton-doctor: {error.message}{hint}\n")
             return 2
+        except KeyboardInterrupt:
+            return 130
     from triton_doctor.cli import main
 
     return main()
@@ -37,7 +39,7 @@ def end(status: int) -> NoReturn:
         try:
             stream.flush()
         except OSError:
-            status = status or 1
+            continue  # who read it has left; the program's status is not that of our report
     os._exit(status)
 
 

@@ -78,10 +78,18 @@ class Watch:
         self._gauge: Gauge | None = None
         self._follower: Follower | None = None
         self._sample_at_ns = 0
-        self._prepared = False
+        self._prepared, self._looking = False, True
 
     def look(self) -> None:
-        """Once in a while."""
+        """Once in a while. A fault of ours ends the looking, and not the program."""
+        if self._looking:
+            try:
+                self._look()
+            except Exception as error:
+                self._looking = False
+                say(f"looking at the program failed, and it goes on: {error!r}")
+
+    def _look(self) -> None:
         now_ns = time.perf_counter_ns()
         if not self._prepared and now_ns - self._started_ns > PREPARE_AFTER_S * 1e9:
             self._prepared = True
