@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.rulebook import page_paths
+from triton_doctor.variables import looks_like_triton, meant, variables
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.account import Account, KernelAccount
@@ -39,12 +40,12 @@ class Advice:
 
 REMEDIES = {
     "TRD702": Remedy(
-        text="make {names} a plain argument, or round it up so that few values occur",
+        text="pass {names} without tl.constexpr, or rounded up so that few values occur",
         rules=("TRD201", "TRD202", "TRD206"),
     ),
     "TRD703": Remedy(
         text="put {names} into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16",
-        rules=("TRD208", "TRD204"),
+        rules=("TRD208",),
     ),
     "TRD704": Remedy(text="give {names} one type before the launch"),
     "TRD705": Remedy(text="let {names} begin at multiples of 16 bytes, or pass the offset apart", rules=("TRD209",)),
@@ -55,7 +56,9 @@ REMEDIES = {
     "TRD711": Remedy(text="do not change what the kernel captures while the program runs", rules=("TRD210",)),
     "TRD712": Remedy(text="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
     "TRD713": Remedy(text="give {names} one type: equal values of two types can share one kernel", rules=("TRD203",)),
-    "TRD714": Remedy(text="take {names} out of the autotune key, or round it up", rules=("TRD301", "TRD302")),
+    "TRD714": Remedy(
+        text="leave {names} out of the autotune key, or round up so that few values occur", rules=("TRD301", "TRD302")
+    ),
 }
 
 
@@ -68,6 +71,13 @@ def rules_behind(code: str) -> tuple[str, ...]:
 def interpreter_rules() -> tuple[str, ...]:
     """The rules that find interpreter mode left on."""
     return _known(INTERPRETER_RULES)
+
+
+def misspelt_variables(account: Account) -> tuple[tuple[str, str], ...]:
+    """Variables that were set and that no Triton reads, each with the one that was surely meant."""
+    names = {name for process in account.processes for name, _ in process.header.variables}
+    near = ((name, meant(name)) for name in sorted(names - variables().keys()) if looks_like_triton(name))
+    return tuple((name, known[0]) for name, known in near if known is not None and known[1])
 
 
 def advise(account: Account) -> tuple[Advice, ...]:

@@ -6,7 +6,6 @@ and what the report needs is imported after it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
 
 FOUND = 1
 # How often we look at what the program has recorded, and how often the GPUs are asked.
-LOOK_S, SAMPLE_S = 0.1, 0.5
+LOOK_S, FIRST_SAMPLE_S, SAMPLE_S = 0.1, 1.0, 0.5
+PREPARE_AFTER_S = 0.3
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -78,23 +78,36 @@ class Watch:
         self._gauge: Gauge | None = None
         self._follower: Follower | None = None
         self._sample_at_ns = 0
+        self._prepared, self._looking = False, True
 
     def look(self) -> None:
-        """Once in a while."""
+        """Once in a while. A fault of ours ends the looking, and not the program."""
+        if self._looking:
+            try:
+                self._look()
+            except Exception as error:
+                self._looking = False
+                say(f"looking at the program failed, and it goes on: {error!r}")
+
+    def _look(self) -> None:
+        now_ns = time.perf_counter_ns()
+        if not self._prepared and now_ns - self._started_ns > PREPARE_AFTER_S * 1e9:
+            self._prepared = True
+            prepare()
         recordings = self._folder.recordings()
         if not recordings:
             return
-        now_ns = time.perf_counter_ns()
+        if self._options.live:
+            self._tell(recordings)
+        # Not at once: starting NVML takes a while, and a program that is over soon would wait for it.
+        self._sample_at_ns = self._sample_at_ns or now_ns + int(FIRST_SAMPLE_S * 1e9)
         if now_ns >= self._sample_at_ns:
             self._sample_at_ns = now_ns + int(SAMPLE_S * 1e9)
             if self._gauge is None:
                 from triton_doctor.runtime.launch.gauge import Gauge
 
                 self._gauge = Gauge()
-                prepare()
             self._gauge.read()
-        if self._options.live:
-            self._tell(recordings)
 
     def end(self, status: int) -> int:
         """Report, keep what is to be kept, and say with what status to leave."""
@@ -187,19 +200,25 @@ def prepare() -> None:
 
 def read_budgets() -> tuple[tuple[str, int], ...]:
     """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
-    folder = os.getcwd()  # noqa: PTH109
-    while True:
-        with contextlib.suppress(OSError), open(os.path.join(folder, "pyproject.toml"), "rb") as file:  # noqa: PTH118, PTH123
-            if b"triton-doctor" in file.read():
-                break
-        if folder == os.path.dirname(folder):  # noqa: PTH120
+    folder = os.getcwd()
+    while not mentions_us(os.path.join(folder, "pyproject.toml")):
+        if folder == os.path.dirname(folder):
             return ()
-        folder = os.path.dirname(folder)  # noqa: PTH120
+        folder = os.path.dirname(folder)
     from pathlib import Path
 
     from triton_doctor.settings import load_settings
 
     return load_settings(Path.cwd()).budgets
+
+
+def mentions_us(path: str) -> bool:
+    """Whether the file at `path` may have settings of ours."""
+    try:
+        with open(path, "rb") as file:
+            return b"triton-doctor" in file.read()
+    except OSError:
+        return False
 
 
 def use_color() -> bool:

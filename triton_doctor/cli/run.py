@@ -42,5 +42,5 @@ def run(
         ("--max-compiles-after-warmup", max_compiles_after_warmup),
     ]
     ours = [f"{name}={value}" for name, value in given if value is not None] + ["--live"] * live
-    status = run_command([*ours, *context.args])
+    status = run_command([*ours, "--", *context.args])
     raise typer.Exit(status if status >= 0 else 128 - status)

@@ -7,14 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST, explain_all
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, EndEvent, ProgramEvent
+from triton_doctor.runtime.event import (
+    COMPILED,
+    AutotuneEvent,
+    CompileEvent,
+    EndEvent,
+    InterpretedEvent,
+    ProgramEvent,
+    WarningEvent,
+)
 from triton_doctor.runtime.timeline import Split, span_ns, split_time
+from triton_doctor.runtime.wording import launch_wrote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from triton_doctor.runtime.causes import Recompile
-    from triton_doctor.runtime.event import Header, KernelName, LaunchSite, Scalar, WarningEvent
+    from triton_doctor.runtime.event import Header, KernelName, LaunchSite, Scalar
+    from triton_doctor.runtime.keys import KeyChange
     from triton_doctor.runtime.recording import Recording
 
 # Launches a variant at least, where nothing compiled twice, to say that all the compiling was in the first steps.
@@ -75,6 +85,15 @@ class KernelAccount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterpretedKernel:
+    """A kernel that ran in interpreter mode. None where the process did not live to tell how often and how long."""
+
+    kernel: KernelName
+    launches: int | None
+    took_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessAccount:
     """One process: where its time went. `ended` is whether it closed its recording."""
 
@@ -96,7 +115,7 @@ class Account:
     program: ProgramEvent | None
     command: tuple[str, ...] | None
     settled_us: int | None
-    interpreted: tuple[KernelName, ...]
+    interpreted: tuple[InterpretedKernel, ...]
     warnings: tuple[WarningEvent, ...]
 
 
@@ -127,7 +146,7 @@ def account(recordings: Sequence[Recording]) -> Account:
         program=program,
         command=None if outside is None else outside.command,
         settled_us=_settled_us(processes, kernels, start_ns),
-        interpreted=tuple(sorted({e.kernel for e in warnings.values() if e.kind == "interpreted" and e.kernel})),
+        interpreted=tuple(_interpreted(processes)),
         warnings=tuple(event for event in warnings.values() if event.kind != "interpreted"),
     )
 
@@ -208,8 +227,7 @@ def _causes(causes: Sequence[Recompile]) -> Iterable[CauseAccount]:
             counts[cause.code, parameter] += 1
             waits[cause.code, parameter] += cause.event.duration_us or 0
         for change in named:
-            known = (value for value in (change.before, change.after) if value is not None or change.part != "integer")
-            for value in known:
+            for value in _known_values(change):
                 values[cause.code, change.name].setdefault(repr(value), value)
     for cause_of, count in sorted(counts.items(), key=lambda item: (item[0][0] == FIRST, -item[1])):
         yield CauseAccount(
@@ -219,6 +237,27 @@ def _causes(causes: Sequence[Recompile]) -> Iterable[CauseAccount]:
             values=tuple(values[cause_of].values()),
             waited_us=waits[cause_of],
         )
+
+
+def _interpreted(processes: Sequence[Recording]) -> Iterable[InterpretedKernel]:
+    events = [event for process in processes for event in process.events]
+    seen: defaultdict[KernelName, list[InterpretedEvent]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, WarningEvent) and event.kind == "interpreted" and event.kernel is not None:
+            seen[event.kernel] += []
+        elif isinstance(event, InterpretedEvent):
+            seen[event.kernel].append(event)
+    for kernel, told in sorted(seen.items(), key=lambda item: (-sum(one.took_us for one in item[1]), item[0])):
+        count, took_us = sum(one.count for one in told), sum(one.took_us for one in told)
+        yield InterpretedKernel(kernel=kernel, launches=count or None, took_us=took_us if told else None)
+
+
+def _known_values(change: KeyChange) -> tuple[Scalar, ...]:
+    both = (change.before, change.after)
+    if change.part == "spelling":
+        return tuple(launch_wrote(value) for value in both)
+    # None of an integer is one that no recording could keep.
+    return tuple(value for value in both if value is not None or change.part != "integer")
 
 
 def _place(process: Recording) -> tuple[int, int]:

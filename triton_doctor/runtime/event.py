@@ -120,6 +120,16 @@ class WarningEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterpretedEvent:
+    """How often `kernel` was launched in interpreter mode, and how long that took in all."""
+
+    kernel: KernelName
+    count: int
+    took_us: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndEvent:
     """The recording was closed in order. `wall_us` is the time from its beginning."""
 
@@ -149,7 +159,9 @@ class ProgramEvent:
     gpus: tuple[tuple[str, int, int, float], ...] = ()
 
 
-Event = CompileEvent | AutotuneEvent | LaunchesEvent | WarningEvent | EndEvent | MarkEvent | ProgramEvent
+Event = (
+    CompileEvent | AutotuneEvent | LaunchesEvent | InterpretedEvent | WarningEvent | EndEvent | MarkEvent | ProgramEvent
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

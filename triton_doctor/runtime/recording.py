@@ -18,6 +18,7 @@ from triton_doctor.runtime.event import (
     EndEvent,
     Event,
     Header,
+    InterpretedEvent,
     KernelName,
     LaunchesEvent,
     WarningEvent,
@@ -118,7 +119,7 @@ class Recording:
 def _of(events: Iterable[Event], kernel: str) -> Iterator[Event]:
     for event in events:
         match event:
-            case CompileEvent() | AutotuneEvent() if fnmatchcase(event.kernel.name, kernel):
+            case CompileEvent() | AutotuneEvent() | InterpretedEvent() if fnmatchcase(event.kernel.name, kernel):
                 yield event
             case WarningEvent() if event.kernel is None or fnmatchcase(event.kernel.name, kernel):
                 yield event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, EndEvent, ProgramEvent
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, EndEvent, InterpretedEvent, ProgramEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,13 +20,15 @@ Interval = tuple[int, int]
 class Split:
     """Parts of `wall_us`. A moment that belongs to several counts for the first: tuning is what is left of a round.
 
-    `first_process_us` is what only the first compile of a process pays. `other_us` is everything else.
+    `first_process_us` is what only the first compile of a process pays, `interpret_us` what ran in interpreter mode.
+    `other_us` is everything else.
     """
 
     first_process_us: int
     compile_us: int
     load_us: int
     autotune_us: int
+    interpret_us: int
     other_us: int
     wall_us: int
 
@@ -57,12 +59,16 @@ def split_time(recording: Recording, wall_us: int | None) -> Split:
     if wall_us is None:
         start_ns, end_ns = span_ns(recording.headers, [recording])
         wall_us = (end_ns - start_ns) // 1000
+    interpreted_us = sum(event.took_us for event in recording.events if isinstance(event, InterpretedEvent))
+    # Threads may interpret at once; what they take together is not more than there is.
+    interpreted_us = min(interpreted_us, max(0, wall_us - sum(parts)))
     return Split(
         first_process_us=parts[0],
         compile_us=parts[1],
         load_us=parts[2],
         autotune_us=parts[3],
-        other_us=max(0, wall_us - sum(parts)),
+        interpret_us=interpreted_us,
+        other_us=max(0, wall_us - sum(parts) - interpreted_us),
         wall_us=wall_us,
     )
 

@@ -45,7 +45,7 @@ def tell_change(change: KeyChange, seen: Seen | None = None) -> str:
         case "alignment":
             return f"`{change.name}` is of another class: {change.after or 'none'}, was {change.before or 'none'}"
         case "spelling":
-            return f"the same options, spelled ({_launch_wrote(change.after)}), were ({_launch_wrote(change.before)})"
+            return f"the same options, spelled ({launch_wrote(change.after)}), were ({launch_wrote(change.before)})"
         case "device":
             return f"on {change.after}, was on {change.before}"
         case "source":
@@ -62,7 +62,7 @@ def _now_and_before(change: KeyChange) -> str:
     return f"`{change.name}` is {change.after}, was {change.before}"
 
 
-def _launch_wrote(options: Scalar) -> str:
+def launch_wrote(options: Scalar) -> str:
     """Without what triton itself adds to each launch (triton 3.9 jit.py:723)."""
     written = [option for option in str(options).split(", ") if option.partition("=")[0] not in MODES]
     return ", ".join(written) or "not at all"

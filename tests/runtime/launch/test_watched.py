@@ -184,8 +184,9 @@ def test_interpreter_mode_is_told_first(run):
 
     assert done.status == 0, done.err
     report = done.err[done.err.index("triton-doctor: ") :].splitlines()
-    assert report[2].startswith("interpreter mode: `scale` ran in Triton's interpreter")
-    assert done.seen["interpreted"] == ["scale"]
+    assert report[2].startswith("interpreter mode: `scale` (1 launch, ")
+    assert [(one["kernel"], one["launches"]) for one in done.seen["interpreted"]] == [("scale", 1)]
+    assert done.seen["processes"][0]["interpreting_ms"] == done.seen["interpreted"][0]["took_ms"] > 0
 
 
 @pytest.mark.parametrize("kept", [(), ("-o", "folder"), ("-o", "file.jsonl")], ids=["no output", "folder", "file"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.evidence import advise
+from triton_doctor.evidence import advise, misspelt_variables
 from triton_doctor.report.recording.wording import tell_unseen
 from triton_doctor.version import __version__
 
@@ -41,7 +41,17 @@ def render_json(account: Account) -> str:
         "command": None if account.command is None else list(account.command),
         "status": None if account.program is None else account.program.status,
         "settled_ms": None if account.settled_us is None else account.settled_us / 1000,
-        "interpreted": [kernel.name for kernel in account.interpreted],
+        "interpreted": [
+            {
+                "kernel": one.kernel.name,
+                "path": one.kernel.path,
+                "line": one.kernel.line,
+                "launches": one.launches,
+                "took_ms": None if one.took_us is None else one.took_us / 1000,
+            }
+            for one in account.interpreted
+        ],
+        "misspelt_variables": [{"name": name, "meant": known} for name, known in misspelt_variables(account)],
         "kernels": kernels,
         "totals": totals,
         "processes": [process_object(process) for process in account.processes],
@@ -116,6 +126,7 @@ def split_object(split: Split) -> dict[str, Any]:
         "loading_ms": split.load_us / 1000,
         "tuning_ms": split.autotune_us / 1000,
         "first_process_ms": split.first_process_us / 1000,
+        "interpreting_ms": split.interpret_us / 1000,
         "everything_else_ms": split.other_us / 1000,
     }
 

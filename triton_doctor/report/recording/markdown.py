@@ -17,6 +17,7 @@ from triton_doctor.report.recording.wording import (
     tell_rules,
     tell_settled,
     tell_unseen,
+    tell_variables,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def render_markdown(account: Account, *, cwd: Path) -> str:
     """Headings, tables and lists."""
-    blocks = ["# triton-doctor", *(f"**{line}**" for line in tell_interpreted(account))]
+    blocks = ["# triton-doctor", *(f"**{line}**" for line in (*tell_interpreted(account), *tell_variables(account)))]
     settled = tell_settled(account)
     blocks += [settled] if settled else []
     blocks += ["## where the time went", _time(account)]
@@ -44,7 +45,7 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
 
 
 def _time(account: Account) -> str:
-    head = ("process", "compiling", "loading", "tuning", "first compile", "everything else", "in all")
+    head = ("process", "compiling", "loading", "tuning", "first compile", "interpreting", "everything else", "in all")
     rows = [
         (
             name_process(one),
@@ -55,6 +56,7 @@ def _time(account: Account) -> str:
                     one.split.load_us,
                     one.split.autotune_us,
                     one.split.first_process_us,
+                    one.split.interpret_us,
                     one.split.other_us,
                     one.split.wall_us,
                 )

@@ -20,6 +20,7 @@ from triton_doctor.report.recording.wording import (
     tell_settled,
     tell_share,
     tell_unseen,
+    tell_variables,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load
 def render_text(account: Account, *, cwd: Path, color: bool, excess: Sequence[str] = ()) -> str:
     """The whole report. `excess` are the limits that were exceeded, in a line each."""
     lines: list[str] = ["", *_head(account)]
-    loud = [*tell_interpreted(account), *excess]
+    loud = [*tell_interpreted(account), *tell_variables(account), *excess]
     lines += [f"{ALARM}{line}{PLAIN}" for line in loud] if color else loud
     settled = tell_settled(account)
     lines += [settled] if settled else []
@@ -63,7 +64,8 @@ def _head(account: Account) -> Iterator[str]:
         f"{sum(kernel.compiled for kernel in kernels):,} compiled",
         f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
     ]
-    yield f"triton-doctor: {total}: {', '.join(counts)}; {seconds(account.wall_us)} in all"
+    told = f"{total}: {', '.join(counts)}" if kernels else "no kernel compiled"
+    yield f"triton-doctor: {told}; {seconds(account.wall_us)} in all"
     if account.processes:
         versions = dict(account.processes[0].header.versions)
         yield ", ".join(f"{name} {version}" for name, version in sorted(versions.items(), reverse=True))
@@ -93,6 +95,7 @@ def _parts(split: Split) -> list[tuple[str, int]]:
         ("loading", split.load_us),
         ("tuning", split.autotune_us),
         ("first of a process", split.first_process_us),
+        ("interpreting", split.interpret_us),
         ("everything else", split.other_us),
     ]
 

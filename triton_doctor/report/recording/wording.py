@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence import interpreter_rules, join_names
+from triton_doctor.evidence import interpreter_rules, join_names, misspelt_variables
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.causes import FIRST
 
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.evidence import Advice
-    from triton_doctor.runtime.account import Account, CauseAccount, KernelAccount, ProcessAccount, Share
+    from triton_doctor.runtime.account import (
+        Account,
+        CauseAccount,
+        InterpretedKernel,
+        KernelAccount,
+        ProcessAccount,
+        Share,
+    )
     from triton_doctor.runtime.event import Scalar
 
 VALUES_SHOWN = 6
@@ -99,12 +106,26 @@ def tell_rules(advice: Advice) -> str:
 def tell_interpreted(account: Account) -> Iterator[str]:
     """That kernels ran in the interpreter, which is why everything else is beside the point."""
     if account.interpreted:
-        names = [f"`{kernel.name}`" for kernel in account.interpreted[:INTERPRETED_SHOWN]]
+        names = [tell_interpreted_kernel(one) for one in account.interpreted[:INTERPRETED_SHOWN]]
         more = len(account.interpreted) - len(names)
         shown = join_names([*names, f"{more} more"] if more else names)
         yield f"interpreter mode: {shown} ran in Triton's interpreter, hundreds to thousands of times slower"
         rules = ", ".join(f"{code} {rule_name(code)}" for code in interpreter_rules())
         yield "unset TRITON_INTERPRET before anything is measured" + (f" ({rules})" if rules else "")
+
+
+def tell_variables(account: Account) -> Iterator[str]:
+    """Variables that were set in vain."""
+    for name, known in misspelt_variables(account):
+        yield f"no triton reads {name}: did you mean {known}? (TRD603 {rule_name('TRD603')})"
+
+
+def tell_interpreted_kernel(one: InterpretedKernel) -> str:
+    """Its name, how often, and how long in all."""
+    known = one.launches is not None and one.took_us is not None
+    return f"`{one.kernel.name}`" + (
+        f" ({counted(one.launches or 0, 'launch')}, {seconds(one.took_us or 0)})" if known else ""
+    )
 
 
 def tell_settled(account: Account) -> str | None:
@@ -125,9 +146,11 @@ def tell_unseen(account: Account) -> Iterator[str]:
     direct = [kernel for kernel in account.kernels if kernel.direct]
     if direct:
         yield f"launches of {counted(len(direct), 'kernel')} that torch.compile made: it launches them past triton"
-    for process in account.processes:
-        if not process.ended:
-            yield f"launches of {name_process(process)} after its last compile: it ended without closing its recording"
+    cut = [process for process in account.processes if not process.ended]
+    if len(cut) == 1:
+        yield f"launches of {name_process(cut[0])} after its last compile: it ended without closing its recording"
+    elif cut:
+        yield f"launches of {len(cut)} processes after their last compile: they ended without closing their recordings"
     for warning in account.warnings:
         yield warning.message
 

@@ -57,6 +57,7 @@ class Observer:
         self.process_us = 0
         self._faults = 0
         self._interpreted: set[KernelName] = set()
+        self.interpreting: dict[KernelName, tuple[int, int]] = {}
         self._interned: dict[Any, Any] = {}
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._made: dict[KernelName, int] = {}
@@ -179,6 +180,15 @@ class Observer:
             self.fault("reading an interpreted launch")
             return
         self.warn("interpreted", f"`{kernel.name}` runs in interpreter mode", kernel)
+
+    def interpreted_for(self, function: Any, took_ns: int) -> None:
+        """A launch in interpreter mode is over; `interpreting` has the number and nanoseconds of each kernel's."""
+        try:
+            kernel = self.name_of(function)
+            count, total_ns = self.interpreting.get(kernel, (0, 0))
+            self.interpreting[kernel] = count + 1, total_ns + took_ns
+        except Exception:
+            self.fault("timing an interpreted launch")
 
     def name_of(self, fn: Any) -> KernelName:
         """The name of a kernel, one object for all events that mention it."""

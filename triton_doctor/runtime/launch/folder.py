@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 
@@ -42,10 +41,11 @@ class RecordingFolder:
 
     def recordings(self) -> list[str]:
         """The files that processes wrote."""
-        with contextlib.suppress(OSError):
+        try:
             names = sorted(name for name in os.listdir(self.path) if name.endswith(".jsonl"))
-            return [os.path.join(self.path, name) for name in names]
-        return []
+        except OSError:
+            return []
+        return [os.path.join(self.path, name) for name in names]
 
     def close(self) -> str | None:
         """Put together what was asked for, and say what is missing; None where nothing is."""
@@ -71,10 +71,12 @@ class RecordingFolder:
             yield text if text.endswith(b"\n") or not text else text + b"\n"
 
     def _remove(self) -> None:
-        with contextlib.suppress(OSError):
+        try:
             for path in self.recordings():
                 os.unlink(path)
             os.rmdir(self.path)
+        except OSError:
+            return  # what somebody else put there stays
 
 
 def is_folder(output: str) -> bool:

@@ -6,10 +6,12 @@ import atexit
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime import hooks
+from triton_doctor.runtime.event import InterpretedEvent
 from triton_doctor.runtime.launch.environment import PARENT, TARGET
 from triton_doctor.runtime.watch import Session
 
@@ -41,6 +43,9 @@ def join(folder: str, *, started_ns: int) -> None:
 
 def end(session: Session) -> None:
     """Write what is left to write."""
+    for kernel, (count, took_ns) in hooks.interpreted_so_far().items():
+        event = InterpretedEvent(kernel=kernel, count=count, took_us=took_ns // 1000, at_ns=time.time_ns())
+        session.receive(event)
     session.close()
     hooks.detach(session.receive)
     session.finish()
