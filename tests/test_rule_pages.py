@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PAGES = [read_page(code) for code in page_paths()]
 SECTIONS = ["What it does", "Why it matters", "Bad", "Good", "References"]
 FENCE = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
-MARK = re.compile(r"\s*# error: \[(?P<codes>[^\]]+)\]\s*$", re.MULTILINE)
+MARK = re.compile(r"[ \t]*# error: \[(?P<codes>[^\]]+)\][ \t]*$", re.MULTILINE)
 SUFFIXES = {"python": "py"}  # of the languages whose name is not the suffix of their files
 OWN_RULES = {"TRD900", "TRD901"}  # what scan.py itself yields
 

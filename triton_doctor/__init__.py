@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from triton_doctor.version import __version__
 
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
     from triton_doctor.runtime.guards.unexpected import CompileWarning, UnexpectedCompileError

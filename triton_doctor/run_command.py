@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.launch.command import resolve
@@ -19,6 +18,8 @@ from triton_doctor.runtime.launch.folder import RecordingFolder
 from triton_doctor.runtime.launch.options import read_options
 from triton_doctor.runtime.launch.supervise import supervise
 
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.recording import Recording
 
 FOUND = 1
-# How often the GPUs are asked, and how often new compiles are looked for where they are told live.
-SAMPLE_S, LIVE_S = 0.5, 0.1
+# How often we look at what the program has recorded, and how often the GPUs are asked.
+LOOK_S, SAMPLE_S = 0.1, 0.5
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -48,7 +49,7 @@ def run_command(arguments: Sequence[str]) -> int:
     watch = Watch(options, command, folder, budgets)
     environment = watched(os.environ, folder.path, target=options.target, parent=os.getpid())
     try:
-        status = supervise(command, environment, every_s=LIVE_S if options.live else SAMPLE_S, meanwhile=watch.look)
+        status = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
     except DoctorError:
         folder.close()
         raise
@@ -90,6 +91,7 @@ class Watch:
                 from triton_doctor.runtime.launch.gauge import Gauge
 
                 self._gauge = Gauge()
+                prepare()
             self._gauge.read()
         if self._options.live:
             self._tell(recordings)
@@ -173,6 +175,14 @@ class Watch:
             self._follower = Follower()
         for line in self._follower.tell_new(recordings):
             say(line)
+
+
+def prepare() -> None:
+    """Import what the report needs while the program runs, rather than after it."""
+    import triton_doctor.report.recording.choice
+    import triton_doctor.report.recording.text
+    import triton_doctor.runtime.launch.bounds
+    import triton_doctor.runtime.launch.program  # noqa: F401
 
 
 def read_budgets() -> tuple[tuple[str, int], ...]:

@@ -45,6 +45,8 @@ class Project:
         self.runner = Runner(triton_folder(version), folder / "cache")
         installed = folder / "site" / "triton_doctor-0.dist-info"
         installed.mkdir(parents=True)
+        # From the files that it lists pytest knows which modules it would rewrite.
+        (installed / "RECORD").write_text("triton_doctor/__init__.py,,\ntriton_doctor/pytest_plugin.py,,\n")
         (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: triton-doctor\nVersion: 0\n")
         points = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
         lines = [f"{name} = {target}" for name, target in points.items()]
@@ -59,10 +61,14 @@ class Project:
         return path
 
     def pytest(self, *arguments, **variables):
-        """What it printed: standard output; with the exit status as `returncode`."""
+        """What `pytest` did in the folder."""
+        return self.python("-m", "pytest", "-p", "no:cacheprovider", *arguments, **variables)
+
+    def python(self, *arguments, **variables):
+        """What `python` did in the folder; its output is text."""
         path = os.pathsep.join([str(self.folder / "site"), str(self.folder), self.runner.path])
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            [sys.executable, *arguments],
             cwd=self.folder,
             env=self.runner.environment | {"PYTHONPATH": path} | variables,
             capture_output=True,

@@ -335,6 +335,16 @@ def test_plugin_that_is_turned_off_does_nothing(project):
     assert ("max_compiles" in off, "max_compiles" in on) == (False, True)
 
 
+def test_package_that_is_imported_before_pytest_gives_no_warning(project):
+    project.write("conftest.py", "")
+    project.write("test_it.py", "def test_it():\n    pass\n")
+    project.write(
+        "main.py", "import sys, triton_doctor, pytest\nsys.exit(pytest.main(['-q', '-Werror', 'test_it.py']))\n"
+    )
+
+    assert "1 passed" in project.python("main.py").stdout
+
+
 def test_options_that_mean_nothing_stop_the_run(project):
     for option, told in (
         ("--triton-doctor-target=cuda", "no such target: 'cuda'"),

@@ -11,6 +11,7 @@ import typer
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
 from triton_doctor.cli.env import env
+from triton_doctor.cli.explain import explain
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
@@ -36,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
 app.command()(check)
+app.command()(explain)
 app.command()(env)
 app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)

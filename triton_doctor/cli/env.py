@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.check import CLEAN, FOUND, Level
+from triton_doctor.cli.check import CLEAN, FOUND, Color, Level
 from triton_doctor.report import MachineForm
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def env(
         typer.Option(metavar="N", help="Look at those that process N began with.", show_default="this one's"),
     ] = None,
     gpu: Annotated[bool, typer.Option("--gpu", help="Ask Triton for its drivers too; makes a CUDA context.")] = False,
+    color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
     variables: Annotated[bool, typer.Option("--variables", help="List every variable that this Triton reads.")] = False,
 ) -> None:
     """Show the facts of this machine, what is wrong with it, and what to do about it.
@@ -42,7 +43,7 @@ def env(
     """
     import os
 
-    from triton_doctor.cli.streams import write_report
+    from triton_doctor.cli.streams import choose_view, write_report
     from triton_doctor.environment.diagnose import diagnose, version_of
     from triton_doctor.environment.probe import probe
     from triton_doctor.environment.probe_variables import read_env_file, read_process
@@ -72,7 +73,10 @@ def env(
         for finding in diagnose(machine, asked)
         if is_selected(finding.code, select=settings.select, ignore=settings.ignore)
     ]
-    write_report(render_machine(machine, findings, asked or version_of(machine), output_format), output_file)
+    view = choose_view((), color, cwd=Path.cwd(), to_file=output_file is not None)
+    read_as = asked or version_of(machine)
+    text = render_machine(machine, findings, read_as, output_format, color=view.color, width=view.width)
+    write_report(text, output_file)
     failed = any(finding.severity >= settings.fail_on for finding in findings)
     raise typer.Exit(FOUND if failed else CLEAN)
 

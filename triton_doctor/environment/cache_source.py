@@ -9,19 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from triton_doctor.environment.cache_ir import CodePlace
-
-STOP = (ast.stmt, ast.FunctionDef)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """The compile-time parameters below a place. `alone` where one of them is itself an operand there."""
+    """The compile-time parameters below a place. `alone` where a constant there is the value of the only one."""
 
     names: tuple[str, ...]
-    text: str
     alone: bool
 
 
@@ -37,47 +32,61 @@ class KernelSource:
     function: ast.FunctionDef
 
     def naming(self, place: CodePlace, candidates: tuple[str, ...]) -> Naming | None:
-        """What of `candidates` the smallest expression at `place` names; None where there is none."""
-        # Triton reads the source without its indent; columns count from where the function's own does, 0 or 1.
+        """What of `candidates` the expression at `place` names, or the smallest around it that does; None for none.
+
+        Triton reads the source without its indent, and counts columns from 0 or 1, as it does for the function's own.
+        """
         column = place.column - self.start.column + self.indent
-        for node in self.nodes_at(place.line, column):
-            inside = tuple(
-                dict.fromkeys(
-                    part.id for part in ast.walk(node) if isinstance(part, ast.Name) and part.id in candidates
-                )
-            )
-            if inside:
-                return Naming(
-                    names=inside, text=ast.unparse(node), alone=len(inside) == 1 and stands_alone(node, inside[0])
-                )
+        around = self.nodes_around(place.line, column)
+        # Of the expressions that begin there the largest: triton's place of `A * 2 + x` is that of `A * 2` and of `A`.
+        begun = [node for node in around if (node.lineno, node.col_offset) == (place.line, column)]
+        for node in [*begun[-1:], *around]:
+            if names := names_in(node, candidates):
+                parts = [node, *(part for part in begun if not isinstance(part, ast.Name))]
+                alone = len(names) == 1 and any(is_operand(names[0], part) for part in parts)
+                return Naming(names=names, alone=alone)
         return None
 
-    def nodes_at(self, line: int, column: int) -> Iterator[ast.expr]:
-        """The expressions around a place, the smallest first."""
-        around = [
+    def nodes_around(self, line: int, column: int) -> list[ast.expr]:
+        """The expressions that cover a place, the smallest first."""
+        covering = [
             node
             for node in ast.walk(self.function)
             if isinstance(node, ast.expr)
             and (node.lineno, node.col_offset) <= (line, column)
             and (line, column) < (node.end_lineno or node.lineno, node.end_col_offset or 0)
         ]
-        yield from sorted(around, key=lambda node: ((node.end_lineno or 0) - node.lineno, len(ast.unparse(node))))
+        return sorted(covering, key=lambda node: (node.end_lineno, node.end_col_offset, -node.lineno, -node.col_offset))
 
 
-def stands_alone(node: ast.expr, name: str) -> bool:
-    """Whether `name` is an operand of `node`, or the whole of it: then a constant there is its value."""
+def names_in(node: ast.expr, candidates: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `candidates` that stand in `node`."""
+    parts = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return tuple(dict.fromkeys(name for name in parts if name in candidates))
+
+
+def is_operand(name: str, node: ast.expr) -> bool:
+    """Whether a constant at `node` is the value of `name`: it is the operand of something that runs on the GPU.
+
+    What has no other operand, `name * 2` say, is computed while compiling, and leaves its result as the constant.
+    """
     match node:
         case ast.Name():
             operands: list[ast.expr] = [node]
-        case ast.BinOp():
+        case ast.BinOp() if has_other(node, name):
             operands = [node.left, node.right]
-        case ast.Compare():
+        case ast.Compare() if has_other(node, name):
             operands = [node.left, *node.comparators]
-        case ast.Call():
-            operands = [*node.args, *(keyword.value for keyword in node.keywords)]
+        case ast.Call(func=ast.Attribute(attr="arange")):
+            operands = node.args
         case _:
             operands = []
     return any(isinstance(operand, ast.Name) and operand.id == name for operand in operands)
+
+
+def has_other(node: ast.expr, name: str) -> bool:
+    """Whether another name than `name` stands in `node`."""
+    return any(isinstance(part, ast.Name) and part.id != name for part in ast.walk(node))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from triton_doctor.environment.finding import MachineFinding
@@ -100,7 +101,7 @@ def find_nearly_full(cache: Cache) -> Iterator[MachineFinding]:
         message=f"the file system of the cache folder {cache.path} is nearly full",
         evidence=evidence,
         remedy="remove kernels that were not used for long, or name another folder",
-        command="triton-doctor cache prune --older-than 30d",
+        command=shlex.join(["triton-doctor", "cache", "prune", "--older-than", "30d", "--cache-dir", cache.path]),
     )
 
 
@@ -153,5 +154,5 @@ def flooded(cache: Cache, flood: Flood) -> MachineFinding:
         message=f"`{flood.kernel}` has {flood.variants:,} variants in the cache: each was a compile",
         evidence=f"{because}{place}",
         remedy=remedies.get(flood.part or "", "see what differs between its variants"),
-        command=f"triton-doctor cache show {flood.kernel} --cache-dir {cache.path}",
+        command=shlex.join(["triton-doctor", "cache", "show", flood.kernel, "--cache-dir", cache.path]),
     )

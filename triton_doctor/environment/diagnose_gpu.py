@@ -51,6 +51,15 @@ def find_no_single_driver(machine: Machine) -> Iterator[MachineFinding]:
         return
     if active is not None and len(active) == 1:
         return
+    if machine.drivers_problem is not None:
+        yield MachineFinding(
+            code="TRD627",
+            severity=Severity.ERROR,
+            message="triton cannot be asked for its drivers: it does not import, or a driver fails",
+            evidence=machine.drivers_problem,
+            remedy="see that `python -c 'import triton'` succeeds, then install the triton that torch wants",
+        )
+        return
     if not machine.gpus:
         yield MachineFinding(
             code="TRD627",

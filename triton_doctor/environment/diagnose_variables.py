@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.environment.finding import MachineFinding
@@ -156,7 +157,7 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
         told, near = f"no triton up to {newest_version()} reads `{name}`", meant(name)
         evidence = "it is set in this environment, and does nothing"
         if near is not None and near[1]:
-            remedy, command = f"did you mean `{near[0]}`?", f"unset {name}; export {near[0]}={value}"
+            remedy, command = f"did you mean `{near[0]}`?", f"unset {name}; export {near[0]}={shlex.quote(value)}"
         else:
             severity, command = Severity.INFO, None
             remedy = f"the nearest that it reads is `{near[0]}`" if near else "a fork or a plug-in may read it"

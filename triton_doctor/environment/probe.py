@@ -19,7 +19,7 @@ from triton_doctor.environment.probe_toolchain import (
     find_driver_library,
     find_ptxas,
 )
-from triton_doctor.environment.probe_variables import choose_variables
+from triton_doctor.environment.probe_variables import choose_variables, mask
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
     gpus = (*nvidia, *find_amd())
     headers = expected_headers()
     backend = gpus[0].backend if gpus else "cuda"
+    drivers, problem = ask_triton(environment) if gpu and triton else (None, None)
     try:
         cache = probe_cache(locate_cache(environment), mounts)
     except DoctorError:
@@ -56,14 +57,15 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
         numpy=numpy.version if numpy else None,
         variables=choose_variables(environment),
         compiler=find_compiler(environment),
-        compiler_named=environment.get("CC"),
+        compiler_named=mask(environment["CC"]) if "CC" in environment else None,
         headers=str(headers) if headers.exists() else None,
         headers_expected=str(headers),
         gpus=gpus,
         driver=driver,
         driver_library=find_driver_library(backend, environment, torch.folder if torch else None),
         ptxas=tuple(find_ptxas(triton.folder, environment)) if triton else (),
-        active_drivers=ask_triton(environment) if gpu and triton else None,
+        active_drivers=drivers,
+        drivers_problem=mask(problem) if problem else None,
         cache=cache,
         in_container=any(path.exists() for path in CONTAINER_FILES)
         or any(os.environ.get(name) for name in CONTAINER_VARIABLES),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from itertools import takewhile
 from pathlib import Path
@@ -13,6 +14,7 @@ from triton_doctor.environment.cache_entries import read_entries
 from triton_doctor.environment.cache_kernels import sum_up
 from triton_doctor.environment.cache_variants import tell_stories
 from triton_doctor.environment.facts import Cache, FileSystem, Flood
+from triton_doctor.environment.probe_variables import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,10 +45,10 @@ def probe_cache(place: CachePlace, mounts: Path = MOUNTS) -> Cache:
         by_kernel[kernel.kernel] = by_kernel.get(kernel.kernel, 0) + kernel.variants
     most = sorted(by_kernel.items(), key=lambda item: (-item[1], item[0]))[:MOST_SHOWN]
     return Cache(
-        path=str(path),
+        path=mask(str(path)),
         set_by=place.set_by,
         exists=path.is_dir(),
-        problem=find_problem(nearest),
+        problem=mask(problem) if (problem := find_problem(nearest)) else None,
         owner=owner,
         is_own=is_own,
         file_system=find_file_system(nearest, mounts),
@@ -63,7 +65,7 @@ def find_problem(folder: Path) -> str | None:
     if not folder.is_dir():
         return f"{folder} is no folder"
     try:
-        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
             return f"{folder} is on a file system that is mounted read-only"
     except OSError as error:
         return f"{folder} cannot be reached: {(error.strerror or str(error)).lower()}"
@@ -75,14 +77,14 @@ def find_problem(folder: Path) -> str | None:
 def find_owner(folder: Path) -> tuple[str | None, bool]:
     """The user whose `folder` is, and whether that is this one."""
     try:
-        owner = folder.stat().st_uid
-    except OSError:
-        return None, True
-    try:
         import pwd
 
+        owner = folder.stat().st_uid
+    except (ImportError, OSError):  # Windows has no such users
+        return None, True
+    try:
         name = pwd.getpwuid(owner).pw_name
-    except (ImportError, KeyError):
+    except KeyError:
         name = str(owner)
     return name, owner == os.geteuid()
 
@@ -91,15 +93,16 @@ def find_file_system(folder: Path, mounts: Path) -> FileSystem:
     """The file system of `folder`: its kind by `mounts`, its room by itself."""
     kind, mount = find_mount(os.path.realpath(folder), mounts)
     try:
-        room = os.statvfs(folder)
+        room = shutil.disk_usage(folder)
+        files = os.statvfs(folder) if hasattr(os, "statvfs") else None
     except OSError:
         return FileSystem(kind=kind, mount=mount)
     return FileSystem(
         kind=kind,
         mount=mount,
-        size_bytes=room.f_blocks * room.f_frsize,
-        free_bytes=room.f_bavail * room.f_frsize,
-        free_files=room.f_favail if room.f_files else None,
+        size_bytes=room.total,
+        free_bytes=room.free,
+        free_files=files.f_favail if files and files.f_files else None,
     )
 
 

@@ -105,17 +105,19 @@ def read_number(path: Path) -> int | None:
         return None
 
 
-def ask_triton(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The drivers that triton finds active under `variables`: it imports triton and may make a context."""
+def ask_triton(environment: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
+    """The drivers that triton finds active, and what went wrong. It imports triton, and may make a context."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", QUESTION],
-            env=dict(variables),
+            env=dict(environment),
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             timeout=PATIENCE_SECONDS,
         )
-        return tuple(json.loads(done.stdout.splitlines()[-1]))
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return ()
+        if done.returncode == 0:
+            return tuple(json.loads(done.stdout.splitlines()[-1])), None
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        return (), str(error)
+    return (), (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]

@@ -42,7 +42,10 @@ def top_level(distribution: importlib.metadata.Distribution) -> set[str]:
 
 def find_package(name: str, brought_by: tuple[Package, ...] = ()) -> Package | None:
     """The package that `import name` would find, named for the one of `brought_by` in its folder; None for none."""
-    spec = importlib.util.find_spec(name)
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):  # a None in sys.modules, say
+        spec = None
     if spec is None or spec.origin is None:
         return None
     folder = Path(spec.origin).parent.parent

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.environment.facts import Ptxas
+from triton_doctor.environment.probe_variables import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,9 +78,9 @@ def find_ptxas(triton_folder: str, variables: Mapping[str, str]) -> Iterator[Ptx
         asked = variables.get(setting)
         found = ask_ptxas(asked) if asked else None
         if found is not None and asked:
-            yield Ptxas(path=asked, release=found[0], architectures=found[1], set_by=setting)
+            yield Ptxas(path=mask(asked), release=found[0], architectures=found[1], set_by=setting)
         elif (found := ask_ptxas(own)) is not None:
-            yield Ptxas(path=own, release=found[0], architectures=found[1], ignored=asked)
+            yield Ptxas(path=own, release=found[0], architectures=found[1], ignored=mask(asked) if asked else None)
 
 
 def ask_ptxas(path: str) -> tuple[str, tuple[str, ...]] | None:

@@ -26,16 +26,14 @@ def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Those of `environment` that are about Triton, torch, CUDA or ROCm, by name, with what looks secret masked."""
     known = variables()
     return {
-        name: mask(name, value)
+        name: MASK if SECRET_NAME.search(name) else mask(value)
         for name, value in sorted(environment.items())
         if name in known or name.startswith(PREFIXES) or looks_like_triton(name)
     }
 
 
-def mask(name: str, value: str) -> str:
+def mask(value: str) -> str:
     """`value` without what looks like a secret."""
-    if SECRET_NAME.search(name):
-        return MASK
     return KNOWN_TOKEN.sub(MASK, SECRET_VALUE.sub(rf"\g<lead>{MASK}@", value))
 
 

@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor import __version__
 from triton_doctor.finding import Severity
 from triton_doctor.report import MachineForm
 from triton_doctor.report.concise import plural
-from triton_doctor.report.machine_facts import fact_rows, variable_rows
+from triton_doctor.report.machine_facts import fact_rows, printable, variable_rows
+from triton_doctor.report.machine_text import text_lines
 from triton_doctor.rulebook import rule_name
+from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,38 +25,24 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def render_machine(machine: Machine, findings: Sequence[MachineFinding], version: Version, form: MachineForm) -> str:
-    """All of it in `form`; variables as Triton `version` reads them."""
+def render_machine(
+    machine: Machine,
+    findings: Sequence[MachineFinding],
+    version: Version,
+    form: MachineForm,
+    *,
+    color: bool = False,
+    width: int = 120,
+) -> str:
+    """All of it in `form`; variables as Triton `version` reads them. `color` and `width` are of the text."""
     match form:
         case MachineForm.TEXT:
-            return "\n".join([*text_lines(machine, findings, version), summarize(findings)]) + "\n"
+            lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(findings)]
         case MachineForm.MARKDOWN:
-            return "\n".join([*markdown_lines(machine, findings, version), summarize(findings)]) + "\n"
+            lines = [*markdown_lines(machine, findings, version), summarize(findings)]
         case MachineForm.JSON:
-            return json.dumps(machine_object(machine, findings, version), indent=2, ensure_ascii=False) + "\n"
-
-
-def text_lines(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> Iterator[str]:
-    """Facts, variables, findings, with a blank line between them."""
-    rows = list(fact_rows(machine))
-    width = max(len(label) for label, _ in rows)
-    yield from (f"{label:<{width}}  {text}" for label, text in rows)
-    yield ""
-    settings = list(variable_rows(machine, version))
-    if settings:
-        yield f"variables, as triton {version} reads them"
-        for setting, text in settings:
-            yield f"  {setting}"
-            yield f"      {text}"
-        yield ""
-    for finding in findings:
-        yield f"{finding.code} {rule_name(finding.code)} ({finding.severity.label})"
-        yield f"  {finding.message}"
-        yield f"  = note: {finding.evidence}"
-        yield f"  = help: {finding.remedy}"
-        if finding.command:
-            yield f"  $ {finding.command}"
-        yield ""
+            lines = [json.dumps(machine_object(machine, findings, version), indent=2, ensure_ascii=False)]
+    return "\n".join(lines) + "\n"
 
 
 def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> Iterator[str]:
@@ -67,9 +54,9 @@ def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version
         yield from table(("variable", f"in triton {version}"), settings)
         yield ""
     for finding in findings:
-        yield f"- **{finding.code} {rule_name(finding.code)}** ({finding.severity.label}): {finding.message}"
-        yield f"  - {finding.evidence}"
-        yield f"  - {finding.remedy}" + (f": `{finding.command}`" if finding.command else "")
+        told = f"- **{finding.code} {rule_name(finding.code)}** ({finding.severity.label}): {finding.message}"
+        remedy = f"  - {finding.remedy}" + (f": `{finding.command}`" if finding.command else "")
+        yield from map(printable, (told, f"  - {finding.evidence}", remedy))
     if findings:
         yield ""
 

@@ -75,7 +75,7 @@ def cache_rows(cache: Cache) -> Iterator[tuple[str, str]]:
 def variable_rows(machine: Machine, version: Version) -> Iterator[tuple[str, str]]:
     """Each variable that is set, and what is known of it."""
     for name, value in machine.variables.items():
-        yield f"{name}={value}", describe_variable(name, version)
+        yield f"{name}={printable(value)}", describe_variable(name, version)
 
 
 def describe_variable(name: str, version: Version) -> str:
@@ -92,3 +92,8 @@ def describe_variable(name: str, version: Version) -> str:
         parts.append(f"read: {variable.read}")
     parts.append("in the cache key" if variable.enters_key(version) else "not in the cache key")
     return "; ".join(parts)
+
+
+def printable(text: str) -> str:
+    """`text` in one line, without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -208,7 +208,8 @@ def _causes(causes: Sequence[Recompile]) -> Iterable[CauseAccount]:
             counts[cause.code, parameter] += 1
             waits[cause.code, parameter] += cause.event.duration_us or 0
         for change in named:
-            for value in (change.before, change.after):
+            known = (value for value in (change.before, change.after) if value is not None or change.part != "integer")
+            for value in known:
                 values[cause.code, change.name].setdefault(repr(value), value)
     for cause_of, count in sorted(counts.items(), key=lambda item: (item[0][0] == FIRST, -item[1])):
         yield CauseAccount(

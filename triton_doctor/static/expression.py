@@ -97,12 +97,17 @@ class Lambda(NamedTuple):
 
 
 class Each(NamedTuple):
-    """`[element for names in source]`: a comprehension's first loop; `filtered` where an `if` leaves some out."""
+    """`[element for names in source]`: a comprehension's first loop; `filtered` where an `if` leaves some out.
+
+    `further` are the sources of the loops inside it, and `filtered_further` says whether an `if` stands there.
+    """
 
     element: Expr
     names: tuple[str, ...]
     source: Expr
     filtered: bool
+    further: tuple[Expr, ...] = ()
+    filtered_further: bool = False
 
 
 class Part(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Item, Name, dotted
-from triton_doctor.static.flow.callers import Callers
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.launched import flow_of, launches_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ class Makers:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._callers = Callers(project)
-        self._launches = project.launches_by_kernel()
+        self._callers = flow_of(project).callers
+        self._launches = launches_of(project)
 
     def made_anew(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
         """The kernels that are made again for launches, with one such launch each."""

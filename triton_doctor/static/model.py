@@ -26,13 +26,17 @@ class Arm(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """`name = value`, the `order`th event of its function, inside `arms`, outermost first."""
+    """`name = value`, the `order`th event of its function, inside `arms`, outermost first.
+
+    `annotation` is the last name of `name: annotation = value`.
+    """
 
     name: str
     value: Expr
     order: int
     line: int
     arms: tuple[Arm, ...]
+    annotation: str | None = None
 
 
 class Stored(NamedTuple):
@@ -62,12 +66,13 @@ class Limit(NamedTuple):
 
 
 class CallSite(NamedTuple):
-    """A call that may reach a function of the project."""
+    """A call that may reach a function of the project. `span` is known of calls without arguments alone."""
 
     call: Call
     order: int
     line: int
     arms: tuple[Arm, ...]
+    span: Span | None = None
 
 
 class Argument(NamedTuple):
@@ -144,11 +149,27 @@ class Heuristic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autotune:
-    """`@triton.autotune`: the names of its key, and what its configs set; None where they are made elsewhere."""
+    """`@triton.autotune`: the names of its key, and what its configs set; None where they are made elsewhere.
+
+    `by` is the decorator's full name. `prunes` and `keeps` say that it names a pruning of configs, and keeps results.
+    """
 
     key: tuple[str, ...]
     sets: frozenset[str] | None
     config_count: int | None
+    span: Span
+    configs: Expr | None = None
+    by: str = ""
+    prunes: bool = False
+    keeps: bool = False
+
+
+class Arange(NamedTuple):
+    """`tl.arange(start, end)` of literals and parameters; `conditional` where it stands in a branch."""
+
+    start: Expr
+    end: Expr
+    conditional: bool
     span: Span
 
 
@@ -158,8 +179,10 @@ class Kernel:
 
     `needed` and `read` are the names that its body needs while compiling (a block shape, a branch) and reads at all;
     `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded.
-    `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` identifies it
-    in the project.
+    `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
+    identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
+    all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
+    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds.
     """
 
     name: str
@@ -177,6 +200,11 @@ class Kernel:
     passes: tuple[tuple[str, int | str, str], ...]
     span: Span
     made_in: str | None
+    do_not_align: tuple[str, ...] = ()
+    jit_span: Span | None = None
+    computed: frozenset[str] = frozenset()
+    outer: frozenset[str] = frozenset()
+    aranges: tuple[Arange, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -260,11 +288,3 @@ class Project:
         """Every kernel, by path and place."""
         for path in sorted(self.modules):
             yield from self.modules[path].kernels
-
-    def launches_by_kernel(self) -> dict[tuple[str, str, int], list[LinkedLaunch]]:
-        """The launches that may start each kernel, by the kernel's key."""
-        found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
-        for launch in self.launches:
-            for kernel in launch.kernels:
-                found.setdefault(kernel.key, []).append(launch)
-        return found

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.arguments import given
 from triton_doctor.static.expression import Expr, Lambda, Name
 from triton_doctor.static.flow import leanings
-from triton_doctor.static.flow.evaluate import Flow, leaning_by_name
+from triton_doctor.static.flow.evaluate import leaning_by_name
 from triton_doctor.static.flow.frame import Frame, end_of
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
+from triton_doctor.static.launched import flow_of, launches_of
 from triton_doctor.static.model import Function, Kernel
 from triton_doctor.static.uses_of_parameters import Uses, grid_expressions, keys
 
@@ -87,8 +88,8 @@ class Parameters:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._flow = Flow(project)
-        self._launches = project.launches_by_kernel()
+        self._flow = flow_of(project)
+        self._launches = launches_of(project)
         self._uses = Uses(project, self._launches)
         self._grids: dict[int, frozenset[Atom]] = {}
 

@@ -56,6 +56,7 @@ def trail(parameter: Parameter, source: Source) -> tuple[Step, ...]:
             steps.append(step)
     if source.expr is not None and spell(source.expr) != param.name:
         steps.append(Step(source.path, source.span.line, f"`{param.name}` is `{spell(source.expr)}` at the launch"))
-    what = "a constexpr" if param.is_constexpr else "in the autotune key"
+    tuned = "in the autotune key" if parameter.in_autotune_key else "an argument"
+    what = "a constexpr" if param.is_constexpr else tuned
     steps.append(Step(kernel.path, param.span.line, f"`{param.name}` is {what} of `{kernel.name}`"))
     return tuple(steps)

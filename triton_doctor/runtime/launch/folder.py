@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

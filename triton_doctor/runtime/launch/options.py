@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from triton_doctor.errors import DoctorError
 
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 TAKE_A_VALUE = {
     "-o": "output",
@@ -20,17 +20,23 @@ TAKE_A_VALUE = {
 HINT = "`triton-doctor run --help` lists what it takes; what the program takes follows the program"
 
 
-# A NamedTuple, for `dataclasses` would be imported before the program can start: 15 ms.
-class RunOptions(NamedTuple):
-    """What the user wants of a run. `program` is what follows our own options, as it was written."""
+class RunOptions:
+    """What the user wants of a run. `program` is what follows our own options, as it was written.
 
-    program: tuple[str, ...]
-    output: str | None = None
-    target: str | None = None
-    max_compiles: int | None = None
-    warmup_seconds: float | None = None
-    max_compiles_after_warmup: int | None = None
-    live: bool = False
+    No dataclass, for `dataclasses` would be imported before the program can start: 15 ms.
+    """
+
+    __slots__ = ("live", "max_compiles", "max_compiles_after_warmup", "output", "program", "target", "warmup_seconds")
+
+    def __init__(self, program: tuple[str, ...], *, live: bool, values: Mapping[str, str]) -> None:
+        """`values` are those of the options that were given. Raises DoctorError for one that is none."""
+        self.program = program
+        self.live = live
+        self.output = values.get("output")
+        self.target = values.get("target")
+        self.max_compiles = whole("--max-compiles", values.get("max_compiles"))
+        self.warmup_seconds = seconds(values.get("warmup_seconds"))
+        self.max_compiles_after_warmup = whole("--max-compiles-after-warmup", values.get("max_compiles_after_warmup"))
 
 
 def read_options(arguments: Sequence[str]) -> RunOptions:
@@ -53,15 +59,7 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
                 raise DoctorError(f"{name} takes a value", hint=HINT)
             value = left.pop(0)
         values[TAKE_A_VALUE[name]] = value
-    options = RunOptions(
-        program=tuple(left),
-        output=values.get("output"),
-        target=values.get("target"),
-        max_compiles=whole("--max-compiles", values.get("max_compiles")),
-        warmup_seconds=seconds(values.get("warmup_seconds")),
-        max_compiles_after_warmup=whole("--max-compiles-after-warmup", values.get("max_compiles_after_warmup")),
-        live=live,
-    )
+    options = RunOptions(tuple(left), live=live, values=values)
     if options.max_compiles_after_warmup is not None and options.warmup_seconds is None:
         raise DoctorError("--max-compiles-after-warmup goes with --warmup-seconds", hint="--warmup-seconds 30")
     if options.output == "":

@@ -126,7 +126,9 @@ class Body:
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(target, ast.BinOp(target, op, value), node.lineno)
             case ast.AnnAssign(target=target, value=value):
-                if value is not None:
+                if value is not None and isinstance(target, ast.Name):
+                    self._bind(target.id, lower(value), node.lineno, annotation_word(node.annotation))
+                elif value is not None:
                     self._assign(target, lower(value), node.lineno)
             case ast.For() | ast.AsyncFor():
                 source = lower(node.iter)
@@ -205,8 +207,8 @@ class Body:
         else:
             self._lowering.lower(value.right)
 
-    def _bind(self, name: str, value: Expr, line: int) -> None:
-        self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms))
+    def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
+        self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
     def _limit(self, test: ast.expr, *, holds: bool) -> None:
         """Take in the upper bounds that a test which `holds`, or does not, sets to names."""
@@ -236,7 +238,8 @@ class Body:
             for name, value in call.keywords:
                 if name is not None:
                     self._stored.append(Stored(func.value.id, name, value, self._order, node.lineno))
-        self.calls.append(CallSite(call, self._order, node.lineno, self._arms))
+        span = None if node.args or node.keywords else self._source.span(node)
+        self.calls.append(CallSite(call, self._order, node.lineno, self._arms, span))
 
     def _launch(self, node: ast.Call, call: Call, *, kernel: Expr, grid: Expr, method: str | None) -> None:
         arguments = [

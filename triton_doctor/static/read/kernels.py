@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item, Mapping, Name, Pack, Star, dotted
-from triton_doctor.static.model import Autotune, Heuristic, Kernel, Param
+from triton_doctor.static.model import Arange, Autotune, Heuristic, Kernel, Param
 from triton_doctor.static.read.body import annotation_word
 from triton_doctor.static.read.lower import lower_alone
 from triton_doctor.static.read.uses import read_uses
@@ -64,8 +64,9 @@ def read_kernel(
         params=params,
         decorators=tuple(_decorator_name(decorator) for decorator in decorators),
         heuristics=tuple(_heuristics(placed)),
-        autotune=_autotune(placed),
-        do_not_specialize=_do_not_specialize(jit, params),
+        autotune=_autotune(placed, imports),
+        do_not_specialize=_listed(jit, "do_not_specialize", params),
+        do_not_align=_listed(jit, "do_not_specialize_on_alignment", params),
         needed=uses.needed,
         read=uses.read,
         walked=uses.walked,
@@ -73,7 +74,20 @@ def read_kernel(
         passes=uses.passes,
         span=source.span(node),
         made_in=qualname.rpartition(".<locals>.")[0] or None,
+        jit_span=next((span for decorator, span in placed if decorator is jit), None),
+        computed=uses.computed,
+        outer=uses.outer,
+        aranges=tuple(_aranges(uses.aranges, source)),
     )
+
+
+def _aranges(calls: Sequence[tuple[ast.Call, bool]], source: Source) -> Iterator[Arange]:
+    for call, conditional in calls:
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        given.update(zip(("start", "end"), call.args, strict=False))
+        if "start" in given and "end" in given:
+            start, end = lower_alone(given["start"]), lower_alone(given["end"])
+            yield Arange(start, end, conditional, source.span(call))
 
 
 def _params(args: ast.arguments, imports: Imports, source: Source) -> Iterator[Param]:
@@ -139,7 +153,7 @@ def _heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
                 pass
 
 
-def _autotune(decorators: Sequence[tuple[Expr, Span]]) -> Autotune | None:
+def _autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autotune | None:
     """A decorator with `configs` and `key` tunes, whatever a library calls it."""
     for decorator, span in decorators:
         if not isinstance(decorator, Call):
@@ -151,7 +165,14 @@ def _autotune(decorators: Sequence[tuple[Expr, Span]]) -> Autotune | None:
         configs = _argument(decorator, 0, "configs")
         key = _strings(_argument(decorator, 1, "key"))
         return Autotune(
-            key=key if tunes else _as_they_are(key, named), sets=_sets(configs), config_count=_count(configs), span=span
+            key=key if tunes else _as_they_are(key, named),
+            sets=_sets(configs),
+            config_count=_count(configs),
+            span=span,
+            configs=configs,
+            by=imports.full_name(decorator.func) or "",
+            prunes=_argument(decorator, 2, "prune_configs_by") not in (None, Const(None)) or None in named,
+            keeps=named.get("cache_results") not in (None, Const(False)),
         )
     return None
 
@@ -224,16 +245,20 @@ def _configs(configs: Expr | None) -> tuple[Expr, ...]:
             return (other,)
 
 
-def _do_not_specialize(jit: Expr | None, params: tuple[Param, ...]) -> tuple[str, ...]:
+def _listed(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:
+    """The parameters that a list of `jit` names by name or position; a number that is no position as it stands."""
     if not isinstance(jit, Call):
         return ()
-    listed = dict(jit.keywords).get("do_not_specialize")
+    listed = dict(jit.keywords).get(keyword)
     if not isinstance(listed, Pack):
         return ()
     names = []
     for item in listed.items:
-        if isinstance(item, Const) and isinstance(item.value, str):
-            names.append(item.value)
-        elif isinstance(item, Const) and isinstance(item.value, int) and item.value < len(params):
-            names.append(params[item.value].name)
+        match item:
+            case Const(str(name)):
+                names.append(name)
+            case Const(int(position)):
+                names.append(params[position].name if 0 <= position < len(params) else str(position))
+            case _:
+                pass
     return tuple(names)

@@ -137,10 +137,16 @@ class Lowering:
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Expr:
         first = node.generators[0]
-        for generator in node.generators[1:]:
-            self.lower(generator.iter)
+        further = tuple([self.lower(generator.iter) for generator in node.generators[1:]])
         names = [target.id for target in ast.walk(first.target) if isinstance(target, ast.Name)]
-        return Each(self.lower(node.elt), tuple(names), self.lower(first.iter), bool(first.ifs))
+        return Each(
+            self.lower(node.elt),
+            tuple(names),
+            self.lower(first.iter),
+            bool(first.ifs),
+            further,
+            any(generator.ifs for generator in node.generators[1:]),
+        )
 
     def _dict_comprehension(self, node: ast.DictComp) -> Expr:
         self.lower(node.value)
@@ -150,6 +156,12 @@ class Lowering:
         value = self.lower(node.value)
         self._on_named(node.target.id, value, node.lineno)
         return value
+
+    def _joined(self, node: ast.JoinedStr) -> Expr:
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue) and not isinstance(value.value, ast.Name):
+                self.lower(value.value)
+        return Opaque("JoinedStr")
 
     def _await(self, node: ast.Await) -> Expr:
         self.lower(node.value)
@@ -179,6 +191,7 @@ _LOWER: dict[type[ast.expr], Callable[[Lowering, Any], Expr]] = {
     ast.GeneratorExp: Lowering._comprehension,
     ast.DictComp: Lowering._dict_comprehension,
     ast.NamedExpr: Lowering._named,
+    ast.JoinedStr: Lowering._joined,
     ast.Await: Lowering._await,
 }
 

@@ -26,13 +26,19 @@ _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "
 
 
 class Uses(NamedTuple):
-    """Names of parameters, by what is done with them; `passes` as in `Kernel`."""
+    """Names of parameters, by what is done with them; `passes`, `computed` and `outer` as in `Kernel`.
+
+    `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
+    """
 
     needed: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
     replaced: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
+    computed: frozenset[str]
+    outer: frozenset[str]
+    aranges: tuple[tuple[ast.Call, bool], ...]
 
 
 def read_uses(node: ast.FunctionDef, params: frozenset[str]) -> Uses:
@@ -47,19 +53,31 @@ class _Uses:
     def __init__(self, params: frozenset[str]) -> None:
         self._params = params
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
-        self._read: set[str] = set()
+        self._read: dict[str, int] = {}
+        self._blind: dict[str, int] = {}
+        self._loaded: set[str] = set()
+        self._bound: set[str] = set()
+        self._aranges: list[tuple[ast.Call, bool]] = []
+        self._branches = 0
         self._needing: list[ast.expr] = []
         self._walked: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
         self._loops: list[ast.Call] = []
-        self._loaded: set[str] = set()
+        self._from_memory: set[str] = set()
         self._replaced: set[str] = set()
 
     def visit(self, node: ast.AST) -> None:
         kind = type(node)
         if kind is ast.Name:
-            if node.id in self._params:  # type: ignore[attr-defined]
-                self._read.add(node.id)  # type: ignore[attr-defined]
+            name = node.id  # type: ignore[attr-defined]
+            if name in self._params:
+                self._read[name] = self._read.get(name, 0) + 1
+                if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                    self._bound.add(name)
+            elif type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                self._loaded.add(name)
+            else:
+                self._bound.add(name)
             return
         if kind is ast.Call:
             self._call(node)  # type: ignore[arg-type]
@@ -67,7 +85,17 @@ class _Uses:
             self._derive(node)  # type: ignore[arg-type]
         elif kind is ast.If or kind is ast.IfExp:
             self._needing.append(node.test)  # type: ignore[attr-defined]
-        for name in _FIELDS.get(kind, ()):
+            self._test(node.test)  # type: ignore[attr-defined]
+            self._branches += 1
+            self._children(node)
+            self._branches -= 1
+            return
+        elif kind is ast.Compare:
+            self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
+        self._children(node)
+
+    def _children(self, node: ast.AST) -> None:
+        for name in _FIELDS.get(type(node), ()):
             child = getattr(node, name)
             if type(child) is list:
                 for one in child:
@@ -80,20 +108,45 @@ class _Uses:
         for loop in self._loops:
             step = self._names(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
             self._walked |= frozenset[str]().union(*map(self._names, loop.args[:2])) - step
+        for _, _, name in self._passes:
+            self._blind[name] = self._blind.get(name, 0) + 1
         return Uses(
             needed=needed,
             read=frozenset(self._read),
             walked=frozenset(self._walked),
             replaced=frozenset(self._replaced),
             passes=tuple(self._passes),
+            computed=frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
+            outer=frozenset(self._loaded - self._bound),
+            aranges=tuple([one for one in self._aranges if not self._rebound(one[0])]),
         )
+
+    def _rebound(self, call: ast.Call) -> bool:
+        """Whether the body itself decides on a name in `call`."""
+        return any(type(part) is ast.Name and part.id in self._bound for part in ast.walk(call))
+
+    def _test(self, test: ast.expr) -> None:
+        """Names that a branch asks for their truth."""
+        if type(test) is ast.BoolOp:
+            for value in test.values:
+                self._test(value)
+        elif type(test) is ast.UnaryOp and type(test.op) is ast.Not:
+            self._test(test.operand)
+        else:
+            self._blindly(test)
+
+    def _blindly(self, *values: ast.expr) -> None:
+        """Reads that give the same for 1, 1.0 and True."""
+        for value in values:
+            if type(value) is ast.Name and value.id in self._params:
+                self._blind[value.id] = self._blind.get(value.id, 0) + 1
 
     def _derive(self, node: ast.Assign) -> None:
         """A local made by arithmetic alone from parameters, and not from what is loaded."""
         target = node.targets[0]
         if self._is_loaded(node.value):
             names = {part.id for part in ast.walk(target) if type(part) is ast.Name}
-            self._loaded |= names - self._params
+            self._from_memory |= names - self._params
             self._replaced |= names & self._params
             return
         if type(target) is not ast.Name or target.id in self._params:
@@ -121,7 +174,7 @@ class _Uses:
         for part in ast.walk(node):
             if type(part) is ast.Call and _callee(part) == "load":
                 return True
-            if type(part) is ast.Name and part.id in self._loaded:
+            if type(part) is ast.Name and part.id in self._from_memory:
                 return True
         return False
 
@@ -137,6 +190,8 @@ class _Uses:
         if callee in _NEEDING:
             self._needing.extend(call.args)
             self._needing.extend(keyword.value for keyword in call.keywords)
+            if callee == "arange":
+                self._aranges.append((call, self._branches > 0))
         elif callee in _SHAPED:
             position, name = _SHAPED[callee]
             self._needing.extend(call.args[position : position + 1])

@@ -1,0 +1,69 @@
+"""TRD204: `do_not_specialize` names a constexpr, or no parameter at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Place, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import Kernel, Project
+
+CODE = "TRD204"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a name, at the decorator."""
+    for kernel in project.kernels():
+        if not kernel.params:
+            continue  # a stub: what it stands for has them
+        params = {param.name: param for param in kernel.params}
+        for option, names in (
+            ("do_not_specialize", kernel.do_not_specialize),
+            ("do_not_specialize_on_alignment", kernel.do_not_align),
+        ):
+            for name in dict.fromkeys(names):
+                if name not in params:
+                    yield _unknown(kernel, option, name)
+                elif params[name].is_constexpr:
+                    yield _constexpr(kernel, option, name)
+
+
+def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
+    return Finding(
+        path=kernel.path,
+        span=kernel.jit_span or kernel.span,
+        code=CODE,
+        severity=Severity.ERROR,
+        message=(
+            f"`{option}` of `{kernel.name}` names the constexpr `{name}`: triton 3.9 refuses to compile it, earlier "
+            "ones compile it for each value all the same"
+        ),
+        advice=f"drop the `tl.constexpr` annotation of `{name}`, or take it from the list",
+        facts=_facts(kernel, name),
+    )
+
+
+def _unknown(kernel: Kernel, option: str, name: str) -> Finding:
+    named = f"position {name}" if name.lstrip("-").isdecimal() else f"`{name}`"
+    return Finding(
+        path=kernel.path,
+        span=kernel.jit_span or kernel.span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=f"`{option}` names {named}, which `{kernel.name}` has no parameter of: triton ignores it",
+        advice=f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
+        facts=_facts(kernel, name),
+    )
+
+
+def _facts(kernel: Kernel, name: str) -> Facts:
+    place = next((Place(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Place(kernel.path, kernel.span.line),
+        parameter=name,
+        parameter_place=place,
+    )

@@ -1,0 +1,98 @@
+"""TRD211: a launch option that only sets a parameter of the same name, so that the kernel runs without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Place, Severity, Span
+from triton_doctor.static.configs import config_tables
+from triton_doctor.static.expression import Const, Expr, spell
+from triton_doctor.static.launched import hides_arguments, launches_of, spelled_out
+from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Param, Project
+
+CODE = "TRD211"
+# What a kernel runs with when nothing is said (triton 3.9 backends/nvidia/compiler.py CUDAOptions; AMD has 2 stages).
+DEFAULTS = {"num_warps": (4,), "num_stages": (2, 3), "num_ctas": (1,)}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a launch and option, at the argument; one a tuning and option, at the decorator."""
+    for kernel in project.kernels():
+        for param in kernel.params:
+            # What a kernel reads is a parameter in its own right; but it does not have the warps that it computes with.
+            if param.name not in LAUNCH_OPTIONS or (param.name in kernel.read and param.name != "num_warps"):
+                continue
+            if kernel.autotune is not None:
+                yield from _configs(project, kernel, param)
+            elif not kernel.heuristics:
+                for launch in launches_of(project).get(kernel.key, ()):
+                    yield from _launch(launch, kernel, param)
+
+
+def _launch(launch: LinkedLaunch, kernel: Kernel, param: Param) -> Iterator[Finding]:
+    argument = spelled_out(launch, kernel).get(param.name)
+    if argument is None:
+        hidden = hides_arguments(launch) or param.default is None or _is_default(param.name, param.default)
+        if not hidden and param.default is not None:
+            message = f"`{param.name}` of `{kernel.name}` defaults to {spell(param.default)}"
+            yield _finding(launch.module.path, launch.launch.span, launch, kernel, param, message)
+    elif argument.name is None and not _is_default(param.name, argument.value):
+        value = spell(argument.value)
+        message = f"`{param.name}` of `{kernel.name}` is given by position"
+        if value != param.name:
+            message = f"`{value}` is given to `{param.name}` of `{kernel.name}` by position"
+        yield _finding(launch.module.path, argument.span, launch, kernel, param, message)
+
+
+def _is_default(name: str, value: Expr) -> bool:
+    return isinstance(value, Const) and value.value in DEFAULTS.get(name, (None,))
+
+
+def _finding(path: str, span: Span, launch: LinkedLaunch, kernel: Kernel, param: Param, message: str) -> Finding:
+    return Finding(
+        path=path,
+        span=span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=f"{message}: that sets the parameter alone, and the kernel runs with triton's own `{param.name}`",
+        advice=f"give it by name, `{param.name}=...`, which sets both, or rename the parameter",
+        facts=_facts(kernel, param, launch.launch.span),
+    )
+
+
+def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding]:
+    """`Config({"num_warps": 8})`: the config's own option, which has a default, goes over the entry."""
+    tuned = kernel.autotune
+    if tuned is None or param.name not in DEFAULTS:
+        return
+    for table, options in config_tables(project, kernel):
+        value = table.get(param.name)
+        if value is not None and param.name not in options and not _is_default(param.name, value):
+            yield Finding(
+                path=kernel.path,
+                span=tuned.span,
+                code=CODE,
+                severity=Severity.WARNING,
+                message=(
+                    f"a config of `{kernel.name}` sets `{param.name}` among its parameters: the config's option of "
+                    "that name overrides it by its default"
+                ),
+                advice=f"`triton.Config({{...}}, {param.name}=...)` sets both",
+                facts=_facts(kernel, param, None),
+            )
+            return
+
+
+def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Place(kernel.path, kernel.span.line),
+        parameter=param.name,
+        parameter_place=Place(kernel.path, param.span.line),
+        launch=launch,
+    )
