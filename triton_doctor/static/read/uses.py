@@ -64,12 +64,14 @@ class _Uses:
         self._passes: list[tuple[str, int | str, str]] = []
         self._loops: list[ast.Call] = []
         self._from_memory: set[str] = set()
-        self._replaced: set[str] = set()
+        self._memory_reads = 0
 
     def visit(self, node: ast.AST) -> None:
         kind = type(node)
         if kind is ast.Name:
             name = node.id  # type: ignore[attr-defined]
+            if name in self._from_memory and type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                self._memory_reads += 1
             if name in self._params:
                 self._read[name] = self._read.get(name, 0) + 1
                 if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
@@ -83,6 +85,8 @@ class _Uses:
             self._call(node)  # type: ignore[arg-type]
         elif kind is ast.Assign:
             self._derive(node)  # type: ignore[arg-type]
+            self._assigned(node)  # type: ignore[arg-type]
+            return
         elif kind is ast.If or kind is ast.IfExp:
             self._needing.append(node.test)  # type: ignore[attr-defined]
             self._test(node.test)  # type: ignore[attr-defined]
@@ -114,7 +118,7 @@ class _Uses:
             needed=needed,
             read=frozenset(self._read),
             walked=frozenset(self._walked),
-            replaced=frozenset(self._replaced),
+            replaced=frozenset(self._from_memory & self._params),
             passes=tuple(self._passes),
             computed=frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
             outer=frozenset(self._loaded - self._bound),
@@ -144,11 +148,6 @@ class _Uses:
     def _derive(self, node: ast.Assign) -> None:
         """A local made by arithmetic alone from parameters, and not from what is loaded."""
         target = node.targets[0]
-        if self._is_loaded(node.value):
-            names = {part.id for part in ast.walk(target) if type(part) is ast.Name}
-            self._from_memory |= names - self._params
-            self._replaced |= names & self._params
-            return
         if type(target) is not ast.Name or target.id in self._params:
             return
         sources: set[str] = set()
@@ -169,14 +168,13 @@ class _Uses:
         if sources:
             self._from[target.id] = self._from.get(target.id, frozenset()) | sources
 
-    def _is_loaded(self, node: ast.expr) -> bool:
-        """Whether a value is loaded, or computed from what was."""
-        for part in ast.walk(node):
-            if type(part) is ast.Call and _callee(part) == "load":
-                return True
-            if type(part) is ast.Name and part.id in self._from_memory:
-                return True
-        return False
+    def _assigned(self, node: ast.Assign) -> None:
+        """Names that are bound to what is loaded, or to what is computed from it, are so themselves."""
+        before = self._memory_reads
+        self._children(node)
+        if self._memory_reads > before:
+            names = {part.id for target in node.targets for part in ast.walk(target) if type(part) is ast.Name}
+            self._from_memory |= names
 
     def _names(self, node: ast.expr) -> frozenset[str]:
         if type(node) is ast.Constant:
@@ -187,6 +185,8 @@ class _Uses:
 
     def _call(self, call: ast.Call) -> None:
         callee = _callee(call)
+        if callee == "load":
+            self._memory_reads += 1
         if callee in _NEEDING:
             self._needing.extend(call.args)
             self._needing.extend(keyword.value for keyword in call.keywords)
