@@ -1,4 +1,7 @@
-"""triton-doctor: what makes Triton kernels recompile or run in the wrong mode. Nothing heavy is imported here."""
+"""triton-doctor: what makes Triton kernels recompile or run in the wrong mode. Nothing heavy is imported here.
+
+PYTEST_DONT_REWRITE: else pytest warns where this is imported before it, as by `triton-doctor run -m pytest`.
+"""
 
 from __future__ import annotations
 

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import clean_environment
+from tests.environment.sick import clean_environment, make_site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages that are installed here, without triton and torch."""
+    return make_site(tmp_path_factory.mktemp("site"))
+
+
 @pytest.fixture
-def machine(tmp_path: Path) -> dict[str, str]:
+def machine(tmp_path: Path, site: Path) -> dict[str, str]:
     """The variables of a process with an empty home and nothing of Triton's."""
     home = tmp_path / "home"
     home.mkdir()
-    return clean_environment(home)
+    return clean_environment(home, site)

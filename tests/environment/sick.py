@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 REPOSITORY = Path(__file__).parents[2]
+# The packages of this Python that a made machine does not have, unless it is given its own.
+LEFT_OUT = ("triton", "pytorch_triton", "torch")
 PRIVATE = ("TRITON_", "CUDA_", "HIP_", "ROCR_", "TORCH", "PYTORCH_", "LD_LIBRARY_PATH")
+# Without the packages of this Python, whose places are not on PYTHONPATH.
+DOCTOR = (sys.executable, "-S", "-m", "triton_doctor")
 
 # The few functions of nvml.h that are asked, for one GPU of the capability and memory that the compiler is told.
 NVML_SOURCE = """
@@ -53,16 +58,24 @@ class Said:
         return next(finding for finding in self.document["findings"] if finding["code"] == code)
 
 
-def clean_environment(home: Path) -> dict[str, str]:
-    """This process's variables without those that matter, and with `home` as HOME."""
+def make_site(folder: Path) -> Path:
+    """The packages that are installed here, without triton and torch, as links in `folder`, which is returned."""
+    for item in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if not item.name.lower().startswith(LEFT_OUT):
+            (folder / item.name).symlink_to(item)
+    return folder
+
+
+def clean_environment(home: Path, site: Path) -> dict[str, str]:
+    """This process's variables without those that matter, with `home` as HOME and the packages of `site`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
-    return kept | {"HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
+    return kept | {"HOME": str(home), "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(site)])}
 
 
 def ask_env(environment: Mapping[str, str], *arguments: str, before: Sequence[str] = ()) -> Said:
     """Run `env` in a process of its own, behind the words `before`: `unshare -m ...`."""
     done = subprocess.run(
-        [*before, sys.executable, "-m", "triton_doctor", "env", "--output-format", "json", *arguments],
+        [*before, *DOCTOR, "env", "--output-format", "json", *arguments],
         env=environment,
         cwd="/",
         capture_output=True,

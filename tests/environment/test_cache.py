@@ -6,12 +6,14 @@ import base64
 import hashlib
 import json
 import os
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 from inline_snapshot import snapshot
 
+from tests.environment.sick import DOCTOR, in_own_mounts
 from triton_doctor.environment.cache_entries import CacheEntry, read_entries
 from triton_doctor.environment.cache_kernels import sum_up
 from triton_doctor.environment.cache_prune import choose_old, parse_age, remove_entry
@@ -174,6 +176,22 @@ def test_entry_in_use_is_kept_whatever_the_age_asked_for(tmp_path: Path) -> None
     make_entry(tmp_path, 1)
 
     assert list(choose_old(read_entries(tmp_path), older_than_seconds=0, now=time.time())) == []
+
+
+def test_file_system_without_times_of_use_is_told(machine: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    folder.mkdir()
+    make_entry(tmp_path / "made", 1)
+    before = in_own_mounts(
+        f"mount -t tmpfs -o noatime,size=1m none {folder}; cp -r {tmp_path}/made/* {folder}; "
+        f"touch -d '40 days ago' {folder}/*/*"
+    )
+    prune = [*DOCTOR, "cache", "prune", "--older-than", "30d", "--dry-run", "--cache-dir", str(folder)]
+
+    done = subprocess.run([*before, *prune], env=machine, capture_output=True, text=True, check=True)
+
+    assert done.stderr == "triton-doctor: this file system keeps no times of use, ages are since the compile\n"
+    assert done.stdout.splitlines()[-1] == "would remove 1 entry"
 
 
 def test_link_below_an_entry_is_removed_and_not_followed(tmp_path: Path) -> None:

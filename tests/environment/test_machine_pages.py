@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.environment.facts_table import machine_of
 from triton_doctor.environment.diagnose import diagnose
-from triton_doctor.environment.facts import Cache, FileSystem, Flood, Gpu, Machine, Package, Ptxas, Requirement
+from triton_doctor.environment.facts import Machine
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 
 if TYPE_CHECKING:
@@ -19,39 +19,6 @@ if TYPE_CHECKING:
 PAGES = [page for page in map(read_page, page_paths()) if page.evidence == "environment"]
 FENCE = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ALSO = re.compile(r"# also: \[(?P<codes>[^\]]+)\]")
-KINDS: dict[str, type] = {
-    "triton": Package,
-    "tritons": Package,
-    "torch": Package,
-    "torch_wants": Requirement,
-    "gpus": Gpu,
-    "ptxas": Ptxas,
-    "cache": Cache,
-    "file_system": FileSystem,
-    "floods": Flood,
-}
-
-
-def machine_of(text: str) -> Machine:
-    """A machine in order, but for what `text` says; an empty text stands for what is not there."""
-    return replace(Machine(), **values_of(tomllib.loads(text), Machine))
-
-
-def values_of(table: dict[str, Any], kind: type) -> dict[str, Any]:
-    assert table.keys() <= {field.name for field in fields(kind)}
-    return {name: value_of(name, value) for name, value in table.items()}
-
-
-def value_of(name: str, value: Any) -> Any:
-    match value:
-        case "":
-            return None
-        case [*items]:
-            return tuple(value_of(name, item) for item in items)
-        case {**table} if name in KINDS:
-            return KINDS[name](**values_of(table, KINDS[name]))
-        case _:
-            return value
 
 
 def examples(page: RulePage, section: str) -> Iterator[str]:
@@ -63,7 +30,7 @@ def test_bad_facts_yield_the_finding(page: RulePage) -> None:
     found = list(examples(page, "Bad"))
     assert found
     for text in found:
-        findings = diagnose(machine_of(text))
+        findings = diagnose(machine_of(tomllib.loads(text)))
 
         also = {code.strip() for match in ALSO.finditer(text) for code in match["codes"].split(",")}
         assert {finding.code for finding in findings} == {page.code} | also
@@ -75,7 +42,7 @@ def test_good_facts_yield_nothing(page: RulePage) -> None:
     found = list(examples(page, "Good"))
     assert found
     for text in found:
-        assert diagnose(machine_of(text)) == []
+        assert diagnose(machine_of(tomllib.loads(text))) == []
 
 
 def test_a_machine_in_order_has_nothing_wrong() -> None:
@@ -83,7 +50,9 @@ def test_a_machine_in_order_has_nothing_wrong() -> None:
 
 
 def test_every_finding_is_one_line_without_a_full_stop() -> None:
-    findings = [found for page in PAGES for text in examples(page, "Bad") for found in diagnose(machine_of(text))]
+    findings = [
+        found for page in PAGES for text in examples(page, "Bad") for found in diagnose(machine_of(tomllib.loads(text)))
+    ]
 
     assert findings
     for finding in findings:

@@ -74,6 +74,22 @@ def test_tiny_file_system_is_nearly_full_and_lost_at_restart(machine: dict[str, 
     assert said.document["facts"]["cache"]["file_system"]["kind"] == "tmpfs"
 
 
+def test_layer_of_a_container_is_not_kept(machine: dict[str, str], tmp_path: Path) -> None:
+    layers, folder = tmp_path / "layers", tmp_path / "root"
+    layers.mkdir()
+    folder.mkdir()
+    options = f"lowerdir={layers}/image,upperdir={layers}/upper,workdir={layers}/work"
+    before = in_own_mounts(
+        f"mount -t tmpfs none {layers}; mkdir {layers}/image {layers}/upper {layers}/work; "
+        f"mount -t overlay -o {options} none {folder}"
+    )
+    in_container = machine | {"container": "podman", "TRITON_CACHE_DIR": str(folder / "kernels")}
+
+    said = ask_env(in_container, before=before)
+
+    assert said.finding("TRD614")["evidence"].startswith("it lies in the container's own layer (overlay)")
+
+
 MOUNTS = """\
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 31 22 0:45 / /home rw,relatime shared:1 - nfs4 server:/home rw

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import ask_env, make_distribution
+from tests.environment.sick import REPOSITORY, ask_env, make_distribution
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +50,16 @@ def test_distribution_that_hides_another_is_a_warning(machine: dict[str, str], t
         "warning",
         f"an import finds pytorch-triton 3.2.0 in {first}",
     )
+
+
+def test_folder_that_is_on_the_path_twice_counts_once(machine: dict[str, str], tmp_path: Path) -> None:
+    folder = make_distribution(tmp_path / "lib", "triton", "3.6.0")
+    (tmp_path / "lib64").symlink_to(folder)
+
+    said = ask_env(on_path(machine, tmp_path / "lib64", folder))
+
+    assert "TRD625" not in said.codes
+    assert said.document["facts"]["triton"]["name"] == "triton"
 
 
 def test_distribution_that_only_has_the_word_in_its_name_is_none(machine: dict[str, str], tmp_path: Path) -> None:
@@ -96,3 +106,16 @@ def test_neither_torch_nor_triton_is_imported(machine: dict[str, str], tmp_path:
 
     assert said.document["facts"]["torch"] == {"name": "torch", "version": "9.9.9", "folder": str(tmp_path)}
     assert said.document["facts"]["triton"]["version"] == "3.6.0"
+
+
+def test_interpreter_without_numpy_is_told(machine: dict[str, str], site: Path, tmp_path: Path) -> None:
+    bare = make_distribution(tmp_path / "bare", "triton", "3.6.0")
+    for item in site.iterdir():
+        if not item.name.startswith("numpy"):
+            (bare / item.name).symlink_to(item.resolve())
+    path = os.pathsep.join([str(REPOSITORY), str(bare)])
+
+    said = ask_env(machine | {"PYTHONPATH": path, "TRITON_INTERPRET": "1"})
+
+    assert said.finding("TRD628")["command"].endswith("-m pip install numpy")
+    assert "TRD628" not in ask_env(on_path(machine, bare) | {"TRITON_INTERPRET": "1"}).codes

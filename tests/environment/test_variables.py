@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import ask_env
+from tests.environment.sick import DOCTOR, ask_env
 from triton_doctor.environment.diagnose import diagnose
 from triton_doctor.environment.facts import Machine
 from triton_doctor.environment.probe_variables import choose_variables, read_env_file, read_process
@@ -36,7 +36,7 @@ SECRETS = {
 def test_secrets_and_what_is_nothing_of_tritons_are_never_shown(machine: dict[str, str]) -> None:
     for form in ("text", "json", "markdown"):
         done = subprocess.run(
-            [sys.executable, "-m", "triton_doctor", "env", "--output-format", form],
+            [*DOCTOR, "env", "--output-format", form],
             env=machine | SECRETS,
             cwd="/",
             capture_output=True,
@@ -87,7 +87,7 @@ def test_value_of_another_process_steers_neither_terminal_nor_shell(machine: dic
 
     outcomes = [
         subprocess.run(
-            [sys.executable, "-m", "triton_doctor", "env", "--env-file", str(path), "--output-format", form],
+            [*DOCTOR, "env", "--env-file", str(path), "--output-format", form],
             env=machine,
             cwd="/",
             capture_output=True,

@@ -63,9 +63,14 @@ def test_written_once_then_green_then_a_seeded_regression_is_caught_and_only_tha
     assert seeded.returncode == 1
     assert "2 failed, 2 passed" in seeded.stdout
     assert "FAILED test_kernels.py::test_shift[32]" in seeded.stdout
-    assert "`kernels.shift`: 1 variant is not in compiles.json\n  `n` is 32, was i32, i32%16, i32=1\n" in seeded.stdout
+    assert (
+        "`kernels.shift`: 1 variant is not in compiles.json\n  `n` became a constexpr: 32, was i32, i32%16, i32=1\n"
+        in seeded.stdout
+    )
     setups = seeded.stdout.partition("fixtures or imports, not tests, compiled what is not known:\n")[2]
-    assert setups.startswith("`kernels.shift`: 2 variants are not in compiles.json\n  `n` is 1, 16, was i32")
+    assert setups.startswith(
+        "`kernels.shift`: 2 variants are not in compiles.json\n  `n` became a constexpr: 1, 16, was i32"
+    )
 
 
 def test_unknown_variant_in_a_fixture_alone_fails_the_run_and_blames_no_test(project):
@@ -164,6 +169,23 @@ def test_options_in_another_order_are_another_variant():
     assert "the order of its options" in tell_unknown([respelled], baseline, "compiles.json")
 
 
+@pytest.mark.parametrize(
+    ("known", "now", "told"),
+    [
+        pytest.param("i32%16", "i32", "`n` is i32, was i32%16", id="class"),
+        pytest.param("i32", "700", "`n` became a constexpr: 700, was i32", id="constexpr"),
+        pytest.param("none", "None", "`n` became a constexpr: None, was none", id="constexpr None"),
+        pytest.param("700", "701", "`n` is 701, was 700", id="value"),
+        pytest.param("700", "i32", "`n` is i32, was 700", id="no longer a constexpr"),
+        pytest.param("*fp32%16", "*bf16%16", "`n` is *bf16%16, was *fp32%16", id="dtype"),
+    ],
+)
+def test_what_changed_against_the_nearest_known_variant(known, now, told):
+    baseline = Baseline(variants=frozenset({("a.k", variant(n=known, m="i32"))}))
+
+    assert tell_unknown([("a.k", variant(n=now, m="i32"))], baseline, "compiles.json").splitlines()[1] == f"  {told}"
+
+
 def test_failure_stays_short():
     unknown = [(f"a.k{kernel}", variant(n=str(n))) for kernel in range(10) for n in range(100)]
     known = frozenset((f"a.k{kernel}", variant(n="i32")) for kernel in range(10))
@@ -175,7 +197,7 @@ def test_failure_stays_short():
             for kernel in range(4)
             for line in (
                 f"`a.k{kernel}`: 100 variants are not in compiles.json",
-                "  `n` is 0, 1, 2, 3 and 96 more, was i32",
+                "  `n` became a constexpr: 0, 1, 2, 3 and 96 more, was i32",
             )
         ),
         "and 6 other kernels",

@@ -335,6 +335,16 @@ def test_plugin_that_is_turned_off_does_nothing(project):
     assert ("max_compiles" in off, "max_compiles" in on) == (False, True)
 
 
+def test_package_that_is_imported_before_pytest_gives_no_warning(project):
+    project.write("conftest.py", "")
+    project.write("test_it.py", "def test_it():\n    pass\n")
+    project.write(
+        "main.py", "import sys, triton_doctor, pytest\nsys.exit(pytest.main(['-q', '-Werror', 'test_it.py']))\n"
+    )
+
+    assert "1 passed" in project.python("main.py").stdout
+
+
 def test_options_that_mean_nothing_stop_the_run(project):
     for option, told in (
         ("--triton-doctor-target=cuda", "no such target: 'cuda'"),
@@ -345,3 +355,28 @@ def test_options_that_mean_nothing_stop_the_run(project):
         done = project.pytest(option)
 
         assert (done.returncode, told in done.stderr) == (4, True), done.stdout + done.stderr
+
+
+def test_report_that_cannot_be_written_is_told_and_what_should_be_held_fails(project):
+    project.write("occupied", "a file where a folder should be")
+    project.write(
+        "test_blind.py",
+        """
+        import pytest
+        import triton
+
+
+        def test_free():
+            pass
+
+
+        @pytest.mark.max_compiles(2)
+        def test_held():
+            pass
+        """,
+    )
+    done = project.pytest("--triton-doctor-report=occupied/seen.jsonl")
+
+    assert done.returncode == 4
+    assert list(failures(done)) == ["test_held"]
+    assert "what it compiled is not known: cannot write" in failures(done)["test_held"]

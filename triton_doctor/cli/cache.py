@@ -83,7 +83,7 @@ def prune(
     """Remove kernels that were not used for long. Triton compiles them again when they are needed."""
     from triton_doctor.environment.cache_entries import read_entries
     from triton_doctor.environment.cache_kernels import sum_up
-    from triton_doctor.environment.cache_prune import choose_old, parse_age, remove_entry
+    from triton_doctor.environment.cache_prune import choose_old, keeps_times_of_use, parse_age, remove_entry
     from triton_doctor.report.cache import render_list
     from triton_doctor.report.concise import plural
 
@@ -93,6 +93,8 @@ def prune(
     if not old:
         typer.echo(f"nothing in {folder} is that old")
         return
+    if not keeps_times_of_use(folder):
+        typer.echo("triton-doctor: this file system keeps no times of use, ages are since the compile", err=True)
     typer.echo(render_list(folder, sum_up(old), now=now, at_most=KERNELS_SHOWN_BEFORE_ASKING), nl=False)
     if dry_run:
         typer.echo(f"would remove {plural(len(old), 'entry', 'entries')}")

@@ -21,9 +21,8 @@ LOCATION = re.compile(r"^(?P<name>#loc\d*) = loc\((?P<text>.*)\)$", re.MULTILINE
 FILE = re.compile(r'"(?P<path>[^"]+)":(?P<line>\d+):(?P<column>\d+)')
 REFERENCE = re.compile(r"#loc\d*")
 CONSTANT = re.compile(r"(?P<name>%[\w.$-]+) = arith\.constant (?:dense<(?P<dense>[^>]+)>|(?P<plain>[^\s:]+)) ?:?")
-OPERATION = re.compile(
-    r"^\s*(?:(?P<results>%.*?) = )?\"?(?P<operation>[a-z_]+\.[\w.]+)\"?(?P<rest>.*?) loc\((?P<loc>.*)\)$", re.MULTILINE
-)
+OPERATION = re.compile(r"\s*(?:%[^=]* = )?\"?(?P<operation>[a-z_]+\.[\w.]+)")
+PLACED = " loc("
 OPERAND = re.compile(r"%[\w.$-]+(?:#\d+)?|\b(?:end|value) = (?P<attribute>-?\d+)")
 
 
@@ -58,20 +57,18 @@ def read_code(text: str) -> KernelCode:
     start = next(iter(frames(locations.get("#loc", ""), locations)), None)
     known = {match["name"]: match["dense"] or match["plain"] for match in CONSTANT.finditer(text)}
     constants: dict[CodePlace, list[str]] = {}
-    for match in OPERATION.finditer(text):
-        if match["operation"] == "arith.constant":
+    for line in text.splitlines():
+        match, loc = OPERATION.match(line), line.rfind(PLACED)
+        if match is None or loc < 0 or match["operation"] == "arith.constant":
             continue
-        places = frames(match["loc"], locations)
-        if not places:
-            continue
-        place = place_within(places, start)
+        places = frames(line[loc + len(PLACED) :], locations)
         values = [
             operand["attribute"] or known[operand[0]]
-            for operand in OPERAND.finditer(match["rest"])
+            for operand in OPERAND.finditer(line, match.end(), loc)
             if operand["attribute"] or operand[0] in known
         ]
-        if values:
-            constants.setdefault(place, []).extend(values)
+        if places and values:
+            constants.setdefault(place_within(places, start), []).extend(values)
     return KernelCode(
         start=start,
         arguments=tuple(read_arguments((head["arguments"] or head["bare"] or "") if head else "")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from typing import TYPE_CHECKING
@@ -27,6 +28,11 @@ def parse_age(text: str) -> int:
     if match is None:
         raise DoctorError(f"`{text}` is no age", hint="write it as 30d, 12h or 4w")
     return int(match["count"]) * SECONDS[match["unit"]]
+
+
+def keeps_times_of_use(folder: Path) -> bool:
+    """Whether the file system of `folder` notes when a file was last read; else an entry is as old as its compile."""
+    return not (hasattr(os, "ST_NOATIME") and os.statvfs(folder).f_flag & os.ST_NOATIME)
 
 
 def choose_old(

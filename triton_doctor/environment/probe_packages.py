@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,10 @@ BUILD = re.compile(r"""^(?P<build>cuda|hip)\b[^=]*=\s*["']""", re.MULTILINE)
 
 
 def find_tritons() -> tuple[Package, ...]:
-    """Every distribution that brings a package `triton`: pytorch-triton, triton-windows and other names too."""
+    """Every distribution that brings a package `triton`: pytorch-triton, triton-windows and other names too.
+
+    One that a link shows on the path again, as lib64 does lib, counts once.
+    """
     return tuple(sorted(set(triton_distributions()), key=lambda package: (package.name, package.folder)))
 
 
@@ -32,7 +36,9 @@ def triton_distributions() -> Iterator[Package]:
         record = distribution.read_text("RECORD") or ""
         editable = '"editable": true' in (distribution.read_text("direct_url.json") or "")
         if "triton/__init__.py," in record.replace("\\", "/") or (editable and "triton" in top_level(distribution)):
-            yield Package(name=name, version=distribution.version, folder=str(distribution.locate_file("")))
+            yield Package(
+                name=name, version=distribution.version, folder=os.path.realpath(str(distribution.locate_file("")))
+            )
 
 
 def top_level(distribution: importlib.metadata.Distribution) -> set[str]:
@@ -48,9 +54,9 @@ def find_package(name: str, brought_by: tuple[Package, ...] = ()) -> Package | N
         spec = None
     if spec is None or spec.origin is None:
         return None
-    folder = Path(spec.origin).parent.parent
+    folder = Path(os.path.realpath(spec.origin)).parent.parent
     for package in brought_by:
-        if Path(package.folder).resolve() == folder.resolve():
+        if package.folder == str(folder):
             return package
     return Package(name=name, version=find_version(name, Path(spec.origin)), folder=str(folder))
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Beside what the table names: what decides which GPU, which library and which cache a kernel meets.
-PREFIXES = ("TRITON_", "CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCM_", "ROCR_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_")
+PREFIXES = ("TRITON_", "CUDA_", "HIP_", "HSA_", "ROCM_", "ROCR_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_")
+OTHERS = frozenset({"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE"})
 SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)AUTH", re.IGNORECASE)
 SECRET_VALUE = re.compile(r"(?P<lead>://[^/\s:@]*:)[^/\s@]+@")
 KNOWN_TOKEN = re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|xox[abp]-|AKIA)[A-Za-z0-9_-]{12,}")
@@ -28,7 +29,7 @@ def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: MASK if SECRET_NAME.search(name) else mask(value)
         for name, value in sorted(environment.items())
-        if name in known or name.startswith(PREFIXES) or looks_like_triton(name)
+        if name in known or name in OTHERS or name.startswith(PREFIXES) or looks_like_triton(name)
     }
 
 

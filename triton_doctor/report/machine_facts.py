@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.report.cache import spell_bytes
 from triton_doctor.report.concise import plural
-from triton_doctor.variables import variables
+from triton_doctor.variables import looks_like_triton, newest_version, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.environment.facts import Cache, Gpu, Machine
     from triton_doctor.variables import Version
+
+LONGEST = 300
 
 
 def fact_rows(machine: Machine) -> Iterator[tuple[str, str]]:
@@ -75,14 +77,15 @@ def cache_rows(cache: Cache) -> Iterator[tuple[str, str]]:
 def variable_rows(machine: Machine, version: Version) -> Iterator[tuple[str, str]]:
     """Each variable that is set, and what is known of it."""
     for name, value in machine.variables.items():
-        yield f"{name}={printable(value)}", describe_variable(name, version)
+        shown = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
+        yield f"{name}={printable(shown)}", describe_variable(name, version)
 
 
 def describe_variable(name: str, version: Version) -> str:
     """Effect, moment and key of the variable `name` in Triton `version`."""
     variable = variables().get(name)
     if variable is None:
-        return "not one of triton's"
+        return f"no triton reads it up to {newest_version()}" if looks_like_triton(name) else "not triton's"
     if variable.first is None:
         return variable.effect or f"read by {variable.reader}"
     if not variable.read_by(version):

@@ -41,16 +41,18 @@ class _Finder:
         if spec is None or spec.loader is None:
             sys.meta_path.insert(0, self)
             return spec
-        execute = spec.loader.exec_module
+        loader: Any = spec.loader
 
         def execute_and_call(module: Any) -> None:
+            # An attribute of this loader alone, over its class's method: gone as soon as it is called.
+            del loader.exec_module
             try:
-                execute(module)
+                loader.exec_module(module)
             except BaseException:
                 # Whoever tries again may have more luck.
                 sys.meta_path.insert(0, self)
                 raise
             self._call()
 
-        spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
+        loader.exec_module = execute_and_call
         return spec

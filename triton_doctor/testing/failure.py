@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from triton_doctor.testing.baseline import Baseline
     from triton_doctor.testing.variants import Variant
 
+# How a variant writes the type of what is no constexpr: `*fp32%16`, `i32=1`, `none`.
+TYPE = re.compile(r"\*|[iu]\d|b?f[p]?\d|none|tensordesc|nvTmaDesc")
 # More causes, launch sites, kernels or values than these are told by their number.
 SHOWN = 4
 
@@ -87,7 +90,9 @@ def _against(variants: Sequence[Variant], known: Sequence[Variant]) -> Iterable[
             now[name][dict(variant).get(name, "not written")] = None
             before[name] |= dict.fromkeys(sorted({dict(other).get(name, "not written") for other in known}))
     for name in list(now)[:SHOWN]:
-        yield f"  `{name}` is {_some(now[name])}, was {_some(before[name])}"
+        became = not any(map(TYPE.match, now[name])) and all(map(TYPE.match, before[name]))
+        is_now = "became a constexpr:" if became else "is"
+        yield f"  `{name}` {is_now} {_some(now[name])}, was {_some(before[name])}"
 
 
 def _differing(variant: Variant, other: Variant) -> list[str]:

@@ -47,6 +47,9 @@ class Gathering:
         self._setups_fail = ours.judge_setups()
         if self._setups_fail is not None and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if ours.trouble and (ours.options.report is not None or ours.options.update_baseline):
+            # What was asked for is not whole.
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             try:
                 self._written = ours.update_baseline()

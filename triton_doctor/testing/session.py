@@ -88,7 +88,7 @@ class Session:
 
     def judge(self, test: str, phase: Phase, marks: Sequence[pytest.Mark]) -> str | None:
         """Why the test named `test` fails for what it did in `phase`; None where it does not."""
-        if not marks and not self.ledger.events:
+        if not (marks or self.ledger.events or self.trouble):
             return None
         from triton_doctor.runtime.limits import Limit, limits_of
         from triton_doctor.testing.failure import tell_excess, tell_unknown
@@ -160,10 +160,11 @@ class Session:
         return f"{len(variants)} variants of {len({kernel for kernel, _ in variants})} kernels written to {path}"
 
     def _made_with_here(self) -> dict[str, str]:
-        if self.recording is None or not self.recording.compiles:
-            return {}
-        versions = dict(self.recording.headers[0].versions)
-        return {"triton": versions.get("triton", "unknown"), "target": self.recording.compiles[0].key.target}
+        if not self._made_with and self.recording is not None and self.recording.compiles:
+            versions = dict(self.recording.headers[0].versions)
+            target = self.recording.compiles[0].key.target
+            self._made_with = {"triton": versions.get("triton", "unknown"), "target": target}
+        return self._made_with
 
     @property
     def _baseline_name(self) -> str:

@@ -61,6 +61,7 @@ def test_watched_kernels_call_each_other_and_the_callee_is_not_a_compile(x):
 def test_each_recompile_is_told_and_the_first_compile_is_not(x):
     kernel = triton_doctor.watch(triton.jit(anew("recompiled")))
     with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         for value in (1, 2, 2, 3):
             launch(kernel, x, value=value)
 

@@ -74,7 +74,10 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
             return replace(left_over, trail=left.trail, pro=pro)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
-        return replace(UNKNOWN, trail=left.trail)
+        return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
+    if left.size is None and left.atoms and right.settled() is Kind.UNKNOWN:
+        # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
+        return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
     return replace(join([left, right]), size=size)
 
 

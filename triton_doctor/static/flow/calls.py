@@ -111,7 +111,7 @@ def _function(flow: Flow, name: str, call: Call, place: Place) -> Value:
             return Many(item=Sequence(items=items), length=flow.length(values[0], place.frame))
         case "list" | "tuple" | "sorted" | "reversed" | "set":
             value = first()
-            return value if isinstance(value, Sequence | Many | Shape | Thing) else UNKNOWN
+            return value if isinstance(value, Sequence | Many | Shape | Thing | Either) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return flow.value(Attr(call.args[0], str(call.args[1].value)), place)
         case "arange" | "linspace":

@@ -362,7 +362,7 @@ def _layouts(options: Iterable[Expr]) -> bool:
     axes = set()
     for option in options:
         match option:
-            case Part(of, position, _, _) | Item(Attr(_, "shape") as of, Const(position)):
+            case Part(of, position, _, _) | Item(of, Const(int(position))):
                 axes.add((spell(of), position))
             case _:
                 return False

@@ -62,7 +62,7 @@ class Scalar:
         """The kind, leanings and bounds considered."""
         kind = self.kind
         if kind is Kind.UNKNOWN and len(self.pro) >= EVIDENCE * (1 + len(self.con)):
-            kind = Kind.PER_CALL
+            kind = Kind.LOGARITHMIC if self.power else Kind.PER_CALL
         elif kind is Kind.UNKNOWN and len(self.con) > len(self.pro):
             kind = Kind.PER_MODEL
         bound = self.bound
@@ -111,14 +111,16 @@ def join(scalars: Iterable[Scalar]) -> Scalar:
     else:
         kind = max(settled)
         chosen = operands[settled.index(kind)]
+    atoms: frozenset[Atom] = frozenset().union(*(operand.atoms for operand in operands))
     if kind is not Kind.UNKNOWN:
         sources = [operand for operand, own in zip(operands, settled, strict=True) if own is kind]
-        return Scalar(kind=kind, from_data=any(operand.from_data for operand in sources), trail=chosen.trail)
+        from_data = any(operand.from_data for operand in sources)
+        return Scalar(kind=kind, atoms=atoms, from_data=from_data, trail=chosen.trail)
     undecided = [operand for operand, own in zip(operands, settled, strict=True) if own is Kind.UNKNOWN]
     leading = max(undecided, key=lambda operand: len(operand.pro) - len(operand.con))
-    pro = frozenset[str]().union(*(operand.pro for operand in undecided))
+    # What is computed from a power of two is none, and takes as few values: its leanings say nothing of the result.
+    pro = frozenset[str]().union(*(operand.pro for operand in undecided if not operand.power))
     con = frozenset[str].intersection(*(operand.con for operand in undecided))
-    atoms: frozenset[Atom] = frozenset().union(*(operand.atoms for operand in undecided))
     return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, atoms=atoms, from_data=leading.from_data, trail=leading.trail)
 
 

@@ -38,8 +38,8 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 @lru_cache(maxsize=4096)
 def words(name: str) -> frozenset[str]:
-    """`maxKvLen_2` -> max, kv, len."""
-    return frozenset(word.lower() for word in _WORD.findall(name))
+    """`maxKvLen_2` -> max, kv, len; `elems_per_token` -> elems: there is one for each of what comes after."""
+    return frozenset(word.lower() for word in _WORD.findall(name.partition("_per_")[0]))
 
 
 def names_data(name: str) -> bool:

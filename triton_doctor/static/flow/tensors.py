@@ -95,6 +95,8 @@ def axis_at(value: Tensor | Thing, position: int) -> Scalar:
     """`shape[position]`."""
     if isinstance(value, Thing):
         return axis_of_root(value.root, position)
+    if value.shuffled:
+        return UNKNOWN
     front, back = value.front, value.back
     if value.open is None:
         axes = front + back
@@ -196,7 +198,7 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
 
 def shuffled(value: Tensor | Thing) -> Tensor:
     """Axes in an order that is not known: only how many elements there are is."""
-    return Tensor(open=replace(numel(value), size=None))
+    return Tensor(open=numel(value), shuffled=True)
 
 
 def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:
