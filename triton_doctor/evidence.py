@@ -99,7 +99,9 @@ def advise(account: Account) -> tuple[Advice, ...]:
 
 
 def _for_kernel(kernel: KernelAccount) -> list[Advice]:
-    found = []
+    found: list[Advice] = []
+    if kernel.direct:
+        return found  # torch.compile writes and tunes it, and the user cannot
     for code, count, waited_us in kernel.again:
         remedy = REMEDIES.get(code)
         if remedy is not None:

@@ -49,12 +49,12 @@ def run_command(arguments: Sequence[str]) -> int:
     watch = Watch(options, command, folder, budgets)
     environment = watched(os.environ, folder.path, target=options.target, parent=os.getpid())
     try:
-        status = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
+        status, pid = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
     except DoctorError:
         folder.close()
         raise
     try:
-        return watch.end(status)
+        return watch.end(status, pid)
     except BrokenPipeError:
         return status
     except Exception as error:  # a fault of ours must not cost the program its status
@@ -109,14 +109,14 @@ class Watch:
                 self._gauge = Gauge()
             self._gauge.read()
 
-    def end(self, status: int) -> int:
+    def end(self, status: int, pid: int) -> int:
         """Report, keep what is to be kept, and say with what status to leave."""
         wall_ns = time.perf_counter_ns() - self._started_ns
         recordings = self._folder.recordings()
         if self._options.live:
             self._tell(recordings)
         if recordings or self._folder.kept:
-            self._write_program(status, wall_ns)
+            self._write_program(status, pid, wall_ns)
         found = False
         if recordings:
             found = self._report()
@@ -129,7 +129,7 @@ class Watch:
             say(f"the recording is in {self._options.output}: `triton-doctor report {self._options.output}`")
         return FOUND if found and status == 0 else status
 
-    def _write_program(self, status: int, wall_ns: int) -> None:
+    def _write_program(self, status: int, pid: int, wall_ns: int) -> None:
         from pathlib import Path
 
         from triton_doctor.runtime.launch.program import write_program
@@ -142,6 +142,7 @@ class Watch:
             started_at_ns=self._started_at_ns,
             wall_ns=wall_ns,
             status=status,
+            pid=pid,
             gpus=() if self._gauge is None else self._gauge.summary(),
         )
 

@@ -128,8 +128,9 @@ def account(recordings: Sequence[Recording]) -> Account:
     outside = next((one.headers[0] for one in recordings if one not in processes), None)
     start_ns, end_ns = span_ns([outside] if outside else [one.headers[0] for one in processes], recordings)
     wall_us = (end_ns - start_ns) // 1000 if program is None else program.wall_us
-    # One process is the program: all its time, also before it could be watched, is its own.
-    alone_us = wall_us if len(processes) == 1 and program is not None else None
+    # The first process lives as long as the program: also before it could be watched, and after it could write.
+    firsts = [one for one in processes if program is not None and one.headers[0].pid == program.pid]
+    first = (firsts or processes)[0] if program is not None and 1 in (len(firsts), len(processes)) else None
     kernels = _kernels(processes)
     warnings = {event.message: event for one in processes for event in one.warnings}
     return Account(
@@ -137,7 +138,7 @@ def account(recordings: Sequence[Recording]) -> Account:
         processes=tuple(
             ProcessAccount(
                 header=one.headers[0],
-                split=split_time(one, alone_us),
+                split=split_time(one, wall_us if one is first else None),
                 ended=any(isinstance(event, EndEvent) for event in one.events),
             )
             for one in sorted(processes, key=_place)

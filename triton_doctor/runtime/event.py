@@ -149,13 +149,15 @@ class MarkEvent:
 class ProgramEvent:
     """A whole program, as `run` saw it from outside; `command` of this recording's header is what it started.
 
-    `status` is the exit status, negative for the signal that ended it. `gpus` are (name, peak memory in use and all
-    memory in MiB, mean utilization in percent) of each GPU, by all processes; empty where NVML is not there.
+    `status` is the exit status, negative for the signal that ended it; `pid` is its first process. `gpus` are (name,
+    peak memory in use and all memory in MiB, mean utilization in percent) of each GPU, by all processes; empty where
+    NVML is not there.
     """
 
     wall_us: int
     status: int
     at_ns: int
+    pid: int | None = None
     gpus: tuple[tuple[str, int, int, float], ...] = ()
 
 

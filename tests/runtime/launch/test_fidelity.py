@@ -143,8 +143,8 @@ def test_what_was_not_started_ends_with_2_and_two_lines(folder, write, arguments
 def test_signal_reaches_the_program_and_its_end_is_ours(folder, write, sent, status):
     write(
         "program.py",
-        "import sys, time\nprint('up', flush=True)\n"
-        "try:\n    time.sleep(30)\nexcept KeyboardInterrupt:\n    sys.exit(7)\n",
+        "import sys, time\n"
+        "try:\n    print('up', flush=True)\n    time.sleep(30)\nexcept KeyboardInterrupt:\n    sys.exit(7)\n",
     )
     command = [sys.executable, *RUN, "program.py"]
     with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=-1, stderr=-1, text=True) as process:

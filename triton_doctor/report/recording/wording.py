@@ -77,8 +77,8 @@ def show_value(value: Scalar) -> str:
 
 
 def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
-    """The causes to tell: that a kernel compiled a first time goes without saying."""
-    return tuple(cause for cause in kernel.causes if cause.code != FIRST)
+    """The causes to tell: that a kernel compiled a first time goes without saying, as do torch.compile's trials."""
+    return () if kernel.direct else tuple(cause for cause in kernel.causes if cause.code != FIRST)
 
 
 def tell_share(share: Share) -> str:

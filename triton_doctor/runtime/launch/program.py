@@ -27,6 +27,7 @@ def write_program(
     started_at_ns: int,
     wall_ns: int,
     status: int,
+    pid: int,
     gpus: tuple[tuple[str, int, int, float], ...],
 ) -> None:
     """Write it into `folder`; where that is gone, nobody is told here."""
@@ -42,7 +43,9 @@ def write_program(
     if warmup_s is not None:
         lines.append(write_line(MarkEvent(name=WARMED_UP, at_ns=started_at_ns + int(warmup_s * 1e9))))
     lines.append(
-        write_line(ProgramEvent(wall_us=wall_ns // 1000, status=status, at_ns=started_at_ns + wall_ns, gpus=gpus))
+        write_line(
+            ProgramEvent(wall_us=wall_ns // 1000, status=status, at_ns=started_at_ns + wall_ns, pid=pid, gpus=gpus)
+        )
     )
     with contextlib.suppress(OSError):
         (folder / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")

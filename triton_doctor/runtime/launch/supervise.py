@@ -19,8 +19,8 @@ FROM_TERMINAL = 0x80
 
 def supervise(
     command: Sequence[str], environment: Mapping[str, str], *, every_s: float, meanwhile: Callable[[], None]
-) -> int:
-    """Run `command` and return its exit status, negative for the signal that ended it.
+) -> tuple[int, int]:
+    """Run `command` and return its exit status, negative for the signal that ended it, and its process id.
 
     `meanwhile` is called every `every_s` seconds. Raises DoctorError where it cannot be started.
     """
@@ -35,7 +35,7 @@ def supervise(
             elif got.si_signo == signal.SIGCHLD:
                 done, status = os.waitpid(pid, os.WNOHANG)
                 if done:
-                    return os.waitstatus_to_exitcode(status)
+                    return os.waitstatus_to_exitcode(status), pid
             elif got.si_code != FROM_TERMINAL:
                 os.kill(pid, got.si_signo)
     finally:
