@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from tritons import triton_folder
 
+from tests.tritons import triton_folder
 from triton_doctor.errors import DoctorError
 from triton_doctor.variables import (
     Version,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Outcome
+    from tests.conftest import Outcome
 
 
 @pytest.mark.parametrize(("version", "status"), [("3.2", 0), ("3.3.1", 0), ("3.4", 1), ("3.9", 1)])

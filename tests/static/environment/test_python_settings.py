@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from settings_of import settings_of, turned_on
+
+from tests.settings_of import settings_of, turned_on
 
 SETTINGS = [
     'import os\nos.environ["TRITON_INTERPRET"] = "1"',

@@ -6,7 +6,8 @@ import json
 from textwrap import dedent
 
 import pytest
-from settings_of import settings_of, turned_on
+
+from tests.settings_of import settings_of, turned_on
 
 WORKFLOW = ".github/workflows/ci.yml"
 
