@@ -57,6 +57,7 @@ def test_each_test_on_triton_holds(version, runner):
         "no:cacheprovider",
         "-p",
         "no:triton_doctor",
+        "--import-mode=prepend",
         str(REPOSITORY / "tests" / "runtime" / "on_triton"),
     )
     done = runner(version)(*command, TRITON_DOCTOR_TESTS_ON_TRITON="1")
