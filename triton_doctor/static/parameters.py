@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.arguments import given
 from triton_doctor.static.expression import Expr, Lambda, Name
 from triton_doctor.static.flow import leanings
-from triton_doctor.static.flow.evaluate import leaning_by_name
 from triton_doctor.static.flow.frame import Frame, end_of
 from triton_doctor.static.flow.kinds import Kind, Scalar
+from triton_doctor.static.flow.scopes import leaning_by_name
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
 from triton_doctor.static.launched import flow_of, launches_of
