@@ -30,13 +30,13 @@ def supervise(
         pid = start(command, environment, mask)
         while True:
             got = signal.sigtimedwait(awaited, every_s)
+            # Asked each time, for another thread of ours may have had the signal that says so.
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status), pid
             if got is None:
                 meanwhile()
-            elif got.si_signo == signal.SIGCHLD:
-                done, status = os.waitpid(pid, os.WNOHANG)
-                if done:
-                    return os.waitstatus_to_exitcode(status), pid
-            elif got.si_code != FROM_TERMINAL:
+            elif got.si_signo != signal.SIGCHLD and got.si_code != FROM_TERMINAL:
                 os.kill(pid, got.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
