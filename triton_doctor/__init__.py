@@ -1,22 +1,45 @@
-"""triton-doctor: what makes Triton kernels recompile or run in the wrong mode. Nothing heavy is imported here."""
+"""triton-doctor: what makes Triton kernels recompile or run in the wrong mode. Nothing heavy is imported here.
+
+PYTEST_DONT_REWRITE: else pytest warns where this is imported before it, as by `triton-doctor run -m pytest`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from triton_doctor.version import __version__
 
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
+    from triton_doctor.runtime.guards.unexpected import CompileWarning, UnexpectedCompileError
+    from triton_doctor.runtime.guards.watched import watch
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.target import compile_only
     from triton_doctor.runtime.watch import record
 
-__all__ = ["Recording", "__version__", "compile_only", "record"]
+__all__ = [
+    "CompileWarning",
+    "Guard",
+    "Recording",
+    "UnexpectedCompileError",
+    "__version__",
+    "compile_only",
+    "forbid_compiles",
+    "record",
+    "warmed_up",
+    "watch",
+]
 
 _HOMES = {
+    "CompileWarning": "triton_doctor.runtime.guards.unexpected",
+    "Guard": "triton_doctor.runtime.guards.guard",
     "Recording": "triton_doctor.runtime.recording",
+    "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
     "compile_only": "triton_doctor.runtime.target",
+    "forbid_compiles": "triton_doctor.runtime.guards.guard",
     "record": "triton_doctor.runtime.watch",
+    "warmed_up": "triton_doctor.runtime.guards.guard",
+    "watch": "triton_doctor.runtime.guards.watched",
 }
 
 

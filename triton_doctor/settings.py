@@ -58,6 +58,7 @@ def override(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: Severity | None,
+    triton_version: str | None = None,
 ) -> Settings:
     """Let flags win. `--select` starts afresh, so a code that the settings ignore can be asked for by name."""
     require_known(select, place="--select")
@@ -67,6 +68,7 @@ def override(
         select=select or settings.select,
         ignore=ignore if select else settings.ignore + ignore,
         fail_on=fail_on or settings.fail_on,
+        triton_version=triton_version or settings.triton_version,
     )
 
 

@@ -43,6 +43,8 @@ class Variable:
     the oldest and newest release lines that read it, None for what is not Triton's. `knobs` are its spellings below
     triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache", "prints" or "", and comes
     about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the setting that took its place.
+    `default` and `read`, the moment that it is read, are words, empty where nothing is known. `keyed` says whether it
+    is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in these versions once it is set, or "".
     """
 
     name: str
@@ -53,11 +55,19 @@ class Variable:
     harm: str
     when: str
     instead: str
+    default: str
+    read: str
+    keyed: str
     effect: str
 
     def read_by(self, version: Version) -> bool:
         """Whether Triton `version` reads it; always, where it is not Triton's."""
         return self.first is None or self.last is None or self.first <= version <= self.last
+
+    def enters_key(self, version: Version) -> bool:
+        """Whether Triton `version` keeps kernels apart on disk by it."""
+        first, _, last = self.keyed.partition("-")
+        return self.keyed == "options" or (bool(last) and parse_version(first) <= version <= parse_version(last))
 
     def harmful(self, value: str) -> bool:
         """Whether `value` brings the harm about."""
@@ -173,6 +183,9 @@ def _read_table() -> Iterator[Variable]:
             harm=row["harm"],
             when=row["when"],
             instead=row["instead"],
+            default=row["default"],
+            read=row["read"],
+            keyed=row["keyed"],
             effect=row["effect"],
         )
 

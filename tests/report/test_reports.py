@@ -37,7 +37,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
 4 |     bs = lengths.max().item()
   = note: `bs` is `BATCH`
   = help: pass it as a plain argument: the kernel only reads it
-  = also: 2 other launches
+  = also: 2 other places
  --> src/other.py:20
  --> src/other.py:30
 
@@ -63,7 +63,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = note: `bs` is `BATCH`
   = help: pass it as a plain argument: the kernel
           only reads it
-  = also: 2 other launches
+  = also: 2 other places
  --> src/other.py:20
  --> src/other.py:30
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from triton_doctor.runtime.causes import explain, explain_all
+from triton_doctor.runtime.causes import Seen, explain, explain_all
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName
 from triton_doctor.runtime.wording import tell
 
@@ -37,8 +37,16 @@ def event(
         spelled=spelled,
         target="cuda:90",
     )
-    known = {"tier": "compiled", "stages_us": (), "launch_site": None, "device": 0, "thread": 1, "rank": None}
-    return CompileEvent(kernel=kernel, key=key, values=(("n", n),), source="s", **({"at_ns": 0} | known | more))
+    known = {
+        "values": (("n", n),),
+        "tier": "compiled",
+        "stages_us": (),
+        "launch_site": None,
+        "device": 0,
+        "thread": 1,
+        "rank": None,
+    }
+    return CompileEvent(kernel=kernel, key=key, source="s", **({"at_ns": 0} | known | more))
 
 
 def tuning(n, **more):
@@ -85,6 +93,20 @@ def tuning(n, **more):
         ),
         pytest.param(
             event(n=17), event(n=17, signature={"n": "fp32"}), "TRD704", "`n` is fp32, was i32", id="int to float"
+        ),
+        pytest.param(
+            event(n=2, values=()),
+            event(n=1, values=()),
+            "TRD703",
+            "`n` became the constant 1",
+            id="became 1, values unknown",
+        ),
+        pytest.param(
+            event(n=16, values=()),
+            event(n=2, values=()),
+            "TRD703",
+            "`n` is no longer divisible by 16",
+            id="no longer divisible, values unknown",
         ),
         pytest.param(
             event(),
@@ -198,7 +220,7 @@ def test_several_changes_are_told_with_the_one_that_matters_first():
 def test_values_so_far_are_those_of_the_kernel_oldest_first():
     causes = explain_all([event(block=block) for block in (64, 32, 64, 128)])
 
-    assert causes[-1].values == (("BLOCK", (64, 32, 128)),)
+    assert causes[-1].seen == (Seen(name="BLOCK", count=3, first=(64, 32, 128)),)
 
 
 def test_many_values_are_told_by_their_number():

@@ -14,9 +14,12 @@ from triton_doctor.runtime.event import (
     CompileKey,
     EndEvent,
     Header,
+    InterpretedEvent,
     KernelName,
     LaunchesEvent,
     LaunchSite,
+    MarkEvent,
+    ProgramEvent,
     WarningEvent,
 )
 from triton_doctor.runtime.lines import read_line, write_line
@@ -71,6 +74,15 @@ EVENTS = st.one_of(
     st.builds(LaunchesEvent, launches=st.lists(st.tuples(KERNEL, COUNT), max_size=3).map(tuple), at_ns=COUNT),
     st.builds(WarningEvent, kind=TEXT, message=TEXT, at_ns=COUNT, kernel=st.none() | KERNEL),
     st.builds(EndEvent, wall_us=COUNT, at_ns=COUNT),
+    st.builds(InterpretedEvent, kernel=KERNEL, count=COUNT, took_us=COUNT, at_ns=COUNT),
+    st.builds(MarkEvent, name=TEXT, at_ns=COUNT),
+    st.builds(
+        ProgramEvent,
+        wall_us=COUNT,
+        status=st.integers(-64, 255),
+        at_ns=COUNT,
+        gpus=st.lists(st.tuples(TEXT, COUNT, COUNT, st.floats(0, 100)), max_size=2).map(tuple),
+    ),
 )
 HEADER = Header(
     tool_version="0.1.0",

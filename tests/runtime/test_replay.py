@@ -1,7 +1,5 @@
 """What was seen on a real GPU, replayed: the counts, and each parameter that varied named as the cause."""
 
-from collections import defaultdict
-
 import pytest
 
 from tests.runtime.tritons import REPOSITORY
@@ -50,13 +48,11 @@ def test_gpu_counts_what_the_compile_only_target_counts(name, counts):
     ],
 )
 def test_parameter_that_varies_per_call_is_named_with_its_values(name, kernel, parameter, values):
-    told = defaultdict(set)
-    for cause in replay(name).of(kernel).causes:
-        if cause.code == "TRD702":
-            for changed, seen in cause.values:
-                told[changed].update(seen)
+    changes = [change for cause in replay(name).of(kernel).causes for change in cause.changes]
+    told = [change for change in changes if change.name == parameter]
 
-    assert told[parameter] == values
+    assert {change.code for change in told} == {"TRD702"}
+    assert {value for change in told for value in (change.before, change.after)} == values
 
 
 def test_mask_is_told_by_both_parameters_that_vary():

@@ -21,14 +21,16 @@ def triton_folder(version: str) -> Path:
     folder = cache / f"triton-{version}"
     if not folder.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as unpacking:
-            install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", unpacking]
+        unpacking = tempfile.mkdtemp(dir=cache)
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", unpacking]
+        try:
             subprocess.run([*install, f"triton=={version}"], check=True)
-            try:
-                shutil.copytree(unpacking, f"{unpacking}-whole", symlinks=True)
-                Path(f"{unpacking}-whole").rename(folder)
-            except OSError:
-                shutil.rmtree(f"{unpacking}-whole", ignore_errors=True)  # another worker was faster
+            Path(unpacking).rename(folder)
+        except OSError:
+            if not folder.exists():  # else another worker was faster
+                raise
+        finally:
+            shutil.rmtree(unpacking, ignore_errors=True)
     return folder
 
 

@@ -8,9 +8,14 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
+from triton_doctor.cli.env import env
+from triton_doctor.cli.explain import explain
+from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
+from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -32,8 +37,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
 app.command()(check)
+app.command()(explain)
+app.command()(env)
+app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
+app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
+app.command()(report)
 
 
 def show_version(wanted: bool) -> None:

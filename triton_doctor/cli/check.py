@@ -47,6 +47,10 @@ def check(
     fail_on: Annotated[
         Level | None, typer.Option(help="The least severity that makes the exit status 1.", show_default="warning")
     ] = None,
+    triton_version: Annotated[
+        str | None,
+        typer.Option(metavar="X.Y", help="The Triton that the code is for.", show_default="the newest known"),
+    ] = None,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever is found.")] = False,
     statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
     stdin_filename: Annotated[
@@ -66,6 +70,7 @@ def check(
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.static.files import find_files
     from triton_doctor.static.scan import scan
+    from triton_doctor.variables import parse_version
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
         raise DoctorError(f"--statistics does not go with --output-format {output_format}", hint="leave one out")
@@ -84,6 +89,7 @@ def check(
         select=split_codes(select),
         ignore=split_codes(ignore),
         fail_on=severity(fail_on) if fail_on else None,
+        triton_version=str(parse_version(triton_version)) if triton_version is not None else None,
     )
     files = [read_stdin(first, cwd)] if from_stdin else list(find_files(map(Path, asked), settings, cwd=cwd))
     if not files:

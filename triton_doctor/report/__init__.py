@@ -22,6 +22,14 @@ class Form(StrEnum):
     SARIF = "sarif"
 
 
+class MachineForm(StrEnum):
+    """The forms of `env --output-format`."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable."""

@@ -77,7 +77,7 @@ def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
 def draw_launches(also: tuple[Place, ...], frame: Frame) -> Iterator[Text]:
     """Where else it is true, the first few of them."""
     if also:
-        yield from hang(f"{frame.margin} = also: ", plural(len(also), "other launch", "other launches"), frame.width)
+        yield from hang(f"{frame.margin} = also: ", plural(len(also), "other place", "other places"), frame.width)
         yield from (locate(frame, place.path, place.line) for place in also[:LAUNCHES_SHOWN])
         if len(also) > LAUNCHES_SHOWN:
             yield from hang(f"{frame.margin}   ", f"and {len(also) - LAUNCHES_SHOWN} more", frame.width)

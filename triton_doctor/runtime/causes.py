@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, KernelName, Scalar
 from triton_doctor.runtime.keys import KeyChange, compare, compare_tuning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 FIRST = "TRD701"
 MADE_ANEW = "TRD712"
@@ -32,22 +33,34 @@ PRECEDENCE = (
     "TRD714",
     "TRD701",
 )
-# A difference of one part ends the search, so this bounds only kernels that never come that near to an earlier key.
-LOOK_BACK = 256
+# A difference of one part ends the search, so this bounds only kernels that never come that near to an earlier key:
+# 10,000 keys of which each differs in two parts are told in 3 s.
+LOOK_BACK = 64
+# Of 10,000 values the first few show what kind they are of.
+VALUES_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """How many values `name` has had, this one included, and the `first` of them, oldest first."""
+
+    name: str
+    count: int
+    first: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recompile:
     """Why `event` happened. `nearest` is None, and `changes` empty, for the first of its kernel.
 
-    `values` are those that each changed constexpr (or part of a tuning key) has had so far, oldest first.
+    `seen` is what each changed constexpr (or part of a tuning key) has been so far.
     """
 
     event: CompileEvent | AutotuneEvent
     nearest: CompileEvent | AutotuneEvent | None
     changes: tuple[KeyChange, ...]
     code: str
-    values: tuple[tuple[str, tuple[Scalar, ...]], ...] = ()
+    seen: tuple[Seen, ...] = ()
 
 
 def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
@@ -101,9 +114,8 @@ class History:
             code = TUNED_AGAIN
         else:
             code = min((change.code for change in changes), key=PRECEDENCE.index, default=MADE_ANEW)
-        return Recompile(
-            event=event, nearest=nearest, changes=changes, code=code, values=tuple(self._seen(event, changes))
-        )
+        seen = tuple(self._seen(event, changes))
+        return Recompile(event=event, nearest=nearest, changes=changes, code=code, seen=seen)
 
     def _nearest(
         self, event: CompileEvent | AutotuneEvent
@@ -118,14 +130,14 @@ class History:
                 break
         return best, fewest
 
-    def _seen(
-        self, event: CompileEvent | AutotuneEvent, changes: tuple[KeyChange, ...]
-    ) -> Iterable[tuple[str, tuple[Scalar, ...]]]:
+    def _seen(self, event: CompileEvent | AutotuneEvent, changes: tuple[KeyChange, ...]) -> Iterator[Seen]:
         now = dict(_varying(event))
         for change in changes:
             if change.name in now:
-                values = self._values[change.name] | {repr(now[change.name]): now[change.name]}
-                yield change.name, tuple(values.values())
+                values = self._values[change.name]
+                new = [] if repr(now[change.name]) in values else [now[change.name]]
+                first = (*islice(values.values(), VALUES_KEPT), *new)[:VALUES_KEPT]
+                yield Seen(name=change.name, count=len(values) + len(new), first=first)
 
 
 def _varying(event: CompileEvent | AutotuneEvent) -> tuple[tuple[str, Scalar], ...]:

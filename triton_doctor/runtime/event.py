@@ -7,6 +7,7 @@ from dataclasses import dataclass
 Scalar = None | bool | int | float | str
 """A value that a recording keeps as it is; anything else is kept as its text."""
 
+SCHEMA = 1
 COMPILED = "compiled"
 LOADED = "loaded from disk"
 
@@ -119,6 +120,16 @@ class WarningEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterpretedEvent:
+    """How often `kernel` was launched in interpreter mode, and how long that took in all."""
+
+    kernel: KernelName
+    count: int
+    took_us: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndEvent:
     """The recording was closed in order. `wall_us` is the time from its beginning."""
 
@@ -126,7 +137,33 @@ class EndEvent:
     at_ns: int
 
 
-Event = CompileEvent | AutotuneEvent | LaunchesEvent | WarningEvent | EndEvent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkEvent:
+    """From `at_ns` on something holds: `warmed up`, that no more compiles are expected."""
+
+    name: str
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramEvent:
+    """A whole program, as `run` saw it from outside; `command` of this recording's header is what it started.
+
+    `status` is the exit status, negative for the signal that ended it; `pid` is its first process. `gpus` are (name,
+    peak memory in use and all memory in MiB, mean utilization in percent) of each GPU, by all processes; empty where
+    NVML is not there.
+    """
+
+    wall_us: int
+    status: int
+    at_ns: int
+    pid: int | None = None
+    gpus: tuple[tuple[str, int, int, float], ...] = ()
+
+
+Event = (
+    CompileEvent | AutotuneEvent | LaunchesEvent | InterpretedEvent | WarningEvent | EndEvent | MarkEvent | ProgramEvent
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,4 +180,4 @@ class Header:
     world_size: int | None
     pid: int
     started_at_ns: int
-    schema: int = 1
+    schema: int = SCHEMA

@@ -7,26 +7,32 @@ from typing import Any
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import (
+    SCHEMA,
     AutotuneEvent,
     CompileEvent,
     CompileKey,
     EndEvent,
     Event,
     Header,
+    InterpretedEvent,
     KernelName,
     LaunchesEvent,
     LaunchSite,
+    MarkEvent,
+    ProgramEvent,
     WarningEvent,
 )
 
-SCHEMA = 1
 KINDS: dict[str, type[Any]] = {
     "header": Header,
     "compile": CompileEvent,
     "autotune": AutotuneEvent,
     "launches": LaunchesEvent,
+    "interpreted": InterpretedEvent,
     "warning": WarningEvent,
     "end": EndEvent,
+    "mark": MarkEvent,
+    "program": ProgramEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

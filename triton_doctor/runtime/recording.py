@@ -18,6 +18,7 @@ from triton_doctor.runtime.event import (
     EndEvent,
     Event,
     Header,
+    InterpretedEvent,
     KernelName,
     LaunchesEvent,
     WarningEvent,
@@ -78,7 +79,8 @@ class Recording:
     @property
     def in_memory(self) -> int:
         """Launches that found their kernel in memory."""
-        return max(0, sum(self.launches.values()) - sum(1 for event in self.compiles if not event.warmup))
+        missed = sum(1 for event in self.compiles if not event.warmup and not event.direct)
+        return max(0, sum(self.launches.values()) - missed)
 
     @property
     def count(self) -> int:
@@ -102,17 +104,22 @@ class Recording:
         A half-written last line is skipped, and told by a `torn` warning. Raises DoctorError for what is no recording.
         """
         recording = cls()
-        for path in _files([paths] if isinstance(paths, str | Path) else paths):
-            header, events = _read_file(path)
-            recording.headers.append(header)
-            recording.events += events
+        for process in cls.read_each(paths):
+            recording.headers += process.headers
+            recording.events += process.events
         return recording
+
+    @classmethod
+    def read_each(cls, paths: str | Path | Iterable[str | Path]) -> tuple[Recording, ...]:
+        """As `read`, each process apart. A file may hold several, one after the other."""
+        files = _files([paths] if isinstance(paths, str | Path) else paths)
+        return tuple(process for path in files for process in _read_file(path))
 
 
 def _of(events: Iterable[Event], kernel: str) -> Iterator[Event]:
     for event in events:
         match event:
-            case CompileEvent() | AutotuneEvent() if fnmatchcase(event.kernel.name, kernel):
+            case CompileEvent() | AutotuneEvent() | InterpretedEvent() if fnmatchcase(event.kernel.name, kernel):
                 yield event
             case WarningEvent() if event.kernel is None or fnmatchcase(event.kernel.name, kernel):
                 yield event
@@ -133,34 +140,54 @@ def _files(paths: Iterable[str | Path]) -> list[Path]:
     return files
 
 
-def _read_file(path: Path) -> tuple[Header, list[Event]]:
+def _read_file(path: Path) -> list[Recording]:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DoctorError(f"cannot read {path}: {error.strerror}", hint="name a file that `run -o` wrote") from error
-    header: Header | None = None
-    launches: LaunchesEvent | None = None
-    events: list[Event] = []
+    processes: list[Recording] = []
+    launches: list[LaunchesEvent] = []
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         try:
             value = read_line(line)
         except ValueError:
-            if number < len(lines) or header is None:
+            # Also where the recording of another process follows on the line that was not ended.
+            if not processes or not (number == len(lines) or _begins(lines[number])):
                 raise DoctorError(
                     f"{path} is not a recording: line {number} is no event", hint="name a file that `run -o` wrote"
                 ) from None
+            events = processes[-1].events
             message = f"the last line of {path.name} is torn: the program ended while it was written"
-            events.append(WarningEvent(kind="torn", message=message, at_ns=events[-1].at_ns if events else 0))
-            break
+            events.append(WarningEvent(kind="torn", message=message, at_ns=_at_ns(processes[-1])))
+            continue
         except DoctorError as error:
             raise DoctorError(f"{path}: {error.message}", hint=error.hint) from None
         if isinstance(value, Header):
-            header = value
+            _add_last(processes, launches)
+            processes.append(Recording(headers=[value]))
+        elif value is not None and not processes:
+            raise DoctorError(f"{path} is not a recording: it has no header", hint="name a file that `run -o` wrote")
         elif isinstance(value, LaunchesEvent):
-            launches = value
+            launches[:] = [value]
         elif value is not None:
-            events.append(value)
-    if header is None:
+            processes[-1].events.append(value)
+    if not processes:
         raise DoctorError(f"{path} is empty: no recording", hint="name a file that `run -o` wrote")
-    return header, events if launches is None else [*events, launches]
+    _add_last(processes, launches)
+    return processes
+
+
+def _add_last(processes: list[Recording], launches: list[LaunchesEvent]) -> None:
+    """A later count replaces the earlier ones of its process."""
+    if processes:
+        processes[-1].events += launches
+    launches.clear()
+
+
+def _begins(line: str) -> bool:
+    return line.startswith('{"event":"header"')
+
+
+def _at_ns(process: Recording) -> int:
+    return process.events[-1].at_ns if process.events else 0

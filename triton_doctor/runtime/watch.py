@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,18 +59,20 @@ def record(
 class Session:
     """One recording on its way to memory and to its file."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._started_ns = time.perf_counter_ns()
-        self.recording = Recording(headers=[make_header()])
+    def __init__(self, path: Path | None, *, started_ns: int | None = None) -> None:
+        """`started_ns` is when it began, as `time.perf_counter_ns` has it; now for None."""
+        self._started_ns = time.perf_counter_ns() if started_ns is None else started_ns
+        self.recording = Recording(headers=[make_header(self._started_ns)])
         self._path = path
         self._before: dict[KernelName, int] | None = None
         self._last_count: LaunchesEvent | None = None
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
-        self._lock = threading.Lock()
-        self._pid = os.getpid()
+        # A signal handler that ends the process may interrupt its own thread while that writes.
+        self._lock = threading.RLock()
         self._file: TextIO | None = None
         if path is not None:
             self._open(path)
+        _open_sessions.add(self)
 
     def count_from(self, before: dict[KernelName, int] | None) -> None:
         """Launches beyond `before` are this recording's; None when they are not counted."""
@@ -79,10 +82,8 @@ class Session:
 
     def receive(self, event: Event) -> None:
         """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
-        if os.getpid() != self._pid:
-            self._begin_in_child()
         self.recording.events.append(event)
-        if self._file is None:
+        if self._path is None:
             return
         try:
             with self._lock:
@@ -90,11 +91,20 @@ class Session:
                 if self._before is not None and time.monotonic() >= self._checkpoint_at:
                     self._checkpoint_at = time.monotonic() + CHECKPOINT_S
                     self._write(self._launches())
-        except OSError:
-            full, self._file = self._file, None
+        except (OSError, DoctorError):
+            self._path, full, self._file = None, self._file, None
             with contextlib.suppress(OSError):
-                full.close()
+                if full is not None:
+                    full.close()
             raise
+
+    def checkpoint(self) -> None:
+        """Write how many launches there were so far: the process may end without a word."""
+        if self._path is not None and self._before is not None:
+            launches = self._launches()
+            if launches.launches:
+                with contextlib.suppress(OSError, DoctorError), self._lock:
+                    self._write(launches)
 
     def close(self) -> None:
         """Count for the last time, while the counters still stand."""
@@ -103,17 +113,34 @@ class Session:
             self.recording.live = None
 
     def finish(self) -> None:
-        """Write the end."""
+        """Write the end. A forked child to which nothing happened writes no file."""
+        _open_sessions.discard(self)
         wall_us = (time.perf_counter_ns() - self._started_ns) // 1000
         last: list[Event] = [] if self._last_count is None else [self._last_count]
         last.append(EndEvent(wall_us=wall_us, at_ns=time.time_ns()))
+        nothing = not self.recording.events and (self._last_count is None or not self._last_count.launches)
         self.recording.events += last
-        if self._file is not None:
-            with contextlib.suppress(OSError), self._lock:
+        if self._path is not None and not (self._file is None and nothing):
+            with contextlib.suppress(OSError, DoctorError), self._lock:
                 for event in last:
                     self._write(event)
+        if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
+
+    def begin_in_child(self) -> None:
+        """A forked child writes a file of its own beside its parent's, from its own beginning, if anything happens."""
+        from triton_doctor.runtime import hooks
+
+        self._started_ns = time.perf_counter_ns()
+        self._lock = threading.RLock()
+        self.recording.headers[:] = [make_header(self._started_ns)]
+        self.recording.events.clear()
+        self._file = None
+        if self._before is not None:
+            self._before = hooks.launches_so_far()
+        if self._path is not None:
+            self._path = self._path.with_name(f"{self._path.stem}.{os.getpid()}{self._path.suffix}")
 
     def _launches(self) -> LaunchesEvent:
         from triton_doctor.runtime import hooks
@@ -134,23 +161,27 @@ class Session:
             ) from error
 
     def _write(self, value: Header | Event) -> None:
+        if self._file is None and self._path is not None:
+            self._open(self._path)
         if self._file is not None:
             # Handed to the system with each line, so that kill -9 loses none.
             self._file.write(write_line(value) + "\n")
             self._file.flush()
 
-    def _begin_in_child(self) -> None:
-        """A forked child writes a file of its own beside its parent's, from its own beginning."""
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self.recording.headers[:] = [make_header()]
-        self.recording.events.clear()
-        if self._path is not None:
-            self._open(self._path.with_name(f"{self._path.stem}.{self._pid}{self._path.suffix}"))
+
+_open_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
-def make_header() -> Header:
-    """Where and when this is."""
+def _begin_in_child() -> None:
+    for session in list(_open_sessions):
+        session.begin_in_child()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
+
+
+def make_header(started_ns: int | None = None) -> Header:
+    """Where and when this is; `started_ns` is when it began, as `time.perf_counter_ns` has it, now for None."""
     from triton_doctor.runtime.hooks.observer import rank
     from triton_doctor.runtime.target import active_target
 
@@ -165,7 +196,7 @@ def make_header() -> Header:
         rank=rank(),
         world_size=int(os.environ["WORLD_SIZE"]) if os.environ.get("WORLD_SIZE", "").isdecimal() else None,
         pid=os.getpid(),
-        started_at_ns=time.time_ns(),
+        started_at_ns=time.time_ns() - (0 if started_ns is None else time.perf_counter_ns() - started_ns),
     )
 
 

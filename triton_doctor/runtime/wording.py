@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 from triton_doctor.runtime.keys import MODES
 
 if TYPE_CHECKING:
-    from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.causes import Recompile, Seen
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.runtime.keys import KeyChange
-
-# More than these are told by their number alone.
-VALUES_SHOWN = 8
 
 
 def tell(recompile: Recompile) -> str:
@@ -21,22 +18,24 @@ def tell(recompile: Recompile) -> str:
         return "the first of its kernel in this process"
     if not recompile.changes:
         return "nothing in its key changed: the kernel, or its cache in memory, was made anew"
-    values = dict(recompile.values)
+    seen = {one.name: one for one in recompile.seen}
     ordered = sorted(recompile.changes, key=lambda change: change.code != recompile.code)
-    return "; ".join(tell_change(change, values.get(change.name, ())) for change in ordered)
+    return "; ".join(tell_change(change, seen.get(change.name)) for change in ordered)
 
 
-def tell_change(change: KeyChange, values: tuple[Scalar, ...] = ()) -> str:
-    """One change: now and before, and what follows. `values` are those it has had so far, where that matters."""
+def tell_change(change: KeyChange, seen: Seen | None = None) -> str:
+    """One change: now and before, and what follows. `seen` is what it has been so far, where that matters."""
     match change.part:
-        case "integer" if change.before is None or change.after is None:
-            return f"`{change.name}` is {change.detail}"
+        case "integer" if change.after is None:
+            return f"`{change.name}` {'' if change.detail.startswith('became') else 'is '}{change.detail}"
+        case "integer" if change.before is None:
+            return f"`{change.name}` is {change.after}: {change.detail}"
         case "integer":
             return f"{_now_and_before(change)}: {change.detail}"
         case "constexpr" if change.code == "TRD713":
             return f"{_now_and_before(change)}: equal values of two types, which can share one kernel"
-        case "constexpr":
-            return f"{_now_and_before(change)}: {_so_far(values)}"
+        case "constexpr" if seen is not None:
+            return f"{_now_and_before(change)}: {_so_far(seen)}"
         case "tuning":
             return f"the tuning key's {_now_and_before(change)}"
         case "alignment" if "%16" in str(change.after) and "%16" not in str(change.before):
@@ -46,7 +45,7 @@ def tell_change(change: KeyChange, values: tuple[Scalar, ...] = ()) -> str:
         case "alignment":
             return f"`{change.name}` is of another class: {change.after or 'none'}, was {change.before or 'none'}"
         case "spelling":
-            return f"the same options, spelled ({_launch_wrote(change.after)}), were ({_launch_wrote(change.before)})"
+            return f"the same options, spelled ({launch_wrote(change.after)}), were ({launch_wrote(change.before)})"
         case "device":
             return f"on {change.after}, was on {change.before}"
         case "source":
@@ -63,13 +62,12 @@ def _now_and_before(change: KeyChange) -> str:
     return f"`{change.name}` is {change.after}, was {change.before}"
 
 
-def _launch_wrote(options: Scalar) -> str:
+def launch_wrote(options: Scalar) -> str:
     """Without what triton itself adds to each launch (triton 3.9 jit.py:723)."""
     written = [option for option in str(options).split(", ") if option.partition("=")[0] not in MODES]
     return ", ".join(written) or "not at all"
 
 
-def _so_far(values: tuple[Scalar, ...]) -> str:
-    shown = ", ".join(repr(value) for value in values[:VALUES_SHOWN])
-    more = "" if len(values) <= VALUES_SHOWN else ", ..."
-    return f"{len(values)} values so far: {shown}{more}"
+def _so_far(seen: Seen) -> str:
+    shown = ", ".join(repr(value) for value in seen.first)
+    return f"{seen.count} values so far: {shown}{', ...' if seen.count > len(seen.first) else ''}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Name, Star
+from triton_doctor.static.expression import Call, Const, Mapping, Name, Star
 from triton_doctor.static.flow.values import Table
+from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Span
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a launch gives one parameter. `expr` is None where it comes out of a table that was built nearby."""
+    """What a launch gives one parameter. `expr` is None where it comes out of a table made elsewhere."""
 
     expr: Expr | None
     value: Value
@@ -43,9 +44,9 @@ def given(launch: LinkedLaunch, kernel: Kernel, flow: Flow, names: frozenset[str
                 position += 1
                 _give(found, name, argument.value, argument.span, flow, place, names)
         elif argument.name == "**":
-            for name, value in _table(argument.value, flow, place).items():
+            for name, (expr, value) in _table(argument.value, flow, place).items():
                 if names is None or name in names:
-                    found.setdefault(name, Given(expr=None, value=value, span=argument.span))
+                    found.setdefault(name, Given(expr=expr, value=value, span=argument.span))
         else:
             _give(found, argument.name, argument.value, argument.span, flow, place, names)
     return found
@@ -64,12 +65,31 @@ def _give(
         found[name] = Given(expr=expr, value=flow.value(expr, place), span=span)
 
 
-def _table(expr: Expr, flow: Flow, place: Place) -> dict[str, Value]:
+def _table(expr: Expr, flow: Flow, place: Place) -> dict[str, tuple[Expr | None, Value]]:
     """The entries of `**table`: those it is made with, and those stored into it before the launch."""
     value = flow.value(expr, place)
-    entries = dict(value.items) if isinstance(value, Table) else {}
+    spelled = _spelled_entries(expr, place)
+    entries: dict[str, tuple[Expr | None, Value]] = {}
+    if isinstance(value, Table):
+        entries.update((name, (spelled.get(name), entry)) for name, entry in value.items.items())
     if isinstance(expr, Name):
         for stored in place.frame.function.stored:
             if stored.base == expr.id and stored.order < place.order:
-                entries[stored.name] = flow.value(stored.value, place)
+                entries[stored.name] = (stored.value, flow.value(stored.value, place))
     return entries
+
+
+def _spelled_entries(expr: Expr, place: Place) -> dict[str, Expr]:
+    """The expressions of a table that is written out here, or in the one assignment of its name."""
+    if isinstance(expr, Name):
+        bound = reaching(place.frame.function, expr.id, place.order, place.arms)
+        if not bound.certain or len(bound.bindings) != 1:
+            return {}
+        expr = bound.bindings[0].value
+    match expr:
+        case Mapping(items):
+            return {key.value: value for key, value in items if isinstance(key, Const) and isinstance(key.value, str)}
+        case Call(Name("dict"), _, keywords):
+            return {name: value for name, value in keywords if name is not None}
+        case _:
+            return {}

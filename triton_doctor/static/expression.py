@@ -215,6 +215,8 @@ def _spell(expr: Expr) -> str:
             return f"lambda {', '.join(params)}: {_spell(body)}"
         case Each(element, names, source, _):
             return f"{_spell(element)} for {', '.join(names)} in {_spell(source)}"
+        case Part(Pack((Star(value), *_)), position, size, _) if position is not None and 0 <= position < size - 1:
+            return f"{_operand(value)}[{position}]"
         case Part(value, position, _, _):
             return _spell(value) if position is None else f"{_operand(value)}[{position}]"
         case Element(source):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.expression import Attr, Call, Choice, Expr, Name, dotted
+from triton_doctor.static.expression import Attr, Call, Choice, Const, Expr, Item, Mapping, Name, dotted
 from triton_doctor.static.model import Function, Kernel, LinkedLaunch, Module, Project
 from triton_doctor.static.names import Names
 from triton_doctor.static.reaching import reaching
@@ -64,6 +64,10 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                 yield found
             elif name == "fn":
                 yield from _follow(names, base, place, steps - 1)
+            else:
+                yield from _follow_entry(names, base, name, place, steps - 1)
+        case Item(base, Const(str(name))):
+            yield from _follow_entry(names, base, name, place, steps - 1)
         case Choice(_, options):
             for option in options:
                 yield from _follow(names, option, place, steps - 1)
@@ -78,6 +82,34 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
             elif callee is None and args:
                 # A wrapper from elsewhere, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
                 yield from _follow(names, args[0], place, steps - 1)
+        case _:
+            pass
+
+
+def _follow_entry(names: Names, table: Expr, name: str, place: _Place, steps: int) -> Iterator[Kernel]:
+    """The kernels that `table.name` or `table["name"]` may be: of a namespace or a dict, made here or by a function."""
+    if steps == 0:
+        return
+    match table:
+        case Name(local):
+            for binding in reaching(place.function, local, place.order, place.arms).bindings:
+                inner = _Place(place.module, place.function, binding.order, binding.arms)
+                yield from _follow_entry(names, binding.value, name, inner, steps - 1)
+        case Mapping(items):
+            for key, value in items:
+                if key == Const(name):
+                    yield from _follow(names, value, place, steps - 1)
+        case Call(func, _, keywords):
+            full = dotted(func)
+            callee = names.dotted(place.module, full) if full is not None else None
+            if isinstance(callee, Function):
+                home = names.home(callee) or place.module
+                for returned in callee.returns:
+                    yield from _follow_entry(
+                        names, returned.value, name, _Place(home, callee, returned.order, ()), steps - 1
+                    )
+            elif name in dict(keywords):
+                yield from _follow(names, dict(keywords)[name], place, steps - 1)
         case _:
             pass
 

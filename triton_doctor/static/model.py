@@ -57,6 +57,14 @@ class Returned(NamedTuple):
     line: int
 
 
+class Limit(NamedTuple):
+    """`assert name <= high`, or `if name > high: raise`: from there on the name is no greater."""
+
+    name: str
+    high: Expr
+    order: int
+
+
 class CallSite(NamedTuple):
     """A call that may reach a function of the project. `span` is known of calls without arguments alone."""
 
@@ -113,7 +121,7 @@ class Function:
     returns: tuple[Returned, ...]
     calls: tuple[CallSite, ...]
     launches: tuple[Launch, ...]
-    equalities: tuple[tuple[Expr, Expr], ...]
+    limits: tuple[Limit, ...]
     class_name: str | None
     parent: str | None
     globals: frozenset[str]
@@ -170,11 +178,11 @@ class Kernel:
     """A `@triton.jit` function.
 
     `needed` and `read` are the names that its body needs while compiling (a block shape, a branch) and reads at all;
-    `walked` those over which it loops in steps of a block. `passes` are its calls of other jit functions:
-    (callee, position or keyword, name passed on). `key` and `path` identify it in the project. `do_not_specialize` and
-    `do_not_align` are what `jit` is told not to specialize on, at all or on alignment: names, a number that is no
-    position as it stands. `computed` are the names that the body does more with than test, compare and pass on;
-    `outer` those that it reads and nothing in it binds.
+    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded.
+    `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
+    identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
+    all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
+    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds.
     """
 
     name: str
@@ -188,6 +196,7 @@ class Kernel:
     needed: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
+    replaced: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
     span: Span
     made_in: str | None
@@ -263,7 +272,7 @@ class Project:
     """All modules of one scan by path, and the launches whose kernel was found; `unresolved` are the others.
 
     `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
-    test. `triton_version` None is the newest.
+    test; `declared` the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
     """
 
     modules: Mapping[str, Module]
@@ -272,6 +281,7 @@ class Project:
     unresolved: tuple[LinkedLaunch, ...] = ()
     environment: tuple[EnvironmentFile, ...] = ()
     tests: frozenset[str] = frozenset()
+    declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
 
     def kernels(self) -> Iterator[Kernel]:

@@ -21,7 +21,7 @@ _KINDS = (
     (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
     (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
     (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),
-    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc)|\.envrc"
+    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc|ps1)|\.envrc"
                 r"|\.?(?:bash|zsh)(?:rc|_profile|env)|\.profile"), "shell"),
     (re.compile(r"tox\.ini"), "tox"),
     (re.compile(r"pytest\.ini|\.pytest\.ini"), "pytest"),

@@ -62,14 +62,7 @@ def scan(
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
     reader = Reader(files)
-    linked = link(reader.read_all(on_progress), reader.read_further)
-    is_test = test_files(settings, cwd)
-    project = replace(
-        linked,
-        environment=tuple(environment_files(linked, reader.environment, is_test)),
-        tests=frozenset(filter(is_test, linked.modules)),
-        triton_version=settings.triton_version,
-    )
+    project = read_project(reader, settings, cwd, on_progress)
     found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
     kept = suppress(found, reader.directives, ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
@@ -83,6 +76,21 @@ def scan(
             launches_resolved=len(project.launches),
             seconds=round(time.perf_counter() - began, 3),
         ),
+    )
+
+
+def read_project(
+    reader: Reader, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
+) -> Project:
+    """All that the files of `reader` say, linked, as `settings` see it."""
+    linked = link(reader.read_all(on_progress), reader.read_further)
+    is_test = test_files(settings, cwd)
+    return replace(
+        linked,
+        environment=tuple(environment_files(linked, reader.environment, is_test)),
+        tests=frozenset(filter(is_test, linked.modules)),
+        declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
+        triton_version=settings.triton_version,
     )
 
 

@@ -1,4 +1,4 @@
-"""A constexpr's value to words: where it comes from, what else is given to it, what to do about it."""
+"""A parameter's value to words: where it comes from, what else is given to it, what to do about it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from triton_doctor.static.expression import Name, spell
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
-    from triton_doctor.static.constexprs import Constexpr, Source
+    from triton_doctor.static.parameters import Parameter, Source
 
 
 def spelled(source: Source) -> str:
     """The value as the user wrote it; a name that stands for one expression is that expression."""
     expr = source.expr
     if expr is None:
-        return "a table's entry"
+        return source.scalar.trail[-1].step().text.replace("`", "") if source.scalar.trail else "an entry of a table"
     if isinstance(expr, Name):
         launch = source.launch.launch
         bound = reaching(source.launch.function, expr.id, launch.order, launch.arms)
@@ -25,12 +25,12 @@ def spelled(source: Source) -> str:
     return spell(expr)
 
 
-def facts(constexpr: Constexpr, source: Source | None) -> Facts:
+def facts(parameter: Parameter, source: Source | None) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
-    kernel, param = constexpr.kernel, constexpr.param
+    kernel, param = parameter.kernel, parameter.param
     others = {
         Place(other.path, other.span.line)
-        for other in constexpr.sources
+        for other in parameter.sources
         if source is not None and (other.path, other.span) != (source.path, source.span) and other.kind is source.kind
     }
     return Facts(
@@ -41,14 +41,14 @@ def facts(constexpr: Constexpr, source: Source | None) -> Facts:
         launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,
         variability=source.kind.label if source is not None else None,
         bound=source.scalar.bound if source is not None else None,
-        use=constexpr.use,
+        use=parameter.use,
         also=tuple(sorted(others)),
     )
 
 
-def trail(constexpr: Constexpr, source: Source) -> tuple[Step, ...]:
-    """The value's way from its source to the constexpr, one line a step; what is said twice in a row is said once."""
-    kernel, param = constexpr.kernel, constexpr.param
+def trail(parameter: Parameter, source: Source) -> tuple[Step, ...]:
+    """The value's way from its source to the parameter, one line a step; what is said twice in a row is said once."""
+    kernel, param = parameter.kernel, parameter.param
     steps: list[Step] = []
     for note in source.scalar.trail:
         step = note.step()
@@ -56,5 +56,7 @@ def trail(constexpr: Constexpr, source: Source) -> tuple[Step, ...]:
             steps.append(step)
     if source.expr is not None and spell(source.expr) != param.name:
         steps.append(Step(source.path, source.span.line, f"`{param.name}` is `{spell(source.expr)}` at the launch"))
-    steps.append(Step(kernel.path, param.span.line, f"`{param.name}` is a constexpr of `{kernel.name}`"))
+    tuned = "in the autotune key" if parameter.in_autotune_key else "an argument"
+    what = "a constexpr" if param.is_constexpr else tuned
+    steps.append(Step(kernel.path, param.span.line, f"`{param.name}` is {what} of `{kernel.name}`"))
     return tuple(steps)

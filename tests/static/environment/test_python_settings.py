@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from settings_of import settings_of, turned_on
+
+from tests.settings_of import settings_of, turned_on
 
 SETTINGS = [
     'import os\nos.environ["TRITON_INTERPRET"] = "1"',
@@ -68,6 +69,11 @@ SETTINGS = [
     'import subprocess\nsubprocess.run("export TRITON_INTERPRET=1 && python bench.py", shell=True)',
     'import subprocess\nsubprocess.run(["env", "TRITON_INTERPRET=1", "python", "bench.py"])',
     'import subprocess\nsubprocess.run(["docker", "run", "-e", "TRITON_INTERPRET=1", "image"])',
+    'import subprocess\nsubprocess.run(f"TRITON_INTERPRET=1 python {x}", shell=True)',
+    'import os\nos.environ["TRITON_INTERPRET"] = str(True).lower()',
+    'import os\nos.environ.update({name: "1" for name in ["TRITON_INTERPRET"]})',
+    'import os\nos.environ.setdefault(key="TRITON_INTERPRET", value="1")',
+    "def test(session):\n    session.env['TRITON_INTERPRET'] = '1'",
     'import ray\nray.init(runtime_env={"env_vars": {"TRITON_INTERPRET": "1"}})',
     'import modal\nimage = modal.Image.debian_slim().env({"TRITON_INTERPRET": "1"})',
     "import triton\ntriton.knobs.runtime.interpret = True",

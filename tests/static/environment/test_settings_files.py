@@ -6,7 +6,8 @@ import json
 from textwrap import dedent
 
 import pytest
-from settings_of import settings_of, turned_on
+
+from tests.settings_of import settings_of, turned_on
 
 WORKFLOW = ".github/workflows/ci.yml"
 
@@ -104,6 +105,10 @@ SETTINGS = [
     ("job.slurm", "srun --export=ALL,TRITON_INTERPRET=1 python train.py\n"),
     ("setup.csh", "setenv TRITON_INTERPRET 1\n"),
     ("config.fish", "set -gx TRITON_INTERPRET 1\n"),
+    ("run.sh", "python - <<'EOF'\nimport os\nos.environ['TRITON_INTERPRET'] = '1'\nEOF\n"),
+    ("run.sh", """python -c "import os; os.environ['TRITON_INTERPRET'] = '1'"\n"""),
+    ("run.ps1", "$env:TRITON_INTERPRET = '1'\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: |\n          $env:TRITON_INTERPRET = '1'\n          pytest\n"),
     ("tox.ini", "[testenv]\nsetenv =\n    TRITON_INTERPRET = 1\n"),
     ("tox.ini", "[testenv]\nset_env = TRITON_INTERPRET=1\n"),
     ("tox.ini", "[testenv]\ncommands =\n    env TRITON_INTERPRET=1 pytest\n"),
@@ -135,6 +140,7 @@ SETTINGS = [
     ("n.ipynb", notebook('import os\nos.environ["TRITON_INTERPRET"] = "1"')),
     ("n.ipynb", notebook("!TRITON_INTERPRET=1 python x.py")),
     ("n.ipynb", notebook("%%bash\ncd x\nexport TRITON_INTERPRET=1\n")),
+    ("n.ipynb", notebook('files = !ls\nimport os\nos.environ["TRITON_INTERPRET"] = "1"')),
     ("n.ipynb", notebook("this is no Python", 'import os\nos.environ["TRITON_INTERPRET"] = "1"')),
     ("n.ipynb", notebook('%%time\nimport os\nos.environ["TRITON_INTERPRET"] = "1"')),
     (".devcontainer/devcontainer.json", '{\n  // x\n  "containerEnv": {"TRITON_INTERPRET": "1"}\n}\n'),
@@ -164,6 +170,7 @@ NO_SETTINGS = [
     (WORKFLOW, "env:\n  TRITON_INTERPRET: ${{ matrix.interpret }}\n"),
     (WORKFLOW, "jobs:\n  a:\n    strategy:\n      matrix:\n        TRITON_INTERPRET: [0, 1]\n"),
     (WORKFLOW, "on:\n  workflow_dispatch:\n    inputs:\n      TRITON_INTERPRET:\n        default: '1'\n"),
+    (WORKFLOW, "jobs:\n  a:\n    steps:\n      - if: inputs.debug\n        env:\n          TRITON_INTERPRET: 1\n"),
     (WORKFLOW, "jobs:\n  a:\n    steps:\n      - name: TRITON_INTERPRET=1 pytest\n"),
     (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: echo TRITON_INTERPRET=1\n"),
     (WORKFLOW, "jobs:\n  a:\n    steps:\n      - run: |\n          # TRITON_INTERPRET=1 pytest\n          pytest\n"),
@@ -295,6 +302,7 @@ def test_binary_and_huge_files_are_not_read() -> None:
         pytest.param("run.sh", "export TRITON_CACHE_DIR=/tmp/$$\n", "process id", id="process id"),
         pytest.param("run.sh", "export TRITON_CACHE_DIR=/x/$(date +%s)\n", "date", id="date"),
         pytest.param("run.sh", "export TRITON_HOME=/tmp/$SLURM_JOB_ID\n", "SLURM_JOB_ID", id="job"),
+        pytest.param("run.sh", "docker run -e TRITON_CACHE_DIR=/tmp/t x\n", "scratch", id="scratch of a container"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/tmp/t\n", "scratch", id="scratch of an image"),
         pytest.param("Dockerfile", "FROM x AS a\nENV TRITON_CACHE_DIR=/t\nFROM y\n", "build stage", id="stage"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t\n", "volume", id="no volume"),
@@ -311,6 +319,8 @@ def test_fleeting_folder_is_told_with_its_reason(path: str, text: str, why: str)
     ("path", "text"),
     [
         pytest.param("run.sh", "export TRITON_CACHE_DIR=$HOME/.triton\n", id="home"),
+        pytest.param("run.sh", "docker run -v /x:/tmp -e TRITON_CACHE_DIR=/tmp/t x\n", id="mounted scratch"),
+        pytest.param("run.sh", "apptainer exec --env TRITON_CACHE_DIR=/tmp/t x y\n", id="the host's scratch"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t/c\nVOLUME /t\n", id="volume"),
         pytest.param(
             "docker-compose.yml",

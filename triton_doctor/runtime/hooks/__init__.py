@@ -14,12 +14,13 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.hooks.interpreting import watch_interpreter
 from triton_doctor.runtime.hooks.launching import LaunchCounter
 from triton_doctor.runtime.hooks.observer import Observer
+from triton_doctor.runtime.hooks.remembered import read_memory
 from triton_doctor.runtime.hooks.tuning import watch_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from triton_doctor.runtime.event import Event, KernelName
+    from triton_doctor.runtime.event import CompileEvent, Event, KernelName
     from triton_doctor.runtime.hooks.slots import Slot
 
     Sink = Callable[[Event], None]
@@ -40,8 +41,16 @@ class _Attached:
 
 
 _attached = _Attached()
-# A lock that another thread held when the process forked would never be released in the child.
-os.register_at_fork(after_in_child=lambda: setattr(_attached, "lock", threading.RLock()))
+
+
+def _begin_in_child() -> None:
+    # A lock that another thread held when the process forked would never be released in the child.
+    _attached.lock = threading.RLock()
+    if _attached.observer is not None:
+        _attached.observer.interpreting.clear()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def require_triton() -> None:
@@ -77,10 +86,10 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
 
 
 def detach(sink: Sink) -> None:
-    """`sink` receives nothing any more; it is told if somebody displaced us meanwhile."""
+    """`sink` receives nothing any more; it is told if somebody displaced us meanwhile. Twice does no harm."""
     with _attached.lock:
         observer = _attached.observer
-        if observer is None:
+        if observer is None or sink not in observer.sinks:
             return
         last = len(observer.sinks) == 1
         if sink in _attached.counting:
@@ -99,6 +108,33 @@ def launches_so_far() -> dict[KernelName, int]:
     """Launches by kernel since counting began in this process; empty while nobody counts."""
     counter = _attached.counter
     return {} if counter is None else counter.totals()
+
+
+def compiled_before(event: CompileEvent) -> tuple[CompileEvent, ...]:
+    """What the kernel object of `event` compiled before it and keeps in memory, seen by us or not, oldest first."""
+    observer = _attached.observer
+    fn = None if observer is None else observer.object_of(event)
+    if observer is None or fn is None:
+        return ()
+    try:
+        return tuple(read_memory(fn, event))
+    except Exception:
+        observer.fault("reading what a kernel has in memory")
+        return ()
+
+
+def interpreted_so_far() -> dict[KernelName, tuple[int, int]]:
+    """Launches in interpreter mode by kernel, in this process: their number, and nanoseconds."""
+    observer = _attached.observer
+    return {} if observer is None else dict(observer.interpreting)
+
+
+def watch_late_interpreter() -> None:
+    """The interpreter was imported only now: see what runs in it, if anybody listens."""
+    with _attached.lock:
+        if _attached.observer is not None:
+            slots = watch_interpreter(_attached.observer)
+            _attached.slots += _as_far_as_possible(_attached.observer, "interpreter mode", slots)
 
 
 def parse_version(text: str) -> tuple[int, ...]:

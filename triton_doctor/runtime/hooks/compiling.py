@@ -34,11 +34,19 @@ def watch_listener(compilation: Any, observer: Observer) -> Slot:
 
     def listener(**told: Any) -> Any:
         try:
+            hear(told)
+        finally:
+            result = None if before is None else before(**told)
+        return result
+
+    def hear(told: dict[str, Any]) -> None:
+        try:
             # Its clock runs from the beginning of `compile`, so from before what is timed apart.
-            observer.built(told["src"], compiled=not told["cache_hit"], stages_us=_stages(told, observer.process_us))
+            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.process_us)
         except Exception:
             observer.fault("listening to a compile")
-        return None if before is None else before(**told)
+        else:
+            observer.built(src, compiled=compiled, stages_us=stages_us)
 
     slot.fill(listener)
     return slot

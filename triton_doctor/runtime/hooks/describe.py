@@ -5,7 +5,6 @@ Nothing here looks into a tensor, and nothing makes text of one.
 
 from __future__ import annotations
 
-import hashlib
 import linecache
 import math
 from typing import TYPE_CHECKING, Any
@@ -69,12 +68,17 @@ def _def_line(code: CodeType) -> int:
 
 
 def source_of(fn: Any) -> str:
-    """What identifies the source of a JITFunction, its callees and captured constants; computed by triton already."""
-    return hashlib.sha256(str(fn.cache_key).encode()).hexdigest()[:16]
+    """What identifies the source of a JITFunction, its callees and captured constants; computed by triton already.
+
+    The end of a hash; before triton 3.5 the line number follows it.
+    """
+    return str(fn.cache_key)[-16:]
 
 
-def compile_key(src: Any, options: Any, target: Any, launch_options: Mapping[str, Any]) -> CompileKey:
-    """The key of `src`, an ASTSource. `options` is triton's parsed object, `launch_options` what the launch wrote."""
+def compile_key(
+    src: Any, options: tuple[tuple[str, Scalar], ...], target: Any, launch_options: Mapping[str, Any]
+) -> CompileKey:
+    """The key of `src`, an ASTSource. `options` are parsed, `launch_options` what the launch wrote."""
     params = src.fn.params
     names = [param.name for param in params]
     declared = {param.name for param in params if param.is_constexpr}
@@ -101,7 +105,7 @@ def compile_key(src: Any, options: Any, target: Any, launch_options: Mapping[str
             for name, classes in attributes.items()
             if classes and typed.get(name, "constexpr") != "constexpr"
         ),
-        options=tuple(_options(options)),
+        options=options,
         spelled=tuple(f"{name}={scalar(value)}" for name, value in launch_options.items() if name not in names),
         target=target_text(target),
     )
@@ -151,7 +155,7 @@ def _property(name: str, value: Any) -> str:
             return f"{name}={value}"
 
 
-def _options(options: Any) -> Iterator[tuple[str, Scalar]]:
-    for name, value in sorted(vars(options).items()):
-        if name not in OPTIONS_LEFT_OUT:
-            yield name, scalar(value)
+def parsed_options(options: Any) -> tuple[tuple[str, Scalar], ...]:
+    """Triton's parsed options, by name."""
+    chosen = sorted(vars(options).keys() - OPTIONS_LEFT_OUT)
+    return tuple((name, scalar(getattr(options, name))) for name in chosen)

@@ -78,10 +78,18 @@ def _read_launch(launch: Launch, running: Mapping[str, Any]) -> None:
     written = running.get("kwargs", {})
     launch.found = True
     launch.device = running.get("device")
-    launch.values = tuple((name, value) for name, value in bound.items() if type(value) in PLAIN)
+    launch.values = tuple(leaf for name, value in bound.items() for leaf in _leaves(name, value))
     launch.written = {name: value for name, value in written.items() if not hasattr(value, "data_ptr")}
     # `preload` compiles what was recorded, and has no such argument.
     launch.warmup = bool(running.get("warmup", True))
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Scalar]]:
+    if type(value) in PLAIN:
+        yield name, value
+    elif isinstance(value, tuple):
+        for index, inner in enumerate(value):
+            yield from _leaves(f"{name}[{index}]", inner)
 
 
 def _callers() -> Iterator[FrameType]:

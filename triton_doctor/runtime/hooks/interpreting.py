@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.hooks.slots import Slot
@@ -28,7 +29,11 @@ def watch_interpreter(observer: Observer) -> Iterator[Slot]:
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
         observer.interpreted(self.fn)
-        return before(self, *args, **kwargs)
+        started_ns = time.perf_counter_ns()
+        try:
+            return before(self, *args, **kwargs)
+        finally:
+            observer.interpreted_for(self.fn, time.perf_counter_ns() - started_ns)
 
     slot.fill(__call__)
     yield slot

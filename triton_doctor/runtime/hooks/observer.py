@@ -1,6 +1,7 @@
-"""From what triton tells to events, handed to every recording that listens.
+"""From what triton tells to events, handed to every recording and guard that listens.
 
 A fault of ours is kept and told, never raised into the program; what the program raises, KeyboardInterrupt too, passes.
+So does what a guard was asked to raise.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from triton_doctor.runtime.event import (
     KernelName,
     WarningEvent,
 )
-from triton_doctor.runtime.hooks.describe import compile_key, kernel_name, scalar, source_of, target_text
+from triton_doctor.runtime.hooks.describe import (
+    compile_key,
+    kernel_name,
+    parsed_options,
+    scalar,
+    source_of,
+    target_text,
+)
 from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
 
 if TYPE_CHECKING:
@@ -33,6 +41,14 @@ if TYPE_CHECKING:
 FAULTS_TOLD = 20
 
 
+class RefusedError(Exception):
+    """How a sink makes the launch raise: `error` passes, where any other exception of a sink is a fault of ours."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Observer:
     """Turns triton's signals into events. `sinks` receive each of them, on the thread where it happened."""
 
@@ -41,6 +57,7 @@ class Observer:
         self.process_us = 0
         self._faults = 0
         self._interpreted: set[KernelName] = set()
+        self.interpreting: dict[KernelName, tuple[int, int]] = {}
         self._interned: dict[Any, Any] = {}
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._made: dict[KernelName, int] = {}
@@ -48,12 +65,20 @@ class Observer:
         self._lock = threading.Lock()
 
     def emit(self, event: Event) -> None:
-        """`event` reaches each sink; a sink that fails does not keep it from the others."""
+        """`event` reaches each sink; a sink that fails does not keep it from the others.
+
+        Raises what the first sink that refused asked for.
+        """
+        refused: RefusedError | None = None
         for sink in self.sinks:
             try:
                 sink(event)
+            except RefusedError as refusal:
+                refused = refused or refusal
             except Exception:
                 self.fault("a recording")
+        if refused is not None:
+            raise refused.error
 
     def fault(self, where: str) -> None:
         """Keep the exception that is now being handled: it is ours, and the program must not notice."""
@@ -156,26 +181,54 @@ class Observer:
             return
         self.warn("interpreted", f"`{kernel.name}` runs in interpreter mode", kernel)
 
+    def interpreted_for(self, function: Any, took_ns: int) -> None:
+        """A launch in interpreter mode is over; `interpreting` has the number and nanoseconds of each kernel's."""
+        try:
+            kernel = self.name_of(function)
+            count, total_ns = self.interpreting.get(kernel, (0, 0))
+            self.interpreting[kernel] = count + 1, total_ns + took_ns
+        except Exception:
+            self.fault("timing an interpreted launch")
+
     def name_of(self, fn: Any) -> KernelName:
         """The name of a kernel, one object for all events that mention it."""
         return self._intern(kernel_name(fn))  # type: ignore[no-any-return]
 
+    def object_of(self, event: CompileEvent) -> Any:
+        """The JITFunction of `event`, where it is still there; None for what no JITFunction compiled."""
+        for reference, number in list(self._objects.values()):
+            fn = reference()
+            if fn is not None and number == event.made and self.name_of(fn) is event.kernel:
+                return fn
+        return None
+
     def _key(self, src: Any, compiling: Mapping[str, Any], launch: Launch) -> CompileKey:
         if not hasattr(src, "fn"):
             return CompileKey(signature=(), target=target_text(compiling["target"]))
-        key = compile_key(src, compiling["options"], compiling["target"], launch.written)
+        key = compile_key(src, self._options_of(compiling["options"]), compiling["target"], launch.written)
         # Keys of a kernel differ in one part as a rule: shared parts keep 10,000 of them small.
         return CompileKey(
             signature=self._intern(key.signature),
             constants=tuple(self._intern_pair(pair) for pair in key.constants),
             attributes=self._intern(key.attributes),
-            options=self._intern(key.options, repr(key.options)),
+            options=key.options,
             spelled=self._intern(key.spelled),
             target=self._intern(key.target),
         )
 
-    def _intern(self, value: Any, by: Any = None) -> Any:
-        return self._interned.setdefault(value if by is None else by, value)
+    def _options_of(self, options: Any) -> tuple[tuple[str, Scalar], ...]:
+        # A process uses a handful of some 25 options each: read once, kept once.
+        by = (type(options), *vars(options).values())
+        try:
+            known = self._interned.get(by)
+        except TypeError:  # a backend's option that has no hash
+            return parsed_options(options)
+        if known is None:
+            known = self._interned[by] = parsed_options(options)
+        return known
+
+    def _intern(self, value: Any) -> Any:
+        return self._interned.setdefault(value, value)
 
     def _intern_pair(self, pair: tuple[str, Scalar]) -> Any:
         return self._interned.setdefault((pair[0], type(pair[1]), repr(pair[1])), pair)

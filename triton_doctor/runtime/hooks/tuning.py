@@ -35,21 +35,29 @@ def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
     before = slot.before
 
     def listener(**told: Any) -> Any:
+        # Only the Autotuner knows the names of what is in the key (triton 3.9 autotuner.py:268).
+        tuner = sys._getframe(1).f_locals.get("self")
         try:
-            # Only the Autotuner knows the names of what is in the key (triton 3.9 autotuner.py:268).
-            tuner = sys._getframe(1).f_locals.get("self")
-            observer.tuned(
-                told["fn"],
-                key=told["key"],
-                names=_names(tuner),
-                best=told["best_config"],
-                timings=told["configs_timings"],
-                duration_s=told["duration"],
-                cached=bool(told["cache_hit"]),
-            )
+            hear(told, tuner)
+        finally:
+            result = None if before is None else before(**told)
+        return result
+
+    def hear(told: dict[str, Any], tuner: Any) -> None:
+        try:
+            read = {
+                "fn": told["fn"],
+                "key": told["key"],
+                "names": _names(tuner),
+                "best": told["best_config"],
+                "timings": told["configs_timings"],
+                "duration_s": told["duration"],
+                "cached": bool(told["cache_hit"]),
+            }
         except Exception:
             observer.fault("listening to a round of tuning")
-        return None if before is None else before(**told)
+        else:
+            observer.tuned(**read)
 
     slot.fill(listener)
     return slot
@@ -134,17 +142,16 @@ def _watch_disk(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
 
 def _tell(observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None) -> None:
     try:
-        observer.tuned(
-            _kernel(tuner),
-            key=_key_of_round(tuner),
-            names=_names(tuner),
-            best=min(timings, key=timings.__getitem__),
-            timings=timings,
-            duration_s=duration_s,
-            cached=duration_s is None,
-        )
+        read = {
+            "fn": _kernel(tuner),
+            "key": _key_of_round(tuner),
+            "names": _names(tuner),
+            "best": min(timings, key=timings.__getitem__),
+        }
     except Exception:
         observer.fault("reading a round of tuning")
+    else:
+        observer.tuned(**read, timings=timings, duration_s=duration_s, cached=duration_s is None)
 
 
 def _key_of_round(tuner: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.constexprs import Constexpr, constexprs
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.parameters import Parameter, parameters
 from triton_doctor.static.telling import facts, spelled, trail
 
 if TYPE_CHECKING:
@@ -19,16 +19,16 @@ CODE = "TRD202"
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a parameter: at the launch whose value changes most often, else at the parameter."""
-    for constexpr in constexprs(project):
-        if constexpr.use == "unread":
-            yield _finding(constexpr)
+    for parameter in parameters(project):
+        if parameter.param.is_constexpr and parameter.use == "unread":
+            yield _finding(parameter)
 
 
-def _finding(constexpr: Constexpr) -> Finding:
-    kernel, param, worst = constexpr.kernel, constexpr.param, constexpr.worst
+def _finding(parameter: Parameter) -> Finding:
+    kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
     advice = f"delete `{param.name}` from `{kernel.name}` and from its launches"
     if worst is None or worst.kind is not Kind.PER_CALL:
-        source = worst or next(iter(constexpr.sources), None)
+        source = worst or next(iter(parameter.sources), None)
         return Finding(
             path=kernel.path,
             span=param.span,
@@ -36,7 +36,7 @@ def _finding(constexpr: Constexpr) -> Finding:
             severity=Severity.INFO,
             message=f"`{kernel.name}` never reads its constexpr `{param.name}`",
             advice=advice,
-            facts=facts(constexpr, source),
+            facts=facts(parameter, source),
         )
     return Finding(
         path=worst.path,
@@ -48,6 +48,6 @@ def _finding(constexpr: Constexpr) -> Finding:
             f"`{spelled(worst)}`"
         ),
         advice=advice,
-        facts=facts(constexpr, worst),
-        trail=trail(constexpr, worst),
+        facts=facts(parameter, worst),
+        trail=trail(parameter, worst),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.constexprs import Constexpr, Source, constexprs
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.parameters import Parameter, Source, parameters
 from triton_doctor.static.telling import facts, spelled, trail
 
 if TYPE_CHECKING:
@@ -19,46 +19,50 @@ CODE = "TRD201"
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a parameter that a kernel reads, at the launch whose value changes most often."""
-    for constexpr in constexprs(project):
-        worst = constexpr.worst
-        if constexpr.use == "unread" or worst is None or worst.kind not in (Kind.PER_CALL, Kind.LOGARITHMIC):
+    for parameter in parameters(project):
+        worst = parameter.worst
+        if not parameter.param.is_constexpr or parameter.use == "unread":
             continue
+        if worst is None or worst.kind not in (Kind.PER_CALL, Kind.LOGARITHMIC):
+            continue
+        if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.use == "compile_time":
+            continue  # TRD206 tells that, with the advice to cap it
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=_severity(constexpr, worst),
-            message=_message(constexpr, worst),
-            advice=_advice(constexpr, worst),
-            facts=facts(constexpr, worst),
-            trail=trail(constexpr, worst),
+            severity=_severity(parameter, worst),
+            message=_message(parameter, worst),
+            advice=_advice(parameter, worst),
+            facts=facts(parameter, worst),
+            trail=trail(parameter, worst),
         )
 
 
-def _severity(constexpr: Constexpr, worst: Source) -> Severity:
+def _severity(parameter: Parameter, worst: Source) -> Severity:
     if worst.kind is Kind.LOGARITHMIC:
         return Severity.INFO
-    if worst.scalar.from_data or constexpr.in_autotune_key:
+    if worst.scalar.from_data or parameter.in_autotune_key:
         return Severity.ERROR
     return Severity.WARNING
 
 
-def _message(constexpr: Constexpr, worst: Source) -> str:
-    name, kernel = constexpr.param.name, constexpr.kernel.name
+def _message(parameter: Parameter, worst: Source) -> str:
+    name, kernel = parameter.param.name, parameter.kernel.name
     each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
     message = f"`{name}` recompiles `{kernel}` for each {each} of `{spelled(worst)}`"
     if worst.scalar.bound is not None:
         message += f", {worst.scalar.bound:,} at the most"
-    if constexpr.in_autotune_key:
+    if parameter.in_autotune_key:
         message += ", and each is tuned anew: it is in the autotune key too"
     return message
 
 
-def _advice(constexpr: Constexpr, worst: Source) -> str:
-    name = constexpr.param.name
+def _advice(parameter: Parameter, worst: Source) -> str:
+    name = parameter.param.name
     if worst.kind is Kind.LOGARITHMIC:
         return f"few variants in the long run; warm `{name}` up for each power of two, or cap it, where stalls matter"
-    if constexpr.use == "compile_time":
+    if parameter.use == "compile_time":
         return (
             f"the kernel needs `{name}` while it compiles: bucket it with `triton.next_power_of_2`, or give it a fixed "
             "size and loop over it in the kernel"

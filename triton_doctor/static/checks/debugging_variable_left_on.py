@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 CODE = "TRD105"
 _COST = {
-    "slow-kernels": "it slows kernels",
-    "slow-compiles": "it slows compiles",
-    "no-cache": "it disables a cache",
-    "poisons-cache": "it poisons the cache",
-    "prints": "it prints",
+    "slow-kernels": "it slows kernels: it ",
+    "slow-compiles": "it slows compiles: it ",
+    "no-cache": "it disables a cache: it ",
+    "poisons-cache": "it poisons the cache: it ",
+    "prints": "it ",
 }
 
 
@@ -39,6 +39,6 @@ def check(project: Project) -> Iterator[Finding]:
                 span=setting.span,
                 code=CODE,
                 severity=severity_at(file, worst),
-                message=f"`{setting.variable}={setting.value}` is left on: {_COST[variable.harm]}; {variable.effect}",
+                message=f"`{setting.variable}={setting.value}` is left on, and {_COST[variable.harm]}{variable.effect}",
                 advice="set it for the one run that needs it, or put it behind a debug flag",
             )

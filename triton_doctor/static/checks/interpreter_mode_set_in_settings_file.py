@@ -30,6 +30,8 @@ def check(project: Project) -> Iterator[Finding]:
                 f"`{setting.variable}={setting.value}` runs every kernel in Python on the CPU {reach}: "
                 "600 to 16,000 times slower than compiled"
             ),
-            advice="set it for the one command that needs it, or say on this line why it is meant: "
-            f"`# triton-doctor: ignore[{CODE}] reason`",
+            advice=(
+                "set it for the one command that needs it, or say in the file why it is meant: "
+                f"`# triton-doctor: ignore-file[{CODE}] reason`"
+            ),
         )

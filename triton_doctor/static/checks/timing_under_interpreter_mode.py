@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.finding import Finding, Severity, Step
 from triton_doctor.static.environment import comes_too_late, settings_that_interpret, severity_at
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ CODE = "TRD403"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a file, at the first measurement; the others are listed in it."""
+    """One finding a file, at the first measurement."""
     told = set()
     for file, setting in settings_that_interpret(project):
         is_off = setting.guarded or not setting.own_process or comes_too_late(setting)
         if is_off or not file.timings or file.path in told:
             continue
         told.add(file.path)
-        first, *others = file.timings
+        first = file.timings[0]
         yield Finding(
             path=file.path,
             span=first.span,
@@ -31,7 +31,6 @@ def check(project: Project) -> Iterator[Finding]:
             severity=Severity.INFO if file.cpu_only else severity_at(file),
             message=f"`{first.text}` measures interpreter mode, turned on in line {setting.span.line}",
             advice="measure without the variable: compiled kernels are 600 to 16,000 times faster",
-            facts=Facts(also=tuple(Place(file.path, one.span.line) for one in others)),
             trail=(
                 Step(file.path, setting.span.line, f"`{setting.variable}` is set to {setting.value}"),
                 Step(file.path, first.span.line, "time is measured"),

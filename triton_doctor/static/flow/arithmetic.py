@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.flow import tensors
+from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.flow.sizes import Rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from triton_doctor.static.flow.sizes import Size
 
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
@@ -58,16 +61,30 @@ def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
 
 def quotient(left: Scalar, right: Scalar) -> Scalar:
     """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
+    size: Size | None = None
     if left.size is not None and right.size is not None:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
             return replace(FIXED, trail=left.trail)
-        if size.over != left.size.over:
-            return replace(tensors.of_size(size), trail=left.trail)
+        if size.over != left.size.over or _held(right.size, left.size):
+            # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
+            left_over = tensors.of_size(size)
+            behind = any(isinstance(atom, Rest) and atom.front for atom in size.over)
+            pro = left_over.pro - {leanings.FOLD} if behind else left_over.pro
+            return replace(left_over, trail=left.trail, pro=pro)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
-        return replace(UNKNOWN, trail=left.trail)
-    return join([left, right])
+        return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
+    if left.size is None and left.atoms and right.settled() is Kind.UNKNOWN:
+        # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
+        return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
+    return replace(join([left, right]), size=size)
+
+
+def _held(part: Size, whole: Size) -> bool:
+    """Whether `part` is made of axes of tensors that `whole` counts: they will cancel once their neighbours have."""
+    counted = {atom.root for atom in whole.over if isinstance(atom, Rest)}
+    return bool(part.over) and all(atom.root in counted for atom in part.over)
 
 
 def coarse(result: Scalar, divisor: int | None) -> Scalar:
@@ -89,6 +106,8 @@ def power_of_two(scalar: Scalar) -> Scalar:
 
 def least(operands: Sequence[Scalar]) -> Scalar:
     """`min(...)`: no more than the smallest of the known bounds."""
+    if not operands:
+        return UNKNOWN
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
@@ -107,6 +126,8 @@ def least(operands: Sequence[Scalar]) -> Scalar:
 
 def greatest(operands: Sequence[Scalar]) -> Scalar:
     """`max(...)`: no less than the largest of the known bounds."""
+    if not operands:
+        return UNKNOWN
     highs = [operand.high for operand in operands]
     lows = [operand.low for operand in operands if operand.low is not None]
     result = join(operands)

@@ -12,7 +12,15 @@ from triton_doctor.static.flow.indexing import element
 from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar, join
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sources import from_data, out_of_sight
-from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE, METHODS, allocated, tensor_method
+from triton_doctor.static.flow.torch_calls import (
+    ALLOCATING,
+    KEEPING,
+    LIKE,
+    METHODS,
+    allocated,
+    concatenated,
+    tensor_method,
+)
 from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
 
 if TYPE_CHECKING:
@@ -103,13 +111,15 @@ def _function(flow: Flow, name: str, call: Call, place: Place) -> Value:
             return Many(item=Sequence(items=items), length=flow.length(values[0], place.frame))
         case "list" | "tuple" | "sorted" | "reversed" | "set":
             value = first()
-            return value if isinstance(value, Sequence | Many | Shape | Thing) else UNKNOWN
+            return value if isinstance(value, Sequence | Many | Shape | Thing | Either) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return flow.value(Attr(call.args[0], str(call.args[1].value)), place)
         case "arange" | "linspace":
             return Tensor(front=(join(scalars()),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
             return Tensor(front=(flow.length(first(), place.frame),), open=None, contiguous=True)
+        case "cat" | "concat" | "concatenate":
+            return concatenated(flow, first(), place)
         case _ if name in METHODS:
             rest = Call(call.func, call.args[1:], call.keywords)
             return _method(flow, first(), name, rest, call.args[0], place)
@@ -216,8 +226,8 @@ def _range(bounds: list[Scalar]) -> Many:
         # In steps of what a launch can take: rarely more than one.
         return Many(item=replace(UNKNOWN, trail=joined.trail), length=joined)
     if joined.kind is Kind.FIXED:
-        last = bounds[0].literal if len(bounds) == 1 else bounds[1].literal
-        if isinstance(last, int):
-            kind = Kind.FEW if last <= HANDFUL else Kind.PER_CALL
-            return Many(item=Scalar(kind=kind, low=0, high=max(last - 1, 0)), length=joined)
+        first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
+        if isinstance(first, int) and isinstance(last, int):
+            kind = Kind.FEW if last - first <= HANDFUL else Kind.PER_CALL
+            return Many(item=Scalar(kind=kind, low=first, high=max(last - 1, first)), length=joined)
     return Many(item=replace(joined, literal=..., size=None, low=None, high=None), length=joined)

@@ -23,20 +23,19 @@ from triton_doctor.static.expression import (
     Slice,
     Star,
     Truth,
-    spell,
 )
-from triton_doctor.static.flow import leanings, tensors
+from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value
-from triton_doctor.static.flow.frame import Frame, Place, end_of
+from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.lengths import length, length_of_thing
-from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.objects import field, saved
-from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked, parameter
-from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
+from triton_doctor.static.flow.scopes import are_layouts, name_value
+from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import (
     Context,
     Either,
@@ -50,10 +49,9 @@ from triton_doctor.static.flow.values import (
     Value,
     either,
 )
-from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
-    from triton_doctor.static.model import Binding, Class, Function, LinkedLaunch, Module, Project
+    from triton_doctor.static.model import Class, Function, LinkedLaunch, Module, Project
 
 
 class Flow:
@@ -61,7 +59,7 @@ class Flow:
 
     def __init__(self, project: Project) -> None:
         """Nothing is evaluated before it is asked for."""
-        self._project = project
+        self.project = project
         self._callers: Callers | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
@@ -71,7 +69,7 @@ class Flow:
     def callers(self) -> Callers:
         """The index of calls, made when it is first needed."""
         if self._callers is None:
-            self._callers = Callers(self._project)
+            self._callers = Callers(self.project)
         return self._callers
 
     def at(self, launch: LinkedLaunch) -> Place:
@@ -119,7 +117,7 @@ class Flow:
             case Const(literal):
                 return _literal(literal)
             case Name(name):
-                return self._name(name, place)
+                return name_value(self, name, place)
             case Attr(base, name):
                 return self._attribute(base, name, place)
             case Part(of, position, size, open_):
@@ -131,7 +129,10 @@ class Flow:
             case Truth():
                 return FEW
             case Choice(_, options):
-                return either([self.value(option, place) for option in options])
+                values = [self.value(option, place) for option in options]
+                if are_layouts(options):
+                    return least_certain(self.as_scalar(value, place.frame) for value in values)
+                return either(values)
             case Call():
                 return self._call(expr, place)
             case Pack(items):
@@ -163,13 +164,17 @@ class Flow:
         finally:
             self._active.discard(key)
 
+    def is_active(self, key: tuple[int, str, int]) -> bool:
+        """Whether what `key` names is being evaluated."""
+        return key in self._active
+
     def home(self, function: Function, frame: Frame) -> Module:
         """The module that `function` was read from; that of `frame`, if it is not known."""
-        return self._project.names.home(function) or frame.module
+        return self.project.names.home(function) or frame.module
 
     def home_of_class(self, of: Class, frame: Frame) -> Module:
         """The module that the class was read from; that of `frame`, if it is not known."""
-        return self._project.names.home_of_class(of) or frame.module
+        return self.project.names.home_of_class(of) or frame.module
 
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
@@ -183,81 +188,11 @@ class Flow:
             case _:
                 return length(value)
 
-    # Names
-
-    def _name(self, name: str, place: Place) -> Value:
-        if place.local is not None and name in place.local:
-            return place.local[name]
-        frame = place.frame
-        found = reaching(frame.function, name, place.order, place.arms)
-        if name in frame.function.globals:
-            return self._outer(name, frame)
-        values = [value for binding in found.bindings if (value := self._bound(binding, frame)) is not None]
-        if len(values) > 1 and _layouts(found.bindings):
-            values = [least_certain(self.as_scalar(value, frame) for value in values)]
-        if not found.certain:
-            param = next((param for param in frame.function.params if param.name == name), None)
-            if param is not None:
-                key = (name, -1)
-                if key not in frame.values:
-                    frame.values[key] = parameter(self, param, frame)
-                values.append(frame.values[key])
-            elif not values:
-                return self._outer(name, frame)
-        return either(values) if values else UNKNOWN
-
-    def _bound(self, binding: Binding, frame: Frame) -> Value | None:
-        """The value of one assignment; None where it rests on itself, as in a loop."""
-        key = (binding.name, binding.order)
-        if key in frame.values:
-            return frame.values[key]
-        active = (id(frame), *key)
-        if active in self._active:
-            return None
-        value = self.once(active, binding.value, Place(frame, binding.order, binding.arms))
-        value = _named(value, binding, frame)
-        frame.values[key] = value
-        return value
-
-    def _outer(self, name: str, frame: Frame) -> Value:
-        """A name from an enclosing function or the top level: any of its assignments may be in force."""
-        function, module = frame.function, frame.module
-        if function.parent is not None:
-            outer = module.functions.get(function.parent)
-            if outer is not None and frame.depth < MOST_DEPTH:
-                inner = end_of(self.frame(module, outer, frame.depth + 1))
-                if name in outer.bindings or any(param.name == name for param in outer.params):
-                    return self._name(name, inner)
-                return self._outer(name, inner.frame)
-        imported = module.imports.get(name)
-        if imported is not None and imported.member is not None:
-            return self._global_elsewhere(name, frame)
-        return self._thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
-
-    def _global_elsewhere(self, name: str, frame: Frame) -> Value:
-        found = self._project.names.defining(frame.module, name)
-        if found is None or frame.depth >= MOST_DEPTH:
-            return self._thing(name, frame, FIXED)
-        module, own = found
-        top = module.functions.get("<module>")
-        if top is None or own not in top.bindings:
-            return self._thing(name, frame, FIXED)
-        return self._name(own, end_of(self.frame(module, top, frame.depth + 1)))
-
-    def _thing(self, name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) -> Thing:
-        root = Root(
-            frame.module.path,
-            frame.function.qualname,
-            name,
-            line if line is not None else frame.function.line,
-            None,
-            leanings.names_weight(name),
-        )
-        return Thing(root=root, scalar=scalar)
-
     # Structures
 
     def _attribute(self, base: Expr, name: str, place: Place) -> Value:
+        if name in self.project.declared:
+            return declared(self.project, name, place.frame)
         value = self.value(base, place)
         match value:
             case Instance(of):
@@ -276,7 +211,7 @@ class Flow:
     def _item(self, base: Expr, key: Expr, place: Place) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Either) else (value,)
-        return either([item(self, option, key, place) for option in options])
+        return either([item(self, option, base, key, place) for option in options])
 
     def _pack(self, items: tuple[Expr, ...], place: Place) -> Value:
         values: list[Value] = []
@@ -337,43 +272,8 @@ class Flow:
         return either(returned)
 
 
-def _layouts(bindings: tuple[Binding, ...]) -> bool:
-    """Whether the name is bound to another axis of the same shape in each arm: `B, H, T` here, `B, T, H` there."""
-    axes = set()
-    for binding in bindings:
-        match binding.value:
-            case Part(of, position, _, _) | Item(Attr(_, "shape") as of, Const(position)):
-                axes.add((spell(of), position))
-            case _:
-                return False
-    return len(axes) > 1 and len({of for of, _ in axes}) == 1
-
-
 def _literal(literal: object) -> Scalar:
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
         return replace(FIXED, literal=literal, low=literal, high=literal, power=power)
     return replace(FIXED, literal=literal)
-
-
-def _named(value: Value, binding: Binding, frame: Frame) -> Value:
-    """The value one step further: bound to a name, which may itself lean."""
-    if isinstance(binding.value, Name | Const):
-        return value
-    step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
-    if isinstance(value, Scalar):
-        return leaning_by_name(value, binding.name).stepping(step)
-    if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
-        return replace(value, root=replace(value.root, name=binding.name, line=binding.line))
-    return value
-
-
-def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
-    """An axis that is called `n_rows` or `head_dim` leans accordingly."""
-    if scalar.kind is not Kind.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
-        return scalar
-    if leanings.names_data(name):
-        return replace(scalar, pro=scalar.pro | {leanings.NAME})
-    if leanings.names_model(name):
-        return replace(scalar, con=scalar.con | {leanings.NAME})
-    return scalar

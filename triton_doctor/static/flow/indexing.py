@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Const, Expr, Pack, Slice, dotted, spell
+from triton_doctor.static.expression import Const, Expr, Item, Pack, Slice, dotted, spell
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.sizes import Rest, Root, Size
+from triton_doctor.static.flow.sources import from_data
 from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def _out_of_sight(value: Value, name: str, base: Expr, place: Place) -> Thing:
     return Thing(root=root, scalar=Scalar(kind=Kind.UNKNOWN, pro=pro))
 
 
-def item(flow: Flow, value: Value, key: Expr, place: Place) -> Value:
-    """`value[key]`."""
+def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value:
+    """`value[key]`, spelled `base[key]`."""
     frame = place.frame
     match value, key:
         case Shape(of), Const(int(position)):
@@ -94,7 +95,7 @@ def item(flow: Flow, value: Value, key: Expr, place: Place) -> Value:
         case Many(one, _), Const(int()):
             return one
         case ((Tensor() | Thing()), _):
-            return _indexed(flow, value, key, place)
+            return _indexed(flow, value, base, key, place)
         case _:
             return UNKNOWN
 
@@ -108,6 +109,10 @@ def _one_of(values: list[Value]) -> Value:
 def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> Value:
     low = lower.value if isinstance(lower, Const) else (0 if lower is None else None)
     high = upper.value if isinstance(upper, Const) else None
+    if low == 0 and upper is not None and not isinstance(high, int):
+        # Some of the first axes: their product holds the first, unless there are none.
+        some = replace(tensors.axis_at(of, 0), size=None)
+        return Shape(of=Tensor(open=some))
     if not isinstance(low, int) or (upper is not None and not isinstance(high, int)):
         return UNKNOWN
     rank = tensors.rank(of)
@@ -125,7 +130,7 @@ def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> 
     return UNKNOWN
 
 
-def _indexed(flow: Flow, value: Tensor | Thing, key: Expr, place: Place) -> Value:
+def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Place) -> Value:
     """`x[...]` of a tensor: a slice bounds its axis, an integer drops one; a thing may also be a list or a table."""
     keys = key.items if isinstance(key, Pack) else (key,)
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
@@ -133,6 +138,8 @@ def _indexed(flow: Flow, value: Tensor | Thing, key: Expr, place: Place) -> Valu
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
             root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True)
             return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
+        if len(keys) == 1 and tensors.rank(value) == 1:
+            return from_data(Item(base, key), None, place)
         if len(keys) == 1 and isinstance(keys[0], Const):
             return Tensor(front=value.front[1:], back=value.back, open=value.open)
         return Tensor(open=UNKNOWN)

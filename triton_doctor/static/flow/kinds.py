@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from triton_doctor.static.flow.note import Note
-    from triton_doctor.static.flow.sizes import Size
+    from triton_doctor.static.flow.sizes import Atom, Size
 
 # Up to so many values, a value that changes per call is one of a handful: a kernel has that many variants at the most.
 HANDFUL = 16
 # As many powers of two: `min(64, max(16, next_power_of_2(n)))` has three.
 POWERS_HANDFUL = 4
-# Evidence that a size follows the data: two leanings that do not rest on one another.
+# Evidence that a size follows the data: two leanings, and two more for each that speaks against.
 EVIDENCE = 2
 
 
@@ -42,8 +42,8 @@ class Scalar:
 
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
     in the source. `pro` are leanings towards PER_CALL and `con` those towards PER_MODEL: they speak only while the kind
-    is UNKNOWN. `size` is its spelling as a product of axes. `from_data` where it was read out of a tensor or
-    is the length of a sequence. `trail` runs from the source to here.
+    is UNKNOWN. `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
+    `from_data` where it was read out of a tensor or is the length of a sequence. `trail` runs from the source to here.
     """
 
     kind: Kind
@@ -54,14 +54,15 @@ class Scalar:
     pro: frozenset[str] = frozenset()
     con: frozenset[str] = frozenset()
     size: Size | None = None
+    atoms: frozenset[Atom] = frozenset()
     from_data: bool = False
     trail: tuple[Note, ...] = ()
 
     def settled(self) -> Kind:
         """The kind, leanings and bounds considered."""
         kind = self.kind
-        if kind is Kind.UNKNOWN and len(self.pro) - len(self.con) >= EVIDENCE:
-            kind = Kind.PER_CALL
+        if kind is Kind.UNKNOWN and len(self.pro) >= EVIDENCE * (1 + len(self.con)):
+            kind = Kind.LOGARITHMIC if self.power else Kind.PER_CALL
         elif kind is Kind.UNKNOWN and len(self.con) > len(self.pro):
             kind = Kind.PER_MODEL
         bound = self.bound
@@ -110,14 +111,17 @@ def join(scalars: Iterable[Scalar]) -> Scalar:
     else:
         kind = max(settled)
         chosen = operands[settled.index(kind)]
+    atoms: frozenset[Atom] = frozenset().union(*(operand.atoms for operand in operands))
     if kind is not Kind.UNKNOWN:
         sources = [operand for operand, own in zip(operands, settled, strict=True) if own is kind]
-        return Scalar(kind=kind, from_data=any(operand.from_data for operand in sources), trail=chosen.trail)
+        from_data = any(operand.from_data for operand in sources)
+        return Scalar(kind=kind, atoms=atoms, from_data=from_data, trail=chosen.trail)
     undecided = [operand for operand, own in zip(operands, settled, strict=True) if own is Kind.UNKNOWN]
     leading = max(undecided, key=lambda operand: len(operand.pro) - len(operand.con))
-    pro = frozenset[str]().union(*(operand.pro for operand in undecided))
+    # What is computed from a power of two is none, and takes as few values: its leanings say nothing of the result.
+    pro = frozenset[str]().union(*(operand.pro for operand in undecided if not operand.power))
     con = frozenset[str].intersection(*(operand.con for operand in undecided))
-    return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, from_data=leading.from_data, trail=leading.trail)
+    return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, atoms=atoms, from_data=leading.from_data, trail=leading.trail)
 
 
 def choice(scalars: Iterable[Scalar]) -> Scalar:
@@ -127,6 +131,8 @@ def choice(scalars: Iterable[Scalar]) -> Scalar:
     joined = join(moving or operands)
     if len(operands) < 2:
         return joined
+    if len({operand.size for operand in moving}) == 1:
+        joined = replace(joined, size=moving[0].size)
     lows = [operand.low for operand in operands]
     highs = [operand.high for operand in operands]
     if joined.kind is Kind.FIXED and len({repr(operand.literal) for operand in operands}) > 1:

@@ -9,36 +9,42 @@ FIRST = "first axis"
 FOLD = "folds an open number of axes"
 NAME = "name"
 WALKED = "walked in blocks"
+MANY = "first of many axes"
 LAST = "last axis"
 KEPT = "kept with the model"
+GRID = "spanned by the grid"
+LOADED = "replaced by loaded data in the kernel"
 LENGTH = "length of a list"
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
-    "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req reqs "
-    "sample samples length lengths len lens".split()
+    "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
+    "reqs sample samples length lengths len lens".split()
 )
 _MODEL_WORDS = frozenset(
     "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
-    "groups head heads hidden hd intermediate layer layers model rank vocab width window topk".split()
+    "groups head heads hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
+    "shards".split()
 )
+_PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool codebook qweight freq freqs centroid centroids alpha alphas".split()
+    "emb cache caches pool codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
+    "centroids alpha alphas".split()
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 
 @lru_cache(maxsize=4096)
 def words(name: str) -> frozenset[str]:
-    """`maxKvLen_2` -> max, kv, len."""
-    return frozenset(word.lower() for word in _WORD.findall(name))
+    """`maxKvLen_2` -> max, kv, len; `elems_per_token` -> elems: there is one for each of what comes after."""
+    return frozenset(word.lower() for word in _WORD.findall(name.partition("_per_")[0]))
 
 
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
-    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS)
+    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
 
 
 def names_model(name: str) -> bool:
@@ -53,8 +59,14 @@ def _said(name: str) -> frozenset[str]:
 
 
 def names_weight(name: str) -> bool:
-    """Whether a tensor's name says that it lives as long as the model: a weight, a cache, an embedding."""
-    return bool(words(name) & _WEIGHT_WORDS)
+    """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
+    said = words(name)
+    return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
+
+
+def works_on_weights(function: str) -> bool:
+    """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
+    return names_weight(function.strip("_").partition("_")[0])
 
 
 def names_config(name: str) -> bool:

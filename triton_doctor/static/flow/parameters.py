@@ -46,7 +46,7 @@ def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
     if param.variadic:
         return UNKNOWN
     rank = _rank(function, param.name)
-    weight = leanings.names_weight(param.name)
+    weight = leanings.names_weight(param.name) or leanings.works_on_weights(function.name)
     root = Root(frame.module.path, function.qualname, param.name, function.line, rank, weight)
     return Thing(root=root, scalar=_scalar(param, root), origin=function)
 
@@ -95,6 +95,9 @@ class Asked:
             return replace(choice(varying), trail=varying[0].trail)
         if found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
             return choice(found)
+        if found and ".<locals>." in function.qualname:
+            # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
+            return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
         return None
 
     def _passed(self, caller: Caller, function: Function, name: str, position: int | None, depth: int) -> Scalar | None:

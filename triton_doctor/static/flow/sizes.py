@@ -65,17 +65,20 @@ class Size:
 
 
 def _cancelled(over: list[Atom], under: list[Atom]) -> Size:
-    remaining: list[Atom] = []
-    for atom in under:
-        if atom in over:
-            over.remove(atom)
-        else:
-            taken = _take(over, atom)
-            if taken is None:
-                remaining.append(atom)
-            else:
+    remaining = list(under)
+    progress = True
+    while progress:  # an end axis that is taken off a Rest bares the next one
+        progress = False
+        for atom in list(remaining):
+            if atom in over:
+                over.remove(atom)
+            elif (taken := _take(over, atom)) is not None:
                 index, left = taken
                 over[index : index + 1] = left
+            else:
+                continue
+            remaining.remove(atom)
+            progress = True
     return Size(tuple(sorted(over, key=_order)), tuple(sorted(remaining, key=_order)))
 
 

@@ -1,4 +1,4 @@
-"""Values from outside: read from the data of a tensor, or out of sight."""
+"""Values from outside: declared by the user, read from the data of a tensor, or out of sight."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from triton_doctor.static.flow.values import Thing
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Call, Expr
-    from triton_doctor.static.flow.frame import Place
+    from triton_doctor.static.flow.frame import Frame, Place
+    from triton_doctor.static.model import Project
 
 
-def from_data(base: Expr, name: str, place: Place) -> Scalar:
-    """`base.name()`, a number that the data of a tensor decides."""
+def declared(project: Project, name: str, frame: Frame) -> Scalar:
+    """A value of whose name the user says how often it changes."""
+    kind = Kind[project.declared[name].upper()]
+    text = f"`{name}` is declared {kind.label.replace('_', '-')} in the settings"
+    return Scalar(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
+
+
+def from_data(base: Expr, name: str | None, place: Place) -> Scalar:
+    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
     frame = place.frame
-    note = Note(frame.module.path, frame.function.line, f"`{{}}.{name}()` is read from the data of a tensor", base)
+    call = f".{name}()" if name is not None else ""
+    note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
     return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
 
 

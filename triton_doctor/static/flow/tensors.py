@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE = replace(FIXED, literal=1, low=1, high=1)
+# Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
+_MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -45,6 +47,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         case Axis(_, position):
             if position == 0:
                 pro.add(leanings.FIRST)
+                if root.rank is not None and root.rank >= _MANY_AXES:
+                    pro.add(leanings.MANY)
             elif position == -1 or (root.rank is not None and position == root.rank - 1):
                 con.add(leanings.LAST)
             text = _axis_text(root, position)
@@ -56,7 +60,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
     if root.item:
-        pro.discard(leanings.FIRST)
+        pro.clear()
     if root.weight:
         pro, con = set(), {leanings.LAST, leanings.KEPT}
     return Scalar(
@@ -64,6 +68,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         pro=frozenset(pro),
         con=frozenset(con),
         size=Size((atom,)),
+        atoms=frozenset({atom}),
         trail=(Note(root.path, root.line, text),),
     )
 
@@ -90,6 +95,8 @@ def axis_at(value: Tensor | Thing, position: int) -> Scalar:
     """`shape[position]`."""
     if isinstance(value, Thing):
         return axis_of_root(value.root, position)
+    if value.shuffled:
+        return UNKNOWN
     front, back = value.front, value.back
     if value.open is None:
         axes = front + back
@@ -187,6 +194,11 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
     if position < 0:
         return product([axis_at(value, later) for later in range(position + 1, 0)])
     return _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
+
+
+def shuffled(value: Tensor | Thing) -> Tensor:
+    """Axes in an order that is not known: only how many elements there are is."""
+    return Tensor(open=numel(value), shuffled=True)
 
 
 def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:

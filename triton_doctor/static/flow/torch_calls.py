@@ -23,7 +23,7 @@ KEEPING = frozenset(
 )
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 # Of `torch.f(x, ...)`, those that are methods too.
-METHODS = frozenset("transpose permute reshape flatten squeeze unsqueeze numel stack cat nonzero unique".split())
+METHODS = frozenset("transpose permute reshape flatten squeeze unsqueeze numel stack cumsum nonzero unique".split())
 _NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
 
@@ -54,18 +54,22 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return tensors.flatten(value, start, end)
         case "transpose" | "swapaxes":
             pair = _integers(call.args)
-            return tensors.swapped(value, *pair) if pair is not None and len(pair) == 2 else Tensor(open=UNKNOWN)
+            return tensors.swapped(value, *pair) if pair is not None and len(pair) == 2 else tensors.shuffled(value)
         case "t":
             return tensors.moved(value, (1, 0))
         case "permute":
             items = call.args[0].items if len(call.args) == 1 and isinstance(call.args[0], Pack) else call.args
             order = _integers(items)
-            return tensors.moved(value, order) if order is not None else Tensor(open=UNKNOWN)
+            return tensors.moved(value, order) if order is not None else tensors.shuffled(value)
         case "unsqueeze":
             at = _integers(call.args)
             return _unsqueezed(value, at[0] if at else None)
         case "contiguous":
             return replace(tensors.as_tensor(value), contiguous=True) if isinstance(value, Tensor) else value
+        case "cumsum" | "cumprod" | "sort" | "flip" | "roll" if isinstance(value, Tensor):
+            return value
+        case "new_tensor" if call.args:
+            return Tensor(front=(flow.length(flow.value(call.args[0], place), frame),), contiguous=True)
         case "nonzero" | "unique" | "masked_select":
             return Tensor(front=(from_data(base, name, place),), open=UNKNOWN)
         case _ if name in KEEPING:
@@ -122,6 +126,15 @@ def _sizes(flow: Flow, args: tuple[Expr, ...], place: Place) -> list[Scalar] | N
             return [flow.as_scalar(one, place.frame) for one in packed.items]
         return None
     return [flow.scalar(arg, place) for arg in args]
+
+
+def concatenated(flow: Flow, parts: Value, place: Place) -> Tensor:
+    """`cat(parts)`: one axis where a part has one."""
+    items = parts.items if isinstance(parts, Sequence) else ()
+    lines = [item for item in items if isinstance(item, Tensor) and tensors.rank(item) == 1]
+    if not lines:
+        return Tensor(open=UNKNOWN)
+    return Tensor(front=(replace(UNKNOWN, trail=lines[0].front[0].trail),), contiguous=True)
 
 
 def _viewed(flow: Flow, value: Tensor | Thing, name: str, call: Call, place: Place) -> Value:

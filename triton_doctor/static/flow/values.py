@@ -32,13 +32,15 @@ class Thing:
 class Tensor:
     """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
 
-    `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown.
+    `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
+    axes stand in an order that is not known.
     """
 
     front: tuple[Scalar, ...] = ()
     back: tuple[Scalar, ...] = ()
     open: Scalar | None = None
     contiguous: bool | None = None
+    shuffled: bool = False
     trail: tuple[Note, ...] = ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Element, Expr, Item, Part
@@ -15,6 +14,7 @@ from triton_doctor.static.model import (
     Function,
     HostParam,
     Launch,
+    Limit,
     Returned,
     Stored,
 )
@@ -41,7 +41,7 @@ class Body:
         self._returns: list[Returned] = []
         self.calls: list[CallSite] = []
         self._launches: list[Launch] = []
-        self._equalities: list[tuple[Expr, Expr]] = []
+        self._limits: list[Limit] = []
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
 
@@ -66,7 +66,7 @@ class Body:
             returns=tuple(self._returns),
             calls=tuple(self.calls),
             launches=tuple(self._launches),
-            equalities=tuple(self._equalities),
+            limits=tuple(self._limits),
             class_name=class_name,
             parent=parent,
             globals=frozenset(self._globals),
@@ -116,8 +116,9 @@ class Body:
                 if not isinstance(value, ast.Constant):
                     lower(value)
             case ast.If(test=test, body=body, orelse=orelse):
-                self._equality(test, then=body)
                 lower(test)
+                if body and isinstance(body[0], ast.Raise):
+                    self._limit(test, holds=False)
                 self._branch(body, orelse)
             case ast.Return(value=value):
                 if value is not None:
@@ -150,8 +151,8 @@ class Body:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 self.nested.append((node, self._lowering.lower_all(node.decorator_list)))
             case ast.Assert(test=test):
-                self._equality(test, then=None)
                 lower(test)
+                self._limit(test, holds=True)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self._globals.update(names)
             case ast.Match(subject=subject, cases=cases):
@@ -209,15 +210,19 @@ class Body:
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
         self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
-    def _equality(self, test: ast.expr, then: list[ast.stmt] | None) -> None:
-        """`assert a == b`, and `if a != b: raise`, say that two sizes are one."""
-        if then is not None and not (then and isinstance(then[0], ast.Raise)):
-            return
-        wanted = ast.Eq if then is None else ast.NotEq
-        for compare in ast.walk(test):
-            if isinstance(compare, ast.Compare) and all(isinstance(op, wanted) for op in compare.ops):
-                sides = [self._lowering.lower(side) for side in (compare.left, *compare.comparators)]
-                self._equalities.extend(pairwise(sides))
+    def _limit(self, test: ast.expr, *, holds: bool) -> None:
+        """Take in the upper bounds that a test which `holds`, or does not, sets to names."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if holds else ast.Or):
+            for part in test.values:
+                self._limit(part, holds=holds)
+        elif isinstance(test, ast.Compare) and (holds or len(test.ops) == 1):
+            for left, op, right in zip([test.left, *test.comparators], test.ops, test.comparators, strict=False):
+                lower = (ast.Lt, ast.LtE) if holds else (ast.Gt, ast.GtE)
+                upper = (ast.Gt, ast.GtE) if holds else (ast.Lt, ast.LtE)
+                if isinstance(op, lower) and isinstance(left, ast.Name):
+                    self._limits.append(Limit(left.id, self._lowering.lower(right), self._order))
+                elif isinstance(op, upper) and isinstance(right, ast.Name):
+                    self._limits.append(Limit(right.id, self._lowering.lower(left), self._order))
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func

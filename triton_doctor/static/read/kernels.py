@@ -70,6 +70,7 @@ def read_kernel(
         needed=uses.needed,
         read=uses.read,
         walked=uses.walked,
+        replaced=uses.replaced,
         passes=uses.passes,
         span=source.span(node),
         made_in=qualname.rpartition(".<locals>.")[0] or None,
@@ -162,8 +163,9 @@ def _autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Auto
         if not tunes and not ("configs" in named and "key" in named):
             continue
         configs = _argument(decorator, 0, "configs")
+        key = _strings(_argument(decorator, 1, "key"))
         return Autotune(
-            key=_strings(_argument(decorator, 1, "key")),
+            key=key if tunes else _as_they_are(key, named),
             sets=_sets(configs),
             config_count=_count(configs),
             span=span,
@@ -173,6 +175,22 @@ def _autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Auto
             keeps=named.get("cache_results") not in (None, Const(False)),
         )
     return None
+
+
+def _as_they_are(key: tuple[str, ...], named: dict[str | None, Expr]) -> tuple[str, ...]:
+    """The names of a library's own tuner whose values it compares as they are.
+
+    An argument that names something else for each name of the key, or that is called a strategy, puts them in buckets.
+    """
+    for option, value in named.items():
+        if option == "key":
+            continue
+        words = _strings(value)
+        if len(words) == len(key) and isinstance(value, Pack):
+            key = tuple(name for name, word in zip(key, words, strict=True) if word == "default")
+        elif option is not None and "strategy" in option and value != Const("default"):
+            return ()
+    return key
 
 
 def _argument(call: Call, position: int, name: str) -> Expr | None:

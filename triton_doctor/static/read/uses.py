@@ -34,6 +34,7 @@ class Uses(NamedTuple):
     needed: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
+    replaced: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
     computed: frozenset[str]
     outer: frozenset[str]
@@ -62,11 +63,15 @@ class _Uses:
         self._walked: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
         self._loops: list[ast.Call] = []
+        self._from_memory: set[str] = set()
+        self._memory_reads = 0
 
     def visit(self, node: ast.AST) -> None:
         kind = type(node)
         if kind is ast.Name:
             name = node.id  # type: ignore[attr-defined]
+            if name in self._from_memory and type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                self._memory_reads += 1
             if name in self._params:
                 self._read[name] = self._read.get(name, 0) + 1
                 if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
@@ -80,6 +85,8 @@ class _Uses:
             self._call(node)  # type: ignore[arg-type]
         elif kind is ast.Assign:
             self._derive(node)  # type: ignore[arg-type]
+            self._assigned(node)  # type: ignore[arg-type]
+            return
         elif kind is ast.If or kind is ast.IfExp:
             self._needing.append(node.test)  # type: ignore[attr-defined]
             self._test(node.test)  # type: ignore[attr-defined]
@@ -103,17 +110,19 @@ class _Uses:
     def gathered(self) -> Uses:
         needed = frozenset[str]().union(*(self._names(expr) for expr in self._needing))
         for loop in self._loops:
-            self._walked |= self._names(loop.args[1]) - self._names(loop.args[2])
+            step = self._names(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
+            self._walked |= frozenset[str]().union(*map(self._names, loop.args[:2])) - step
         for _, _, name in self._passes:
             self._blind[name] = self._blind.get(name, 0) + 1
         return Uses(
-            needed,
-            frozenset(self._read),
-            frozenset(self._walked),
-            tuple(self._passes),
-            frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
-            frozenset(self._loaded - self._bound),
-            tuple([one for one in self._aranges if not self._rebound(one[0])]),
+            needed=needed,
+            read=frozenset(self._read),
+            walked=frozenset(self._walked),
+            replaced=frozenset(self._from_memory & self._params),
+            passes=tuple(self._passes),
+            computed=frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
+            outer=frozenset(self._loaded - self._bound),
+            aranges=tuple([one for one in self._aranges if not self._rebound(one[0])]),
         )
 
     def _rebound(self, call: ast.Call) -> bool:
@@ -159,6 +168,14 @@ class _Uses:
         if sources:
             self._from[target.id] = self._from.get(target.id, frozenset()) | sources
 
+    def _assigned(self, node: ast.Assign) -> None:
+        """Names that are bound to what is loaded, or to what is computed from it, are so themselves."""
+        before = self._memory_reads
+        self._children(node)
+        if self._memory_reads > before:
+            names = {part.id for target in node.targets for part in ast.walk(target) if type(part) is ast.Name}
+            self._from_memory |= names
+
     def _names(self, node: ast.expr) -> frozenset[str]:
         if type(node) is ast.Constant:
             return frozenset()
@@ -168,6 +185,8 @@ class _Uses:
 
     def _call(self, call: ast.Call) -> None:
         callee = _callee(call)
+        if callee == "load":
+            self._memory_reads += 1
         if callee in _NEEDING:
             self._needing.extend(call.args)
             self._needing.extend(keyword.value for keyword in call.keywords)
@@ -179,7 +198,7 @@ class _Uses:
             self._needing.extend(keyword.value for keyword in call.keywords if keyword.arg == name)
             if callee in _SHAPED_METHODS:
                 self._needing.extend(call.args)
-        elif callee == "range" and len(call.args) > 2:
+        elif callee == "range":
             self._loops.append(call)
         elif callee == "to" and call.args:
             self._needing.append(call.args[0])

@@ -23,7 +23,8 @@ _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
 @cache
 def _names() -> re.Pattern[bytes]:
     """What every variable of interest begins with. Plain beginnings only, which `re` searches for fastest."""
-    harmful = sorted(name for name, variable in variables().items() if variable.harm and not name.startswith("TRITON_"))
+    told = (variable for variable in variables().values() if variable.harm or variable.instead)
+    harmful = sorted(variable.name for variable in told if not variable.name.startswith("TRITON_"))
     return re.compile("|".join(["TRI?T", "TIRT", "TRT", "triton_interpret", *harmful]).encode())
 
 

@@ -62,6 +62,13 @@ def entries(
                 yield from entries(argument, names, tests, depth - 1)
             for keyword in keywords:
                 yield from keyword_entries(keyword, names, tests, depth - 1)
+        case ast.DictComp(
+            key=ast.Name(id=key_name) as key,
+            value=value,
+            generators=[ast.comprehension(target=ast.Name(id=bound), iter=ast.List(elts=keys) | ast.Tuple(elts=keys))],
+        ) if key_name == bound:
+            for one in keys:
+                yield Entry(one, value, key, tests)
         case ast.Name() | ast.Attribute() if (assigned := names.value(expr)) is not None:
             yield from entries(assigned, names, tests, depth - 1)
         case _:

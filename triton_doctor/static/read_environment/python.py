@@ -266,6 +266,9 @@ class Reader:
             ):
                 own = is_environment(owner, self._names)
                 self._set(key, value, call, f"os.environ.{attr}" if own else "a child's environment", own=own)
+            case ast.Attribute(value=owner, attr="setdefault"), [] if self._is_own_or_child(owner):
+                if (pair := _pair(call, ("key", "value"))) is not None:
+                    self._set(*pair, call, "os.environ.setdefault", own=is_environment(owner, self._names))
             case ast.Attribute(value=owner, attr="update"), _ if self._is_own_or_child(owner):
                 own = is_environment(owner, self._names)
                 how = "os.environ.update" if own else "a child's environment"
@@ -370,6 +373,9 @@ class Reader:
                     else [word if re.fullmatch(r"[\w=./:%+,-]+", word) else "_" for word in known]
                 )
                 self._shell(" ".join(f"'{word}'" if " " in word else word for word in quoted), call)
+            case ast.JoinedStr(values=parts):
+                known = [next(iter(texts(part, self._names)), "_") for part in parts]
+                self._shell("".join(known), call)
             case other:
                 for text in texts(other, self._names):
                     self._shell(text, call)

@@ -199,6 +199,11 @@ def _called(call: ast.Call, names: Names, depth: int) -> tuple[Reading, ...]:
             return tuple(_converted(one, call.func.id, args[0]) for one in readings(args[0], names, depth))
         case ast.Attribute(value=inner, attr="strip" | "encode" | "as_posix" | "resolve" | "absolute" | "expanduser"):
             return readings(inner, names, depth)
+        case ast.Attribute(value=inner, attr="lower" | "upper" as change) if not args:
+            return tuple(
+                replace(one, text=getattr(one.text, change)() if one.text else one.text)
+                for one in readings(inner, names, depth)
+            )
         case ast.Attribute(value=ast.Constant(value=str(form)), attr="format") if not call.keywords:
             return (_formatted(form.replace("{}", "%s"), ast.Tuple(elts=args, ctx=ast.Load()), names, depth),)
         case ast.Attribute(value=ast.Constant(value=str(glue)), attr="join") if len(args) == 1:

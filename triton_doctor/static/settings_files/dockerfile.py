@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.static.model_environment import EnvSetting, Fleeting
-from triton_doctor.static.settings_files.places import is_watched
+from triton_doctor.static.settings_files.places import SCRATCH, is_watched
 from triton_doctor.static.settings_files.shell import read_shell
 from triton_doctor.static.settings_files.shell_words import Lexer, Word
 from triton_doctor.variables import CACHE_FOLDERS
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _INSTRUCTION = re.compile(r"\s*(?:ONBUILD\s+)?([A-Za-z]+)(?=\s)", re.IGNORECASE)
 _HERE = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _MOST_STAGES = 200
-_SCRATCH = re.compile(r"/(?:tmp|var/tmp|dev/shm|run)(?:/|$)")
 
 
 @dataclass(slots=True)
@@ -171,7 +170,7 @@ def _lost(folder: str, stage: _Stage, stages: list[_Stage]) -> Fleeting | None:
         return None
     if stage is not stages[-1] and not _is_used(stage, stages, folder):
         return Fleeting(why=f"in the layers of build stage `{stage.name}`, which the image does not keep")
-    if _SCRATCH.match(folder):
+    if SCRATCH.match(folder):
         return Fleeting(why="in the container's own scratch folder, which is gone when the container is")
     return Fleeting(why="in the container's own layer unless a volume is mounted there", certain=False)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_environment import EnvironmentFile
 
 _LINE_MAGIC = re.compile(r"(\s*)%(\w+)[ \t]*(.*)")
+_CAPTURED = re.compile(r"(\s*[\w, ]+=\s*)[!%](.*)")
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "python", "python3", "px"})
 
@@ -91,6 +92,8 @@ def _as_python(lines: list[str]) -> list[str]:
         elif line.lstrip().startswith("!"):
             indent = line[: len(line) - len(line.lstrip())]
             converted.append(f"{indent}get_ipython().system({line.lstrip()[1:]!r})")
+        elif match := _CAPTURED.fullmatch(line):
+            converted.append(f"{match[1]}get_ipython().getoutput({match[2]!r})")
         elif line.rstrip().endswith("?") or line.startswith("?"):
             converted.append("")
         else:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from triton_doctor.finding import Span
+import re
+
 from triton_doctor.static.model_environment import Fleeting
 from triton_doctor.variables import looks_like_triton, variables
 
-
-def on_line(line: int, column: int, text: str) -> Span:
-    """The span of `text`, which has no line end, from `line` and `column`."""
-    return Span(line, column, line, column + len(text))
+# Folders that a container has for itself, unless something is mounted there.
+SCRATCH = re.compile(r"/(?:tmp|var/tmp|dev/shm|run)(?:/|$)")
 
 
 def is_watched(name: str) -> bool:

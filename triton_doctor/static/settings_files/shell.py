@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.static.model_environment import EnvSetting, Fleeting
-from triton_doctor.static.settings_files.places import is_watched
+from triton_doctor.static.settings_files.embedded_python import read_embedded_python
+from triton_doctor.static.settings_files.places import SCRATCH, is_watched
 from triton_doctor.static.settings_files.shell_words import HereDocument, Lexer, Operator, Word
+from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +27,7 @@ _WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs
 _WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
 _RUNS_ITS_ARGUMENT = frozenset({"eval", "ssh", "tmux", "screen", "hyperfine", "watch", "parallel", "su", "wsl"})
 _TAKES_E = frozenset({"docker", "podman", "nerdctl", "docker-compose", "enroot", "nvidia-docker", "sudo"})
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _TAKES_X = frozenset({"mpirun", "mpiexec", "orterun"})
 _ENVIRONMENT_OPTION = re.compile(
     r"--(?:env|export|build-arg|setenv|set-env-vars|update-env-vars|env-vars?|environment|container-env|genv)(?:=(.*))?",
@@ -46,7 +49,16 @@ def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPE
     """The settings that the commands of `text` make; it begins at `line` and `column` of its file."""
     if depth == 0 or not text.strip():
         return ()
-    return _Shell(text, line, column, depth).settings()
+    return (*_Shell(text, line, column, depth).settings(), *_read_powershell(text, line, column))
+
+
+def _read_powershell(text: str, line: int, column: int) -> Iterable[EnvSetting]:
+    for number, content in enumerate(text.split("\n")):
+        match = re.match(r"\s*\$env:(\w+)\s*=\s*[\"']?([^\"'\s]*)", content, re.IGNORECASE)
+        if match and is_watched(match[1]):
+            start = match.start(0) + len(match[0]) - len(match[0].lstrip()) + (column if number == 0 else 1)
+            span = Span(line + number, start, line + number, start + len(match[0].strip()))
+            yield EnvSetting(variable=match[1], value=match[2], span=span, how="$env:")
 
 
 def read_assignments(text: str, line: int, how: str) -> Iterable[EnvSetting]:
@@ -114,7 +126,11 @@ class _Shell:
         targets = [*targets, *piped] if _program(piped) == "tee" else targets
         self._command(words, targets)
         first = _program(words)
-        if first in _SHELLS | {"ssh", "sbatch", "srun"}:
+        if first.startswith("python"):
+            for one in read_embedded_python(document.text):
+                span = replace_line(one.span, document.line)
+                self._found.append(replace(one, span=span, guarded=one.guarded or self._guard(one.variable)))
+        elif first in _SHELLS | {"ssh", "sbatch", "srun"}:
             self._extend(read_shell(document.text, document.line, depth=self._depth - 1))
         elif any(_ENVIRONMENT_FILE.search(word.raw.strip("\"'")) for word in [*targets, *words[1:]]):
             self._extend(read_assignments(document.text, document.line, "a file of variables"))
@@ -303,6 +319,13 @@ class _Shell:
 
     def _options(self, name: str, args: list[Word]) -> None:
         """Options that hand variables on to what the command starts, or a whole command line."""
+        before = len(self._found)
+        self._read_options(name, args)
+        if name in _CONTAINERS and any(word.text == "run" for word in args[:2]):
+            mounts = [word.raw for word in args if ":" in word.raw or "target=" in word.raw]
+            self._found[before:] = [_kept_by(one, mounts) for one in self._found[before:]]
+
+    def _read_options(self, name: str, args: list[Word]) -> None:
         for place, word in enumerate(args):
             text = word.text or word.raw
             following = args[place + 1] if place + 1 < len(args) else None
@@ -314,6 +337,10 @@ class _Shell:
                 self._several(word, option[1], text.partition("=")[0])
             elif word.raw.startswith("-e") and name in _TAKES_E and _ASSIGNMENT.match(word.raw[2:]):
                 self._several(word, text[2:], "-e")
+            elif text == "-c" and name.startswith("python") and following is not None and following.text:
+                for setting in read_embedded_python(following.text):
+                    guarded = setting.guarded or self._guard(setting.variable)
+                    self._found.append(replace(setting, span=following.span, guarded=guarded))
             elif (shell := _SHELL_OPTION.fullmatch(text)) and (name not in {"python", "python3", "gcc", "grep"}):
                 given = shell[1] or shell[2]
                 if given:
@@ -373,8 +400,21 @@ class _Shell:
         if is_watched(name):
             guarded = self._guard(name)
             self._found.append(
-                EnvSetting(variable=name, value=value, span=word.span, how=how, guarded=guarded, fleeting=fleeting)
+                EnvSetting(
+                    variable=name,
+                    value=value,
+                    span=word.span,
+                    how=how,
+                    guarded=guarded,
+                    build_only=how == "--build-arg",
+                    fleeting=fleeting,
+                )
             )
+
+
+def replace_line(span: Span, first: int) -> Span:
+    """`span` of a text that begins at line `first` of its file."""
+    return Span(span.line + first - 1, span.column, span.end_line + first - 1, span.end_column)
 
 
 def _split(words: list[Word]) -> tuple[list[Word], list[Word]]:
@@ -396,6 +436,14 @@ def _program(words: list[Word]) -> str:
     _, rest = _split([word for word in words if word.text not in _KEYWORDS])
     rest = [word for word in rest if word.text not in {"sudo", "env"} and not word.raw.startswith("-")]
     return (rest[0].text or "").rpartition("/")[2] if rest else ""
+
+
+def _kept_by(setting: EnvSetting, mounts: list[str]) -> EnvSetting:
+    """`setting` of a container that is run with `mounts`: a folder in its own scratch space is gone with it."""
+    top = SCRATCH.match(setting.value or "")
+    if setting.variable not in CACHE_FOLDERS or top is None or any(top[0].rstrip("/") in mount for mount in mounts):
+        return setting
+    return replace(setting, fleeting=Fleeting(why="in the container's own scratch folder, which is gone with it"))
 
 
 def _listed(text: str) -> bool:

@@ -53,6 +53,8 @@ _COMMANDS = frozenset(
         "sh",
     ]
 )
+# A job or step that only runs when somebody asks for it.
+_SWITCH = re.compile(r"\binputs\.|\bvars\.|\benv\.|debug|\$\w", re.IGNORECASE)
 _ASSIGNMENTS = re.compile(r"\s*([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|\$\{\{.*?\}\}|[^\s]*)")
 _REFERENCE = re.compile(r"\$\{\{\s*([\w.]+)|\$\(?\{?([\w.]+)(?::?-([^}]*))?")
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -117,13 +119,26 @@ class _Document:
 
     def _mapping(self, node: yaml.MappingNode, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
         fields = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        condition = fields.get("if")
+        if isinstance(condition, yaml.ScalarNode) and _SWITCH.search(condition.value):
+            before = set(self._found)
+            self._fields(node, fields, keys, mounts)
+            for key in self._found.keys() - before:
+                self._found[key] = replace(self._found[key], guarded=True)
+        else:
+            self._fields(node, fields, keys, mounts)
+
+    def _fields(
+        self,
+        node: yaml.MappingNode,
+        fields: dict[str, yaml.Node],
+        keys: tuple[str, ...],
+        mounts: list[tuple[str, bool]],
+    ) -> None:
         name = fields.get("name") or fields.get("key")
-        if (
-            isinstance(name, yaml.ScalarNode)
-            and is_watched(name.value)
-            and isinstance(fields.get("value"), yaml.ScalarNode)
-        ):
-            self._add(name.value, fields["value"], name, mounts)
+        given = fields.get("value")
+        if isinstance(name, yaml.ScalarNode) and isinstance(given, yaml.ScalarNode) and is_watched(name.value):
+            self._add(name.value, given, name, mounts)
         for key, value in node.value:
             text = key.value if isinstance(key, yaml.ScalarNode) else ""
             if text in _NO_SETTINGS:
@@ -132,9 +147,9 @@ class _Document:
                 self._add(text, value, key, mounts)
             elif is_watched(text) and isinstance(value, yaml.MappingNode):
                 inner = {one.value: its for one, its in value.value if isinstance(one, yaml.ScalarNode)}
-                given = inner.get("value") or inner.get("default")
-                if isinstance(given, yaml.ScalarNode):
-                    self._add(text, given, key, mounts)
+                chosen = inner.get("value") or inner.get("default")
+                if isinstance(chosen, yaml.ScalarNode):
+                    self._add(text, chosen, key, mounts)
             elif _holds_variables(text) and isinstance(value, yaml.ScalarNode):
                 self._listed(value, mounts)
             else:

@@ -1,0 +1,62 @@
+"""The pages of machine findings: the facts of each bad example yield its code, those of a good one nothing."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.environment.facts_table import machine_of
+from triton_doctor.environment.diagnose import diagnose
+from triton_doctor.environment.facts import Machine
+from triton_doctor.rulebook import RulePage, page_paths, read_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGES = [page for page in map(read_page, page_paths()) if page.evidence == "environment"]
+FENCE = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ALSO = re.compile(r"# also: \[(?P<codes>[^\]]+)\]")
+
+
+def examples(page: RulePage, section: str) -> Iterator[str]:
+    yield from FENCE.findall(dict(page.sections)[section])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_bad_facts_yield_the_finding(page: RulePage) -> None:
+    found = list(examples(page, "Bad"))
+    assert found
+    for text in found:
+        findings = diagnose(machine_of(tomllib.loads(text)))
+
+        also = {code.strip() for match in ALSO.finditer(text) for code in match["codes"].split(",")}
+        assert {finding.code for finding in findings} == {page.code} | also
+        assert max(finding.severity for finding in findings if finding.code == page.code) <= page.severity
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_good_facts_yield_nothing(page: RulePage) -> None:
+    found = list(examples(page, "Good"))
+    assert found
+    for text in found:
+        assert diagnose(machine_of(tomllib.loads(text))) == []
+
+
+def test_a_machine_in_order_has_nothing_wrong() -> None:
+    assert diagnose(Machine()) == []
+
+
+def test_every_finding_is_one_line_without_a_full_stop() -> None:
+    findings = [
+        found for page in PAGES for text in examples(page, "Bad") for found in diagnose(machine_of(tomllib.loads(text)))
+    ]
+
+    assert findings
+    for finding in findings:
+        for text in (finding.message, finding.evidence, finding.remedy):
+            assert text
+            assert "\n" not in text
+            assert not text.endswith(".")

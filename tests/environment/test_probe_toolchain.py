@@ -1,0 +1,153 @@
+"""A toolchain with something missing or too old: each made so for real."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.environment.sick import ask_env, make_distribution, make_nvml
+from tests.runtime.tritons import triton_folder
+
+
+def with_triton(machine: dict[str, str], folder: Path) -> dict[str, str]:
+    return machine | {"PYTHONPATH": os.pathsep.join([machine["PYTHONPATH"], str(folder)])}
+
+
+@pytest.fixture
+def installed(machine: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """A machine with a triton, of which nothing is asked but that it is there."""
+    return with_triton(machine, make_distribution(tmp_path / "site", "triton", "3.6.0"))
+
+
+def test_path_without_a_compiler_is_told(installed: dict[str, str], tmp_path: Path) -> None:
+    said = ask_env(installed | {"PATH": str(tmp_path)})
+
+    assert said.finding("TRD621")["evidence"] == "neither gcc nor clang is on PATH"
+
+
+def test_compiler_that_cc_names_must_be_there(installed: dict[str, str]) -> None:
+    said = ask_env(installed | {"CC": "/opt/none/gcc"})
+
+    assert said.finding("TRD621")["evidence"] == "CC is /opt/none/gcc, and that does not run"
+
+
+def test_python_without_headers_is_told(installed: dict[str, str], tmp_path: Path) -> None:
+    # The same Python under another home, that has its library and not its headers.
+    home, library = tmp_path / "python", Path(sysconfig.get_paths()["stdlib"])
+    (home / library.parent.name).mkdir(parents=True)
+    (home / library.parent.name / library.name).symlink_to(library)
+
+    said = ask_env(installed | {"PYTHONHOME": str(home)})
+
+    assert said.document["facts"]["headers_expected"].startswith(str(home))
+    assert said.finding("TRD622")["command"].endswith(f"python{sys.version_info.major}.{sys.version_info.minor}-dev")
+
+
+def test_without_a_gpu_what_is_missing_is_a_warning(installed: dict[str, str], tmp_path: Path) -> None:
+    if ask_env(installed).document["facts"]["gpus"]:
+        pytest.skip("there is a GPU")
+
+    said = ask_env(installed | {"PATH": str(tmp_path)})
+
+    assert said.finding("TRD621")["severity"] == "warning"
+
+
+def test_with_a_gpu_what_is_missing_is_an_error(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+
+    said = ask_env(installed | {"PATH": str(tmp_path), "LD_LIBRARY_PATH": str(library)})
+
+    assert said.finding("TRD621")["severity"] == "error"
+
+
+def test_gpu_is_told_without_a_context(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+
+    said = ask_env(installed | {"LD_LIBRARY_PATH": str(library)})
+
+    assert said.document["facts"]["gpus"] == [
+        {
+            "name": "NVIDIA Test",
+            "backend": "cuda",
+            "arch": "90",
+            "memory_bytes": 80_000_000_000,
+            "free_bytes": 79_000_000_000,
+        }
+    ]
+    assert said.document["facts"]["driver"] == "580.1"
+
+
+def test_driver_library_is_looked_for_where_triton_does(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+    machine = installed | {"LD_LIBRARY_PATH": str(library), "TRITON_LIBCUDA_PATH": str(library)}
+
+    assert "TRD623" in ask_env(machine).codes
+    (library / "libcuda.so.1").write_bytes(b"")
+    assert "TRD623" not in ask_env(machine).codes
+
+
+def test_gpu_with_little_free_memory_is_told(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90, free_bytes=600_000_000)
+
+    said = ask_env(installed | {"LD_LIBRARY_PATH": str(library)})
+
+    assert said.finding("TRD631")["message"] == "GPU 0 has little free memory: 0.6 of 80.0 GB"
+
+
+def test_ptxas_of_a_triton_older_than_the_gpu_is_told(machine: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=121)
+
+    said = ask_env(with_triton(machine, triton_folder("3.2.0")) | {"LD_LIBRARY_PATH": str(library)})
+
+    assert "does not know sm_121, the NVIDIA Test" in said.finding("TRD624")["message"]
+
+
+def test_old_ptxas_in_the_place_of_a_newer_is_told(machine: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=121)
+    newer = with_triton(machine, triton_folder("3.6.0")) | {"LD_LIBRARY_PATH": str(library)}
+    old = str(triton_folder("3.2.0") / "triton" / "backends" / "nvidia" / "bin" / "ptxas")
+
+    assert "TRD624" not in ask_env(newer).codes
+    said = ask_env(newer | {"TRITON_PTXAS_BLACKWELL_PATH": old})
+
+    assert said.finding("TRD624")["command"] == "unset TRITON_PTXAS_BLACKWELL_PATH"
+
+
+def test_path_that_is_no_ptxas_is_ignored_as_triton_does(machine: dict[str, str]) -> None:
+    said = ask_env(with_triton(machine, triton_folder("3.6.0")) | {"TRITON_PTXAS_PATH": "/bin/true"})
+
+    assert said.finding("TRD604")["message"] == "`TRITON_PTXAS_PATH=/bin/true` is ignored: it does not run as ptxas"
+
+
+def test_torch_for_another_gpu_leaves_no_driver(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+    (tmp_path / "site" / "torch").mkdir()
+    (tmp_path / "site" / "torch" / "__init__.py").write_text("")
+    (tmp_path / "site" / "torch" / "version.py").write_text("cuda: str | None = None\nhip: str | None = '6.4'\n")
+
+    said = ask_env(installed | {"LD_LIBRARY_PATH": str(library)})
+
+    assert "was built for hip" in said.finding("TRD627")["evidence"]
+
+
+def test_triton_is_asked_for_its_drivers_when_it_may_be(machine: dict[str, str]) -> None:
+    if ask_env(machine).document["facts"]["gpus"]:
+        pytest.skip("there is a GPU")
+
+    said = ask_env(with_triton(machine, triton_folder("3.6.0")), "--gpu")
+
+    assert said.document["facts"]["active_drivers"] == []
+    assert said.finding("TRD627")["severity"] == "info"
+
+
+def test_triton_that_does_not_import_is_told_with_its_own_words(machine: dict[str, str], tmp_path: Path) -> None:
+    folder = make_distribution(tmp_path / "site", "triton", "3.6.0")
+    (folder / "triton" / "__init__.py").write_text("raise ImportError('no libtriton here')\n")
+
+    said = ask_env(with_triton(machine, folder), "--gpu")
+
+    assert said.finding("TRD627")["evidence"] == "ImportError: no libtriton here"

@@ -1,0 +1,193 @@
+"""Which variables are looked at, whose they are, what is told of them, and what is never shown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.environment.sick import DOCTOR, ask_env
+from triton_doctor.environment.diagnose import diagnose
+from triton_doctor.environment.facts import Machine
+from triton_doctor.environment.probe_variables import choose_variables, read_env_file, read_process
+from triton_doctor.errors import DoctorError
+from triton_doctor.variables import parse_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+SECRETS = {
+    "TRITON_REDIS_HOST": "redis://user:hunter2secret@host",
+    "TORCH_HUB_TOKEN": "hunter2secret",
+    "TRITON_API_KEY": "hunter2secret",
+    "CUDA_X_CREDENTIALS": "hunter2secret",
+    "TRITON_CACHE_DIR": "/x/hf_hunter2secretsecret",
+    "AWS_REGION": "hunter2secret",
+    "DATABASE_URL": "hunter2secret",
+}
+
+
+def test_secrets_and_what_is_nothing_of_tritons_are_never_shown(machine: dict[str, str]) -> None:
+    for form in ("text", "json", "markdown"):
+        done = subprocess.run(
+            [*DOCTOR, "env", "--output-format", form],
+            env=machine | SECRETS,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert "hunter2" not in done.stdout + done.stderr
+        assert "TRITON_REDIS_HOST" in done.stdout
+        assert "DATABASE_URL" not in done.stdout
+
+
+def test_cache_folder_is_shown_as_it_is_where_nothing_in_it_looks_secret() -> None:
+    assert choose_variables({"TRITON_CACHE_DIR": "/scratch/bob/kernels"}) == {
+        "TRITON_CACHE_DIR": "/scratch/bob/kernels"
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "variables", "codes"),
+    [
+        pytest.param("3.6", {"TRITON_INTERPRET": "1"}, {"TRD601"}, id="interpreter"),
+        pytest.param("3.3", {"TRITON_INTERPRET": "true"}, {"TRD604"}, id="a word, before it was one"),
+        pytest.param("3.4", {"TRITON_INTERPRET": "true"}, {"TRD601"}, id="a word"),
+        pytest.param("3.4", {"TRITON_INTERPRET": " 2"}, {"TRD604"}, id="no word"),
+        pytest.param("3.6", {"TRITON_INTERPRET": "0"}, set(), id="off"),
+        pytest.param("3.6", {"MLIR_ENABLE_DUMP": "1"}, {"TRD602"}, id="dump"),
+        pytest.param("3.6", {"MLIR_ENABLE_DUMP": "my_kernel"}, {"TRD602"}, id="dump of one kernel"),
+        pytest.param("3.6", {"TRITON_INTERPET": "1"}, {"TRD603"}, id="misspelt"),
+        pytest.param("3.6", {"TRITON_DEFAULT_BACKEND": "amd"}, {"TRD603"}, id="of a newer triton"),
+        pytest.param("3.7", {"TRITON_DEFAULT_BACKEND": "amd"}, set(), id="of this triton"),
+        pytest.param("3.6", {"TRITON_KERNEL_DUMP": "1"}, {"TRD602", "TRD605"}, id="dump that may find its kernels"),
+        pytest.param("3.6", {"TRITON_DUMP_DIR": "/d"}, {"TRD605"}, id="folder for no dump"),
+        pytest.param("3.6", {"CC": "gcc", "CUDA_HOME": "/usr/local/cuda"}, set(), id="harmless"),
+    ],
+)
+def test_variables_are_judged_as_the_version_reads_them(
+    version: str, variables: dict[str, str], codes: set[str]
+) -> None:
+    found = diagnose(Machine(variables=variables), parse_version(version))
+
+    assert {finding.code for finding in found} == codes
+
+
+def test_value_of_another_process_steers_neither_terminal_nor_shell(machine: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "environ"
+    path.write_bytes(b"TRITON_DUMP_DIR=/x\x1b[31m\ny\0TRITON_INTERPET=$(touch me)\0")
+
+    outcomes = [
+        subprocess.run(
+            [*DOCTOR, "env", "--env-file", str(path), "--output-format", form],
+            env=machine,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        for form in ("text", "markdown")
+    ]
+
+    for text in outcomes:
+        assert "\x1b" not in text
+        assert "TRITON_DUMP_DIR is set to /x" in text
+        assert "export TRITON_INTERPRET='$(touch me)'" in text
+
+
+def test_three_sick_variables_are_all_found(machine: dict[str, str]) -> None:
+    sick = {"TRITON_INTERPRET": "1", "MLIR_ENABLE_DUMP": "1", "TRITON_INTERPET": "1"}
+
+    said = ask_env(machine | sick)
+
+    assert {"TRD601", "TRD602", "TRD603"} <= said.codes
+    assert said.finding("TRD601")["command"] == "unset TRITON_INTERPRET"
+    assert "TRITON_INTERPRET" in said.finding("TRD603")["remedy"]
+    assert not {"TRD601", "TRD602", "TRD603"} & ask_env(machine).codes
+
+
+def test_environment_file_is_looked_at_instead(machine: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "server.env").write_text("# of the server\nexport TRITON_INTERPRET='1'  \nX\nHOME=/srv # its home\n")
+
+    said = ask_env(machine, "--env-file", str(tmp_path / "server.env"))
+
+    assert "TRD601" in said.codes
+    assert said.document["facts"]["cache"]["path"] == "/srv/.triton/cache"
+
+
+def test_running_process_is_looked_at_instead(machine: dict[str, str]) -> None:
+    program = [sys.executable, "-c", "print(flush=True); input()"]
+    with subprocess.Popen(
+        program, env=machine | {"TRITON_DEBUG": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout
+        assert server.stdin
+        server.stdout.readline()
+
+        said = ask_env(machine, "--pid", str(server.pid))
+
+        server.stdin.close()
+    assert said.document["facts"]["variables"] == {"TRITON_DEBUG": "1"}
+    assert "TRD602" in said.codes
+
+
+def test_environment_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DoctorError, match="there is no process 12"):
+        read_process(12, tmp_path)
+    with pytest.raises(DoctorError, match="cannot be read: no such file or directory"):
+        read_env_file(tmp_path / "none")
+
+
+def test_env_takes_under_two_seconds(machine: dict[str, str]) -> None:
+    began = time.perf_counter()
+
+    ask_env(machine)
+
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["env", "interp"], "env takes no `interp`", id="a word"),
+        pytest.param(["env", "--pid", "1", "--env-file", "x"], "--env-file does not go with --pid", id="two of them"),
+        pytest.param(["env", "--triton-version", "new"], "`new` is no version of triton", id="no version"),
+        pytest.param(
+            ["env", "--variables", "zzzz"], "triton 3.9 reads no variable about `zzzz`", id="no such variable"
+        ),
+    ],
+)
+def test_wrong_arguments_are_told_with_a_hint(
+    doctor: Callable[..., Outcome], arguments: list[str], message: str
+) -> None:
+    extra = ["--triton-version", "3.9"] if "--variables" in arguments else []
+
+    outcome = doctor(*arguments, *extra)
+
+    assert outcome.status == 2
+    assert outcome.err.splitlines()[0] == f"triton-doctor: {message}"
+    assert outcome.err.splitlines()[1].startswith("hint: ")
+
+
+def test_variables_are_listed_with_effect_and_default(doctor: Callable[..., Outcome]) -> None:
+    outcome = doctor("env", "--variables", "print_autotuning", "--triton-version", "3.6")
+
+    assert outcome.status == 0
+    assert outcome.out.splitlines()[0] == "TRITON_PRINT_AUTOTUNING"
+    assert "default: 0" in outcome.out
+    assert outcome.out.splitlines()[-1] == "triton 3.6 reads 1 such variable"
+
+
+def test_every_variable_of_a_version_is_listed(doctor: Callable[..., Outcome]) -> None:
+    old, new = (doctor("env", "--variables", "--triton-version", version).out for version in ("3.2", "3.9"))
+
+    assert "TRITON_HIP_USE_ASYNC_COPY" in new
+    assert "TRITON_HIP_USE_ASYNC_COPY" not in old

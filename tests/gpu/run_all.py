@@ -1,0 +1,160 @@
+"""Run programs with `triton-doctor run` on a GPU, and without: `python tests/gpu/run_all.py OUT [SUITE]`.
+
+Keeps each report and recording in OUT, cut of the machine's paths, and prints what they add up to. SUITE is a folder
+of a library's own tests. Needs a GPU, torch, triton and Liger.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+
+REPOSITORY = Path(__file__).parents[2]
+SEEDS = sorted((REPOSITORY / "fixtures" / "seeds").glob("*.py"))
+PROGRAMS = Path(__file__).parent / "programs"
+OUT = Path(sys.argv[1]).resolve()
+LIMIT_S = 110
+REPEATS = 5
+DOCTOR = (sys.executable, "-m", "triton_doctor", "run")
+# What the console script holds.
+SCRIPT = (sys.executable, "-c", "import sys; from triton_doctor.__main__ import main; sys.exit(main())", "run")
+
+
+def start(name, *command, cache, cwd=REPOSITORY):
+    """Run `command`; its seconds and status. What it says is kept in OUT."""
+    environment = os.environ | {"TRITON_CACHE_DIR": str(OUT / "caches" / cache), "PYTHONHASHSEED": "0"}
+    environment["TORCHINDUCTOR_CACHE_DIR"] = str(OUT / "caches" / f"{cache}-inductor")
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=cwd, capture_output=True, text=True, check=False, timeout=LIMIT_S
+        )
+        status, said = done.returncode, (done.stdout, done.stderr)
+    except subprocess.TimeoutExpired as error:
+        status, said = "timeout", ((error.stdout or b"").decode(), (error.stderr or b"").decode())
+    took = time.perf_counter() - began
+    (OUT / f"{name}.out").write_text(cut(said[0]))
+    (OUT / f"{name}.err").write_text(cut(said[1]))
+    return took, status
+
+
+def watched(name, *command, cache, cwd=REPOSITORY):
+    return start(name, *DOCTOR, "-o", str(OUT / f"{name}.jsonl"), *command, cache=cache, cwd=cwd)
+
+
+def cut(text):
+    prefixes = {f"{REPOSITORY}/": "", f"{OUT}/": "", sys.executable: "python"}
+    prefixes |= {f"{entry.rstrip('/')}/": "" for entry in sys.path if len(entry) > 1}
+    for prefix in sorted(prefixes, key=len, reverse=True):
+        text = text.replace(prefix, prefixes[prefix])
+    return text
+
+
+def report(name):
+    """The report as JSON, kept beside the recording."""
+    recording = OUT / f"{name}.jsonl"
+    command = [sys.executable, "-m", "triton_doctor", "report", str(recording), "--output-format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    (OUT / f"{name}.json").write_text(cut(done.stdout))
+    recording.write_text(cut(recording.read_text()))
+    return json.loads(done.stdout)
+
+
+def sums(name, took):
+    """How the parts of the report compare with the wall time measured outside."""
+    seen = report(name)
+    for process in seen["processes"]:
+        parts = sum(value for part, value in process.items() if part.endswith("_ms") and part != "wall_ms")
+        print(
+            f"  process {process['pid']}: parts {parts / 1000:.2f} s of {process['wall_ms'] / 1000:.2f} s", flush=True
+        )
+    print(f"  wall {seen['totals']['wall_ms'] / 1000:.2f} s in the report, {took:.2f} s outside; {seen['totals']}")
+
+
+def seeds():
+    def one(seed):
+        took, status = watched(f"seed_{seed.stem}", str(seed.relative_to(REPOSITORY)), cache=seed.stem)
+        return f"{seed.stem}: exit {status}, {took:.1f} s"
+
+    with ThreadPoolExecutor(4) as pool:
+        for line in pool.map(one, SEEDS):
+            print(line, flush=True)
+    for seed in SEEDS:
+        sums(f"seed_{seed.stem}", 0.0)
+
+
+def workloads():
+    for name in ("liger_training", "compiled_model"):
+        path = str(PROGRAMS / f"{name}.py")
+        plain = start(f"{name}_plain", sys.executable, path, cache=f"{name}-plain")
+        took = watched(name, path, cache=name)
+        print(f"{name}: {plain} without, {took} with", flush=True)
+        sums(name, took[0])
+    ranks = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(PROGRAMS / "two_ranks.py"))
+    took = watched("two_ranks", *ranks, cache="two_ranks")
+    print(f"two_ranks: {took}")
+    sums("two_ranks", took[0])
+
+
+def outcomes(name):
+    """Test to outcome: its children's tags, none for passed."""
+    tree = ET.parse(OUT / f"{name}.xml")
+    return {
+        f"{case.get('classname')}::{case.get('name')}": sorted(child.tag for child in case if child.tag != "properties")
+        for case in tree.iter("testcase")
+    }
+
+
+def suite(folder, tests):
+    """The library's own tests, without and with, in turn; the first fills the cache of kernels and is not compared."""
+    walls = {"plain": [], "run": []}
+    cpus = {"plain": [], "run": []}
+    for number in range(2 * REPEATS + 1):
+        how = "run" if number and number % 2 == 0 else "plain"
+        name = f"suite_{how}_{number}"
+        pytest = ("-m", "pytest", "-c", os.devnull, "--rootdir", ".", "-q", "-p", "no:cacheprovider")
+        command = (*pytest, f"--junitxml={OUT / name}.xml", *tests)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if how == "plain":
+            took, status = start(name, sys.executable, *command, cache="suite", cwd=folder)
+        else:
+            took, status = watched(name, *command, cache="suite", cwd=folder)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        same = outcomes(name) == outcomes("suite_plain_0")
+        last = (OUT / f"{name}.out").read_text().strip().splitlines()[-1:]
+        print(f"{name}: exit {status}, {took:.1f} s, CPU {cpu:.1f} s, {last}, same: {same}", flush=True)
+        if number:
+            walls[how].append(took)
+            cpus[how].append(cpu)
+    for what, seconds in (("wall", walls), ("CPU", cpus)):
+        for summary in (min, median):
+            ratio = summary(seconds["run"]) / summary(seconds["plain"])
+            print(f"suite: {ratio:.4f} times the {what} time with run, by {summary.__name__}")
+
+
+def startup():
+    for what, code in (
+        ("no triton", "pass"),
+        ("triton", "import triton"),
+        ("torch and triton", "import torch, triton"),
+    ):
+        plain = min(start("startup", sys.executable, "-c", code, cache="startup")[0] for _ in range(5))
+        run = min(start("startup", *SCRIPT, "-c", code, cache="startup")[0] for _ in range(5))
+        print(f"start, {what}: {plain:.3f} s without, {run:.3f} s with, {run - plain:+.3f} s", flush=True)
+
+
+if __name__ == "__main__":
+    OUT.mkdir(parents=True, exist_ok=True)
+    startup()
+    if len(sys.argv) > 2:
+        suite(Path(sys.argv[2]).resolve(), sys.argv[3:])
+    else:
+        seeds()
+        workloads()

@@ -1,0 +1,140 @@
+"""The report of a recording in its forms: what was seen on a GPU, told without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from triton_doctor.report.recording import Order, RunForm, render_account
+from triton_doctor.report.recording.choice import choose, sort_kernels
+from triton_doctor.runtime.account import Account, account
+from triton_doctor.runtime.recording import Recording
+
+RECORDINGS = Path(__file__).parents[3] / "fixtures" / "recordings"
+
+
+def account_of(*names: str, kernel: str = "*") -> Account:
+    return account(
+        choose(Recording.read_each([RECORDINGS / f"{name}.jsonl" for name in names]), kernel=kernel, since=None)
+    )
+
+
+def show(whole: Account, form: RunForm) -> str:
+    return render_account(whole, form, cwd=Path("/"), color=False)
+
+
+def test_text_names_the_parameter_its_values_its_price_and_the_rule() -> None:
+    assert show(account_of("liger_layer_norm", kernel="*backward*"), RunForm.TEXT) == snapshot("""\
+
+triton-doctor: 1 kernel: 12 launches, 10 compiled, 0 from disk; 8.59 s in all
+triton 3.6.0, torch 2.11.0+cu130, python 3.12.3
+
+where the time went
+  compiling        0.66 s   8%
+  everything else  7.94 s  92%
+
+kernels
+  kernel                       launches  in memory  compiled  compile ms
+  _layer_norm_backward_kernel        12          2        10         656
+      8x TRD702 constexpr-changed: `rows_per_program`, 8 values: 1, 2, 3, 7, 4, 12, ...
+      1x TRD703 integer-class-changed: `n_rows`, 2 values: 1, 14
+      launched at liger_kernel/ops/layer_norm.py:290 in layer_norm_backward: 10 compiled, 0.66 s
+
+advice, most seconds saved first
+   0.52 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 8 compiles more: pass `rows_per_program` without tl.constexpr, or rounded up so that few values occur
+           TRD702 constexpr-changed; the source shows it: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size
+  0.060 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 1 compile more: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
+           TRD703 integer-class-changed; the source shows it: TRD208 integer-specialization
+""")
+
+
+def test_markdown_has_the_same() -> None:
+    assert show(account_of("ragged_mask_constexpr"), RunForm.MARKDOWN) == snapshot("""\
+# triton-doctor
+
+## where the time went
+
+| process | compiling | loading | tuning | first compile | interpreting | everything else | in all |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| process 409 | 1.34 s | 0.000 s | 0.000 s | 0.49 s | 0.000 s | 1.26 s | 3.09 s |
+
+## kernels
+
+| kernel | where | launches | in memory | compiled | from disk | ms compiling | ms loading | ms tuning |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| `constexpr_mask` | tests/runtime/programs/ragged_mask.py:24 | 40 | 0 | 40 | 0 | 1,341 |  |  |
+
+## causes
+
+- `constexpr_mask`: 39x TRD702 constexpr-changed: `stride_mask_qo`, 40 values: 17, 18, 19, 20, 21, 22, ...
+- `constexpr_mask`: 39x TRD702 constexpr-changed: `max_kv_len_per_req`, 40 values: 17, 18, 19, 20, 21, 22, ...
+
+## advice, most seconds saved first
+
+- 1.30 s: `constexpr_mask` (tests/runtime/programs/ragged_mask.py:24), 39 compiles more: pass `stride_mask_qo` and `max_kv_len_per_req` without tl.constexpr, or rounded up so that few values occur (TRD702 constexpr-changed; the source shows it: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size)
+""")
+
+
+def test_each_launch_is_in_one_tier() -> None:
+    seen = json.loads(show(account_of("vector_add"), RunForm.JSON))
+    (kernel,) = seen["kernels"]
+
+    assert (kernel["compiled"], kernel["from_disk"], kernel["in_memory"], kernel["launches"]) == (9, 4, 5, 18)
+    assert {name: seen["totals"][name] for name in ("launches", "compiled")} == {"launches": 18, "compiled": 9}
+    assert sum(cause["count"] for cause in kernel["causes"]) == 13
+
+
+def test_parts_add_up() -> None:
+    for path in RECORDINGS.glob("*.jsonl"):
+        for process in account([Recording.read(path)]).processes:
+            split = process.split
+            parts = (
+                split.first_process_us
+                + split.compile_us
+                + split.load_us
+                + split.autotune_us
+                + split.interpret_us
+                + split.other_us
+            )
+            assert parts == split.wall_us
+
+
+def test_each_process_has_its_own_first_compile() -> None:
+    whole = account_of("ragged_mask_constexpr", "ragged_mask_constexpr_second_process")
+    (kernel,) = whole.kernels
+
+    assert (kernel.compiled, kernel.from_disk, len(whole.processes)) == (40, 40, 2)
+    assert [(cause.code, cause.count) for cause in kernel.causes] == [("TRD702", 78), ("TRD702", 78), ("TRD701", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "settled"),
+    [
+        pytest.param("ragged_mask_constexpr", False, id="compiles until its end"),
+        pytest.param("ragged_mask_unspecialized", True, id="compiles once and launches 40 times"),
+    ],
+)
+def test_look_elsewhere_is_said_where_compiling_was_over(name: str, settled: bool) -> None:
+    text = show(account_of(name), RunForm.TEXT)
+
+    assert ("look elsewhere" in text) is settled
+
+
+@pytest.mark.parametrize("order", Order)
+def test_kernels_are_sorted_most_first(order: Order) -> None:
+    whole = sort_kernels(account_of("liger_layer_norm", "liger_rope", "vector_add"), order)
+    values = [
+        {
+            Order.TIME: -kernel.waited_us,
+            Order.COMPILED: -kernel.compiled,
+            Order.LAUNCHES: -kernel.launches,
+            Order.NAME: kernel.kernel.name,
+        }[order]
+        for kernel in whole.kernels
+    ]
+
+    assert len(values) == 4
+    assert values == sorted(values)

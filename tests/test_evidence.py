@@ -1,0 +1,30 @@
+"""Each cause of a compile has something to do about it, or a reason why not; each rule that is named has a page."""
+
+from triton_doctor.evidence import REMEDIES, advise, rules_behind
+from triton_doctor.rulebook import page_paths
+from triton_doctor.runtime.account import account
+from triton_doctor.runtime.causes import FIRST, PRECEDENCE
+from triton_doctor.runtime.recording import Recording
+
+# Another device compiles its own; the first compile is no recompile.
+NOTHING_TO_DO = {"TRD709", FIRST}
+
+
+def test_each_cause_has_a_remedy():
+    assert REMEDIES.keys() | NOTHING_TO_DO == set(PRECEDENCE)
+
+
+def test_rules_that_are_named_have_pages():
+    assert {code for cause in REMEDIES for code in rules_behind(cause)} <= page_paths().keys()
+    assert rules_behind("TRD702")[:2] == ("TRD201", "TRD202")
+    assert rules_behind("TRD709") == ()
+
+
+def test_advice_is_sorted_by_what_it_saves_and_leaves_bystanders_out():
+    advice = advise(account(Recording.read_each("fixtures/recordings")))
+
+    saved = [one.saved_us for one in advice]
+    assert saved == sorted(saved, reverse=True)
+    (mask,) = [one for one in advice if one.kernel and one.kernel.name == "constexpr_mask"]
+    assert "`stride_mask_qo` and `max_kv_len_per_req`" in mask.remedy
+    assert "BLOCK" not in mask.remedy

@@ -1,0 +1,104 @@
+"""`triton-doctor env`: the facts of this machine, what is wrong with it, and how to put it right."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triton_doctor.cli.check import CLEAN, FOUND, Color, Level
+from triton_doctor.report import MachineForm
+
+if TYPE_CHECKING:
+    from triton_doctor.variables import Version
+
+
+def env(
+    word: Annotated[
+        str | None, typer.Argument(metavar="[WORD]", help="With --variables: only those whose name or effect has it.")
+    ] = None,
+    output_format: Annotated[MachineForm, typer.Option(help="The form of the report.")] = MachineForm.TEXT,
+    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+    fail_on: Annotated[
+        Level | None, typer.Option(help="The least severity that makes the exit status 1.", show_default="warning")
+    ] = None,
+    triton_version: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Judge variables as this Triton reads them.", show_default="installed"),
+    ] = None,
+    env_file: Annotated[
+        Path | None, typer.Option(help="Look at the variables of this file.", show_default="this process's")
+    ] = None,
+    pid: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Look at those that process N began with.", show_default="this one's"),
+    ] = None,
+    gpu: Annotated[bool, typer.Option("--gpu", help="Ask Triton for its drivers too; makes a CUDA context.")] = False,
+    color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
+    variables: Annotated[bool, typer.Option("--variables", help="List every variable that this Triton reads.")] = False,
+) -> None:
+    """Show the facts of this machine, what is wrong with it, and what to do about it.
+
+    Changes nothing. Values of variables that are not about Triton, CUDA, ROCm or torch are never shown, and secrets
+    are masked.
+    """
+    import os
+
+    from triton_doctor.cli.streams import choose_view, write_report
+    from triton_doctor.environment.diagnose import diagnose, version_of
+    from triton_doctor.environment.probe import probe
+    from triton_doctor.environment.probe_variables import read_env_file, read_process
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.report.machine import render_machine
+    from triton_doctor.selection import is_selected
+    from triton_doctor.settings import load_settings, override, severity
+    from triton_doctor.variables import parse_version
+
+    if word is not None and not variables:
+        raise DoctorError(f"env takes no `{word}`", hint=f"`triton-doctor env --variables {word}`")
+    if env_file is not None and pid is not None:
+        raise DoctorError("--env-file does not go with --pid", hint="leave one out")
+    asked = parse_version(triton_version) if triton_version else None
+    if variables:
+        write_report(list_variables(word, asked, output_format), output_file)
+        return
+    settings = override(load_settings(Path.cwd()), select=(), ignore=(), fail_on=severity(fail_on) if fail_on else None)
+    environment = dict(os.environ)
+    if env_file is not None:
+        environment |= read_env_file(env_file)
+    elif pid is not None:
+        environment = read_process(pid, Path("/proc"))
+    machine = probe(environment, gpu=gpu)
+    findings = [
+        finding
+        for finding in diagnose(machine, asked)
+        if is_selected(finding.code, select=settings.select, ignore=settings.ignore)
+    ]
+    view = choose_view((), color, cwd=Path.cwd(), to_file=output_file is not None)
+    read_as = asked or version_of(machine)
+    text = render_machine(machine, findings, read_as, output_format, color=view.color, width=view.width)
+    write_report(text, output_file)
+    failed = any(finding.severity >= settings.fail_on for finding in findings)
+    raise typer.Exit(FOUND if failed else CLEAN)
+
+
+def list_variables(word: str | None, asked: "Version | None", form: MachineForm) -> str:
+    """The variables that the Triton `asked` for reads, or the installed one, those about `word` where it is given."""
+    from triton_doctor.environment.diagnose import version_of
+    from triton_doctor.environment.facts import Machine
+    from triton_doctor.environment.probe_packages import find_package, find_tritons
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.report.machine import render_variables
+    from triton_doctor.variables import variables
+
+    installed = find_package("triton", find_tritons())
+    version = asked or version_of(Machine(triton=installed))
+    rows = [
+        variable
+        for variable in variables().values()
+        if variable.first is not None
+        and variable.read_by(version)
+        and (word is None or word.lower() in f"{variable.name} {variable.effect}".lower())
+    ]
+    if not rows:
+        raise DoctorError(f"triton {version} reads no variable about `{word}`", hint="`triton-doctor env --variables`")
+    return render_variables(rows, version, form)

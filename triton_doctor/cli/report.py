@@ -1,0 +1,34 @@
+"""`triton-doctor report PATHS...`: what recordings say."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from triton_doctor.report.recording import Order, RunForm
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them.")],
+    output_format: Annotated[RunForm, typer.Option(help="The form of the report.")] = RunForm.TEXT,
+    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+    sort: Annotated[Order, typer.Option(help="By what to sort the kernels, most first.")] = Order.TIME,
+    kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="warmup|SECONDS", help="Only what happened after the warm-up, or after so many seconds."),
+    ] = None,
+) -> None:
+    """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
+    import sys
+
+    from triton_doctor.cli.streams import use_color, write_report
+    from triton_doctor.report.recording import render_account
+    from triton_doctor.report.recording.choice import choose, sort_kernels
+    from triton_doctor.runtime.account import account
+    from triton_doctor.runtime.recording import Recording
+
+    processes = choose(Recording.read_each(paths), kernel=kernel, since=since)
+    color = output_file is None and use_color("auto", on_terminal=sys.stdout.isatty())
+    text = render_account(sort_kernels(account(processes), sort), output_format, cwd=Path.cwd(), color=color)
+    write_report(text.lstrip("\n"), output_file)

@@ -1,0 +1,46 @@
+"""`triton-doctor run PROGRAM`: what its kernels do, counted while it runs."""
+
+from typing import Annotated
+
+import typer
+
+RUN_USAGE = "[OPTIONS] PROGRAM [ARGUMENTS]..."
+# What belongs to the program is not ours to read; `run_command` reads the rest.
+RUN_CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def run(
+    context: typer.Context,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="PATH", help="Keep the recording: a file, or a folder.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Compile for cuda:90, say, and run nothing: no GPU is needed.")
+    ] = None,
+    max_compiles: Annotated[
+        str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
+    ] = None,
+    warmup_seconds: Annotated[str | None, typer.Option(metavar="S", help="How long compiles are expected.")] = None,
+    max_compiles_after_warmup: Annotated[
+        str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often after that.")
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Tell each compile as it happens, with its cause.")] = False,
+) -> None:
+    """Run a program and report which kernels compiled, why, what it cost and what to change.
+
+    PROGRAM is a script, `-m` and a module, `-c` and code, or a command by its name; processes that it starts are
+    followed. The report goes to stderr, and the exit status is the program's. It is 1 where it would be 0 and a limit
+    is exceeded, and 2 where the program could not be started.
+    """
+    from triton_doctor.run_command import run_command
+
+    given = [
+        ("--output", output),
+        ("--target", target),
+        ("--max-compiles", max_compiles),
+        ("--warmup-seconds", warmup_seconds),
+        ("--max-compiles-after-warmup", max_compiles_after_warmup),
+    ]
+    ours = [f"{name}={value}" for name, value in given if value is not None] + ["--live"] * live
+    status = run_command([*ours, "--", *context.args])
+    raise typer.Exit(status if status >= 0 else 128 - status)

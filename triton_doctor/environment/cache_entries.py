@@ -1,0 +1,102 @@
+"""The cache folder to CacheEntry: one kernel compiled one way, by file names, sizes and the head of its metadata."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# triton names the folder of an entry by a hash: in hex or URL-safe base64 until 3.2, in base32 since (cache.py).
+ENTRY_NAME = re.compile(r"[A-Za-z0-9_-]{40,64}")
+GROUP, SUFFIX = "__grp__", ".json"
+# "target" is the second key of the metadata since 3.0; until then, and after a hash, it is always within this.
+HEAD_BYTES = 512
+TARGET = re.compile(rb'"target": ?\{"backend": ?"(?P<backend>\w+)", ?"arch": ?"?(?P<arch>\w+)"?')
+READ_ONLY = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheEntry:
+    """One folder of the cache.
+
+    `kernel` is None for what is no kernel, a launcher say, and for an entry without the group file that makes triton
+    find it. `target` is as in `cuda:90`, None where the metadata does not say. Times are seconds since the epoch:
+    `written_at` of the newest file, `used_at` of the last time that triton looked, as far as the file system keeps it.
+    """
+
+    key: str
+    kernel: str | None
+    target: str | None
+    size_bytes: int
+    written_at: float
+    used_at: float
+
+
+def read_entries(folder: Path) -> Iterator[CacheEntry]:
+    """Every entry below `folder`, in no order; none where it is not there. What vanishes meanwhile is left out."""
+    try:
+        with os.scandir(folder) as found:
+            names = [item.name for item in found if ENTRY_NAME.fullmatch(item.name) and is_folder(item)]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    root = os.fspath(folder)
+    for name in names:
+        try:
+            yield read_entry(root, name)
+        except OSError:
+            continue
+
+
+def is_folder(item: os.DirEntry[str]) -> bool:
+    """Whether `item` is a folder itself, rather than a link to one."""
+    try:
+        return item.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def read_entry(root: str, key: str) -> CacheEntry:
+    """The entry `key` below `root`. Raises OSError where it vanishes or cannot be read."""
+    path = f"{root}/{key}"
+    kernel, has_metadata = None, False
+    size, written, used = 0, 0.0, 0.0
+    with os.scandir(path) as found:
+        names = set()
+        for item in found:
+            status = item.stat(follow_symlinks=False)
+            size += status.st_size
+            written = max(written, status.st_mtime)
+            used = max(used, status.st_mtime)
+            names.add(item.name)
+            if item.name.startswith(GROUP) and item.name.endswith(SUFFIX):
+                kernel = item.name[len(GROUP) : -len(SUFFIX)]
+                used = max(used, status.st_atime)
+    if kernel is not None:
+        has_metadata = f"{kernel}{SUFFIX}" in names
+    if not names:
+        written = used = os.stat(path).st_mtime  # noqa: PTH116, this loop runs 50,000 times
+    target = read_target(f"{path}/{kernel}{SUFFIX}") if has_metadata else None
+    return CacheEntry(
+        key=key,
+        kernel=kernel if has_metadata else None,
+        target=target,
+        size_bytes=size,
+        written_at=written,
+        used_at=used,
+    )
+
+
+def read_target(path: str) -> str | None:
+    """`cuda:90` of the metadata at `path`; None where its head does not say."""
+    file = os.open(path, READ_ONLY)
+    try:
+        head = os.read(file, HEAD_BYTES)
+    finally:
+        os.close(file)
+    match = TARGET.search(head)
+    return f"{match['backend'].decode()}:{match['arch'].decode()}" if match else None

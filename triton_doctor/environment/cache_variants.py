@@ -1,0 +1,209 @@
+"""The variants of a cached kernel to Difference: what is not the same in all of them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.environment.cache_ir import CodePlace, KernelCode, read_code
+from triton_doctor.environment.cache_source import KernelSource, Naming, read_kernel_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from triton_doctor.environment.cache_entries import CacheEntry
+
+# What follows from the rest of the metadata, rather than tells variants apart.
+DERIVED = frozenset(
+    {"hash", "name", "target", "arch", "shared", "tmem_size", "tensordesc_meta", "extern_libs", "cluster_dims"}
+    | {f"{kind}_scratch_{what}" for kind in ("global", "profile") for what in ("size", "align")}
+)
+VARIANTS_READ = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One entry, read. `code` is None where the cache keeps binaries only."""
+
+    entry: CacheEntry
+    options: Mapping[str, str]
+    code: KernelCode | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing that differs. `part` is "constexpr", "argument", "option" or "constant"; the last where no parameter
+    could be told, and `name` is then a place.
+
+    `count` values were seen; `values` are those, where the cache tells them and not only that there were so many.
+    """
+
+    part: str
+    name: str
+    count: int
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelStory:
+    """The variants of one kernel, by where its source stands, and what differs among the `read` newest of them."""
+
+    kernel: str
+    place: CodePlace | None
+    target: str | None
+    variants: tuple[Variant, ...]
+    differences: tuple[Difference, ...]
+    total: int
+
+
+def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = VARIANTS_READ) -> list[KernelStory]:
+    """A story for each source place and target among `entries`, kernels of one name; the largest first.
+
+    At most the `at_most` newest entries are read.
+    """
+    newest = sorted(entries, key=lambda entry: -entry.written_at)
+    groups: dict[tuple[CodePlace | None, str | None], list[Variant]] = defaultdict(list)
+    for entry in newest[:at_most]:
+        variant = read_variant(folder, entry)
+        if variant is not None:
+            groups[variant.code.start if variant.code else None, entry.target].append(variant)
+    stories = [
+        KernelStory(
+            kernel=variants[0].entry.kernel or "",
+            place=place,
+            target=target,
+            variants=tuple(variants),
+            differences=tuple(compare(variants, read_kernel_source(place) if place else None)),
+            total=len(newest),
+        )
+        for (place, target), variants in groups.items()
+    ]
+    return sorted(stories, key=lambda story: -len(story.variants))
+
+
+def read_variant(folder: Path, entry: CacheEntry) -> Variant | None:
+    """`entry` of `folder`; None where it is damaged or vanished."""
+    stem = folder / entry.key / (entry.kernel or "")
+    try:
+        metadata = json.loads(stem.with_name(f"{stem.name}.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(metadata, dict):
+        return None
+    try:
+        text = stem.with_name(f"{stem.name}.ttir").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    options = {name: spell(value) for name, value in metadata.items() if name not in DERIVED}
+    return Variant(entry=entry, options=options, code=read_code(text) if text else None)
+
+
+def spell(value: Any) -> str:
+    """A value of the metadata in one line."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def compare(variants: Sequence[Variant], source: KernelSource | None) -> Iterator[Difference]:
+    """What differs among `variants`: constexprs, arguments, options; the one with the most values first in each."""
+    codes = [variant.code for variant in variants if variant.code is not None]
+    yield from sorted(compare_constants(codes, source), key=lambda found: (-found.count, found.name))
+    yield from compare_arguments(codes, source)
+    names = dict.fromkeys(name for variant in variants for name in variant.options)
+    for name in names:
+        values = distinct(variant.options.get(name, "unset") for variant in variants)
+        if len(values) > 1:
+            yield Difference(part="option", name=name, count=len(values), values=values)
+
+
+def compare_arguments(codes: Sequence[KernelCode], source: KernelSource | None) -> Iterator[Difference]:
+    """Arguments whose type or divisibility differs, or that were compiled in by some: 1, or None."""
+    plain = [name for name in source.parameters if name not in source.constexprs] if source else []
+    spelled: dict[str, list[str]] = defaultdict(list)
+    for code in codes:
+        for position, (name, kind, attributes) in enumerate(code.arguments):
+            if name is None and len(code.arguments) == len(plain):
+                name = plain[position]
+            if name is not None:
+                spelled[name].append(spell_argument(kind, attributes))
+    for name, seen in spelled.items():
+        missing = ["1 or none"] * (len(codes) - len(seen)) if all(code.arguments for code in codes) else []
+        values = distinct([*seen, *missing])
+        if len(values) > 1:
+            yield Difference(part="argument", name=name, count=len(values), values=values)
+
+
+def spell_argument(kind: str, attributes: str) -> str:
+    """`ptr<f32>, divisible by 16` of an argument's type and attributes."""
+    short = kind.removeprefix("!tt.")
+    return f"{short}, divisible by 16" if "tt.divisibility = 16" in attributes else short
+
+
+def compare_constants(codes: Sequence[KernelCode], source: KernelSource | None) -> Iterator[Difference]:
+    """Constexprs that took more than one value; places, where the source is gone or has changed."""
+    places = dict.fromkeys(place for code in codes for place in code.constants)
+    varying: dict[CodePlace, tuple[tuple[str, ...], ...]] = {}
+    for place in places:
+        seen = tuple(dict.fromkeys(code.constants[place] for code in codes if place in code.constants))
+        if len(seen) > 1:
+            varying[place] = seen
+    if source is None:
+        for place, seen in varying.items():
+            yield constant_at(place, seen)
+        return
+    namings = {place: source.naming(place, source.constexprs) for place in places}
+    # A constexpr that stands by itself where the constant never changes is not the one that changed elsewhere.
+    settled = {naming.names[0] for place, naming in namings.items() if naming and naming.alone and place not in varying}
+    best: dict[str, Difference] = {}
+    for place, seen in varying.items():
+        naming = namings[place]
+        names = tuple(name for name in naming.names if name not in settled) if naming else ()
+        if naming is None or len(names) != 1:
+            continue
+        found = constexpr_at(names[0], naming, seen)
+        known = best.get(found.name)
+        if known is None or (found.count, bool(found.values)) > (known.count, bool(known.values)):
+            best[found.name] = found
+    yield from best.values()
+    if not best:
+        for place, seen in varying.items():
+            yield constant_at(place, seen)
+
+
+def constexpr_at(name: str, naming: Naming, seen: Sequence[tuple[str, ...]]) -> Difference:
+    """The values of `name`, from the constants that one place saw."""
+    columns = [distinct(column) for column in zip(*seen, strict=False)]
+    changing = [column for column in columns if len(column) > 1]
+    values = changing[0] if naming.alone and len(changing) == 1 else ()
+    return Difference(
+        part="constexpr", name=name, count=max((len(column) for column in changing), default=len(seen)), values=values
+    )
+
+
+def constant_at(place: CodePlace, seen: Sequence[tuple[str, ...]]) -> Difference:
+    """The constants of a place whose parameter is not known."""
+    single = all(len(values) == 1 for values in seen)
+    return Difference(
+        part="constant",
+        name=f"{place.path}:{place.line}",
+        count=len(seen),
+        values=distinct(values[0] for values in seen) if single else (),
+    )
+
+
+def distinct(values: Iterable[str]) -> tuple[str, ...]:
+    """The different ones of `values`, numbers in their order, before words in theirs."""
+    return tuple(
+        sorted(set(values), key=lambda value: (not is_number(value), float(value) if is_number(value) else 0, value))
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

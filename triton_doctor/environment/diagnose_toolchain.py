@@ -1,0 +1,87 @@
+"""What Triton builds with to findings TRD621 to TRD624: compiler, headers, driver library, ptxas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.environment.finding import MachineFinding
+from triton_doctor.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.environment.facts import Gpu, Machine, Ptxas
+
+# triton 3.6 backends/nvidia/compiler.py: from compute capability 10 on the second ptxas is taken, where there is one.
+BLACKWELL = 100
+
+
+def diagnose_toolchain(machine: Machine) -> Iterator[MachineFinding]:
+    """Nothing where triton is not installed. Without a GPU it is only a warning: an image may be made here."""
+    if machine.triton is None:
+        return
+    missing = Severity.ERROR if machine.gpus else Severity.WARNING
+    if machine.compiler is None:
+        named = machine.compiler_named
+        yield MachineFinding(
+            code="TRD621",
+            severity=missing,
+            message="there is no C compiler, so the first launch fails",
+            evidence=f"CC is {named}, and that does not run" if named else "neither gcc nor clang is on PATH",
+            remedy="unset CC, or name one that runs" if named else "install one",
+            command="unset CC" if named else "apt-get install gcc",
+        )
+    if machine.headers is None:
+        version = ".".join(machine.python.split(".")[:2])
+        yield MachineFinding(
+            code="TRD622",
+            severity=missing,
+            message="Python's headers are missing, so the first launch fails",
+            evidence=f"there is no {machine.headers_expected}",
+            remedy="install the package that brings them",
+            command=f"apt-get install python{version}-dev",
+        )
+    if machine.gpus and machine.driver_library is None:
+        name, setting = library(machine.gpus[0])
+        yield MachineFinding(
+            code="TRD623",
+            severity=Severity.ERROR,
+            message=f"triton would not find {name}, so no kernel can be launched",
+            evidence=f"there is a GPU ({machine.gpus[0].name}), and neither ldconfig nor LD_LIBRARY_PATH has it",
+            remedy=f"run ldconfig, start the container with the GPU's driver, or set {setting} to its folder",
+            command="ldconfig",
+        )
+    yield from find_old_ptxas(machine)
+
+
+def library(gpu: Gpu) -> tuple[str, str]:
+    """The driver's library for `gpu`, and the variable that says where it is."""
+    if gpu.backend == "hip":
+        return "libamdhip64.so", "TRITON_LIBHIP_PATH"
+    return "libcuda.so.1", "TRITON_LIBCUDA_PATH"
+
+
+def find_old_ptxas(machine: Machine) -> Iterator[MachineFinding]:
+    """TRD624, for each kind of GPU once."""
+    kinds = {gpu.arch: gpu for gpu in machine.gpus if gpu.backend == "cuda" and gpu.arch and gpu.arch.isdigit()}
+    for arch, gpu in kinds.items():
+        tool = ptxas_for(int(arch), machine.ptxas) if arch else None
+        if tool is None or not tool.architectures or arch in tool.architectures:
+            continue
+        newest = ", ".join(f"sm_{known}" for known in sorted(tool.architectures, key=int)[-4:])
+        setting = "TRITON_PTXAS_BLACKWELL_PATH" if tool is not machine.ptxas[0] else "TRITON_PTXAS_PATH"
+        yield MachineFinding(
+            code="TRD624",
+            severity=Severity.ERROR,
+            message=f"ptxas {tool.release} does not know sm_{arch}, the {gpu.name}: every compile fails",
+            evidence=f"{tool.path} knows no more than {newest}" + (f"; {tool.set_by} names it" if tool.set_by else ""),
+            remedy=f"set {setting} to the ptxas of a newer CUDA, or install a newer triton",
+            command=f"unset {tool.set_by}" if tool.set_by else f"export {setting}=/usr/local/cuda/bin/ptxas",
+        )
+
+
+def ptxas_for(arch: int, tools: tuple[Ptxas, ...]) -> Ptxas | None:
+    """The one of `tools` that triton takes for `arch`."""
+    if not tools:
+        return None
+    return tools[-1] if arch >= BLACKWELL else tools[0]

@@ -1,0 +1,72 @@
+"""This machine to Machine: every fact that a diagnosis asks for. Imports neither triton nor torch."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.environment.cache_folder import locate_cache
+from triton_doctor.environment.facts import Machine
+from triton_doctor.environment.probe_cache import MOUNTS, probe_cache
+from triton_doctor.environment.probe_gpu import ask_triton, find_amd, find_nvidia
+from triton_doctor.environment.probe_packages import find_package, find_tritons, read_torch_build, read_torch_wants
+from triton_doctor.environment.probe_toolchain import (
+    expected_headers,
+    find_compiler,
+    find_driver_library,
+    find_ptxas,
+)
+from triton_doctor.environment.probe_variables import choose_variables, mask
+from triton_doctor.errors import DoctorError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What docker and podman leave in a container, and kubernetes in the environment.
+CONTAINER_FILES = (Path("/.dockerenv"), Path("/run/.containerenv"))
+CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
+
+
+def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = MOUNTS) -> Machine:
+    """The facts for a process with `environment`. `gpu` asks triton for its drivers, which may make a context."""
+    tritons = find_tritons()
+    triton = find_package("triton", tritons)
+    torch = find_package("torch")
+    numpy = find_package("numpy")
+    driver, nvidia = find_nvidia()
+    gpus = (*nvidia, *find_amd())
+    headers = expected_headers()
+    backend = gpus[0].backend if gpus else "cuda"
+    drivers, problem = ask_triton(environment) if gpu and triton else (None, None)
+    try:
+        cache = probe_cache(locate_cache(environment), mounts)
+    except DoctorError:
+        cache = None
+    return Machine(
+        python=platform.python_version(),
+        executable=sys.executable,
+        system=platform.platform(terse=True),
+        triton=triton,
+        tritons=tritons,
+        torch=torch,
+        torch_build=read_torch_build(torch) if torch else None,
+        torch_wants=read_torch_wants(),
+        numpy=numpy.version if numpy else None,
+        variables=choose_variables(environment),
+        compiler=find_compiler(environment),
+        compiler_named=mask(environment["CC"]) if "CC" in environment else None,
+        headers=str(headers) if headers.exists() else None,
+        headers_expected=str(headers),
+        gpus=gpus,
+        driver=driver,
+        driver_library=find_driver_library(backend, environment, torch.folder if torch else None),
+        ptxas=tuple(find_ptxas(triton.folder, environment)) if triton else (),
+        active_drivers=drivers,
+        drivers_problem=mask(problem) if problem else None,
+        cache=cache,
+        in_container=any(path.exists() for path in CONTAINER_FILES)
+        or any(os.environ.get(name) for name in CONTAINER_VARIABLES),
+    )

@@ -1,0 +1,147 @@
+"""The cache folder: whether kernels can be kept there, and for how long; and what already lies in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.environment.cache_entries import read_entries
+from triton_doctor.environment.cache_kernels import sum_up
+from triton_doctor.environment.cache_variants import tell_stories
+from triton_doctor.environment.facts import Cache, FileSystem, Flood
+from triton_doctor.environment.probe_variables import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.environment.cache_entries import CacheEntry
+    from triton_doctor.environment.cache_folder import CachePlace
+
+MOUNTS = Path("/proc/self/mountinfo")
+ESCAPED = re.compile(r"\\([0-7]{3})")
+MOST_SHOWN = 5
+# A kernel is looked into from this many variants on; tuning alone makes that many.
+VARIANTS_WORTH_A_LOOK = 32
+KERNELS_LOOKED_INTO, VARIANTS_LOOKED_INTO = 3, 120
+PATIENCE_SECONDS = 0.8
+
+
+def probe_cache(place: CachePlace, mounts: Path = MOUNTS) -> Cache:
+    """All about the folder at `place`; `mounts` is the kernel's table of what is mounted where."""
+    path = place.path
+    nearest = next(folder for folder in (path, *path.parents) if os.path.lexists(folder))
+    owner, is_own = find_owner(nearest)
+    began = time.monotonic()
+    entries = list(takewhile(lambda _: time.monotonic() - began < PATIENCE_SECONDS, read_entries(path)))
+    is_whole = time.monotonic() - began < PATIENCE_SECONDS
+    content = sum_up(entries)
+    by_kernel: dict[str, int] = {}
+    for kernel in content.kernels:
+        by_kernel[kernel.kernel] = by_kernel.get(kernel.kernel, 0) + kernel.variants
+    most = sorted(by_kernel.items(), key=lambda item: (-item[1], item[0]))[:MOST_SHOWN]
+    return Cache(
+        path=mask(str(path)),
+        set_by=place.set_by,
+        exists=path.is_dir(),
+        problem=mask(problem) if (problem := find_problem(nearest)) else None,
+        owner=owner,
+        is_own=is_own,
+        file_system=find_file_system(nearest, mounts),
+        entries=len(entries),
+        size_bytes=content.size_bytes,
+        is_whole=is_whole,
+        most=tuple(most),
+        floods=tuple(find_floods(path, entries, [kernel for kernel, _ in most])),
+    )
+
+
+def find_problem(folder: Path) -> str | None:
+    """Why nothing can be written into `folder`; None where it can."""
+    if not folder.is_dir():
+        return f"{folder} is no folder"
+    try:
+        if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
+            return f"{folder} is on a file system that is mounted read-only"
+    except OSError as error:
+        return f"{folder} cannot be reached: {(error.strerror or str(error)).lower()}"
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return f"this user may not write into {folder}"
+    return None
+
+
+def find_owner(folder: Path) -> tuple[str | None, bool]:
+    """The user whose `folder` is, and whether that is this one."""
+    try:
+        import pwd
+
+        owner = folder.stat().st_uid
+    except (ImportError, OSError):  # Windows has no such users
+        return None, True
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = str(owner)
+    return name, owner == os.geteuid()
+
+
+def find_file_system(folder: Path, mounts: Path) -> FileSystem:
+    """The file system of `folder`: its kind by `mounts`, its room by itself."""
+    kind, mount = find_mount(os.path.realpath(folder), mounts)
+    try:
+        room = shutil.disk_usage(folder)
+        files = os.statvfs(folder) if hasattr(os, "statvfs") else None
+    except OSError:
+        return FileSystem(kind=kind, mount=mount)
+    return FileSystem(
+        kind=kind,
+        mount=mount,
+        size_bytes=room.total,
+        free_bytes=room.free,
+        free_files=files.f_favail if files and files.f_files else None,
+    )
+
+
+def find_mount(path: str, mounts: Path) -> tuple[str | None, str]:
+    """Kind and mount point of what `path` is on; the last that covers it, as later mounts hide earlier ones."""
+    found: tuple[str | None, str] = (None, "/")
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after:
+            continue
+        point = ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4])
+        covers = path == point or path.startswith(point.rstrip("/") + "/")
+        if covers and len(point) >= len(found[1]):
+            found = after.split()[0], point
+    return found
+
+
+def find_floods(folder: Path, entries: Sequence[CacheEntry], kernels: Sequence[str]) -> Iterator[Flood]:
+    """Those of `kernels` that have many variants, the first few, and what made them."""
+    for kernel in kernels[:KERNELS_LOOKED_INTO]:
+        own = [entry for entry in entries if entry.kernel == kernel]
+        if len(own) < VARIANTS_WORTH_A_LOOK:
+            return
+        stories = tell_stories(folder, own, at_most=VARIANTS_LOOKED_INTO)
+        if not stories:
+            continue
+        story = stories[0]
+        worst = max(story.differences, key=lambda found: found.count, default=None)
+        yield Flood(
+            kernel=kernel,
+            variants=len(own),
+            place=f"{story.place.path}:{story.place.line}" if story.place else None,
+            part=worst.part if worst else None,
+            parameter=worst.name if worst else None,
+            values=worst.count if worst else 0,
+            shown=worst.values[:MOST_SHOWN] if worst else (),
+        )

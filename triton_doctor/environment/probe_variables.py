@@ -1,0 +1,80 @@
+"""A process's environment, this one's or another's, to the variables that matter, secrets masked."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.variables import looks_like_triton, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+# Beside what the table names: what decides which GPU, which library and which cache a kernel meets.
+PREFIXES = ("TRITON_", "CUDA_", "HIP_", "HSA_", "ROCM_", "ROCR_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_")
+OTHERS = frozenset({"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE"})
+SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)AUTH", re.IGNORECASE)
+SECRET_VALUE = re.compile(r"(?P<lead>://[^/\s:@]*:)[^/\s@]+@")
+KNOWN_TOKEN = re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|xox[abp]-|AKIA)[A-Za-z0-9_-]{12,}")
+MASK = "***"
+ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=(?P<value>.*)")
+COMMENT = re.compile(r"\s#.*$")
+
+
+def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Those of `environment` that are about Triton, torch, CUDA or ROCm, by name, with what looks secret masked."""
+    known = variables()
+    return {
+        name: MASK if SECRET_NAME.search(name) else mask(value)
+        for name, value in sorted(environment.items())
+        if name in known or name in OTHERS or name.startswith(PREFIXES) or looks_like_triton(name)
+    }
+
+
+def mask(value: str) -> str:
+    """`value` without what looks like a secret."""
+    return KNOWN_TOKEN.sub(MASK, SECRET_VALUE.sub(rf"\g<lead>{MASK}@", value))
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The variables of `path`: a line each, as docker and systemd read them. Raises DoctorError for unreadable."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DoctorError(
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="--env-file names a file of NAME=VALUE",
+        ) from error
+    if "\0" in text:
+        return split_environment(text)
+    found = {}
+    for line in text.splitlines():
+        if not line.lstrip().startswith("#") and (match := ASSIGNMENT.fullmatch(line)):
+            found[match["name"]] = unquote(match["value"].strip())
+    return found
+
+
+def unquote(value: str) -> str:
+    """`value` without the quotes around it, or the comment behind it."""
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return COMMENT.sub("", value)
+
+
+def read_process(pid: int, proc: Path) -> dict[str, str]:
+    """The variables that process `pid` began with, as `proc` keeps them. Raises DoctorError where it does not."""
+    path = proc / str(pid) / "environ"
+    try:
+        return split_environment(path.read_bytes().decode(errors="replace"))
+    except FileNotFoundError as error:
+        raise DoctorError(f"there is no process {pid}", hint="--pid takes the number of one that runs") from error
+    except OSError as error:
+        raise DoctorError(f"the environment of process {pid} cannot be read", hint="be its user, or root") from error
+
+
+def split_environment(text: str) -> dict[str, str]:
+    """The variables of `text`, as the kernel keeps them: each ended by a zero byte."""
+    pairs = (entry.partition("=") for entry in text.split("\0") if "=" in entry)
+    return {name: value for name, _, value in pairs}

@@ -1,0 +1,141 @@
+"""The pytest plugin: how often kernels compile in each test, held to marks, budgets and a baseline.
+
+Triton is attached to when it is imported; a session without it pays a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.testing.gathering import Gathering
+from triton_doctor.testing.ledger import Phase
+from triton_doctor.testing.options import GROUP, add_options, read_options
+from triton_doctor.testing.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from triton_doctor.testing.compiles import Compiles
+
+MARK = "max_compiles"
+SESSION = pytest.StashKey[Session]()
+PHASES = pytest.StashKey[dict[str, Phase]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Flags and settings."""
+    add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before conftest files: they may import triton, and make kernels for the target."""
+    _begin(early_config, early_config.known_args_namespace)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark; begin here where the plugin came too late to do it before the conftest files."""
+    config.addinivalue_line(
+        "markers",
+        f"{MARK}(at_most, kernel='*', tier=None): fail if a kernel compiles more often in the test itself",
+    )
+    _begin(config, config.option)
+
+
+def _begin(config: pytest.Config, flags: Any) -> None:
+    if SESSION in config.stash:
+        return
+    try:
+        session = Session(read_options(flags, config), _budgets(config), config.rootpath)
+    except DoctorError as error:
+        raise pytest.UsageError(f"{GROUP}: {_line(error)}") from error
+    config.stash[SESSION] = session
+    session.start()
+    config.pluginmanager.register(Gathering(session), f"{GROUP}-gathering")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave triton as it was."""
+    if SESSION in config.stash:
+        config.stash[SESSION].stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """What its fixtures compile is not the test's."""
+    item.stash[PHASES] = {}
+    with _phase(item, "setup"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Nor is what they compile at the end."""
+    with _phase(item, "teardown"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """What the test itself compiles; a test that fails on its own account is not failed twice."""
+    with _phase(item, "call") as phase:
+        result = yield
+    try:
+        failure = item.config.stash[SESSION].judge(item.nodeid, phase, list(item.iter_markers(MARK)))
+    except DoctorError as error:
+        failure = _line(error)
+    if failure is not None:
+        raise pytest.fail.Exception(f"{GROUP}: {failure}", pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+    """A fixture that a test asks for while it runs is setup all the same."""
+    with request.config.stash[SESSION].ledger.fixture():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """The counts travel with the report, from a worker too."""
+    report = yield
+    phase = item.stash.get(PHASES, {}).get(call.when or "")
+    sent = None if phase is None else item.config.stash[SESSION].rows_of(phase)
+    if sent is not None:
+        report.triton_doctor = sent
+    return report
+
+
+@pytest.fixture
+def compiles(request: pytest.FixtureRequest) -> Compiles:
+    """What the test itself compiled so far: `assert compiles.of("_rope_kernel").count == 1`."""
+    from triton_doctor.testing.compiles import Compiles
+
+    ledger, phases = request.config.stash[SESSION].ledger, request.node.stash[PHASES]
+    return Compiles(lambda: phases["call"].of_test(ledger.events) if "call" in phases else [])
+
+
+@contextlib.contextmanager
+def _phase(item: pytest.Item, name: str) -> Iterator[Phase]:
+    with item.config.stash[SESSION].ledger.phase(own=name == "call") as phase:
+        item.stash[PHASES][name] = phase
+        yield phase
+
+
+def _budgets(config: pytest.Config) -> tuple[tuple[str, int], ...]:
+    """Those of the settings, which are read only where some file may have them."""
+    files = [folder / "pyproject.toml" for folder in (config.rootpath, *config.rootpath.parents)]
+    if not any(b"budgets" in file.read_bytes() for file in files if file.is_file()):
+        return ()
+    from triton_doctor.settings import load_settings
+
+    return load_settings(config.rootpath).budgets
+
+
+def _line(error: DoctorError) -> str:
+    return error.message + (f" ({error.hint})" if error.hint else "")

@@ -1,0 +1,133 @@
+"""A machine and what is wrong with it, to text, JSON or Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.finding import Severity
+from triton_doctor.report import MachineForm
+from triton_doctor.report.concise import plural
+from triton_doctor.report.machine_facts import fact_rows, printable, variable_rows
+from triton_doctor.report.machine_text import text_lines
+from triton_doctor.rulebook import rule_name
+from triton_doctor.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.environment.facts import Machine
+    from triton_doctor.environment.finding import MachineFinding
+    from triton_doctor.variables import Variable, Version
+
+SCHEMA = 1
+
+
+def render_machine(
+    machine: Machine,
+    findings: Sequence[MachineFinding],
+    version: Version,
+    form: MachineForm,
+    *,
+    color: bool = False,
+    width: int = 120,
+) -> str:
+    """All of it in `form`; variables as Triton `version` reads them. `color` and `width` are of the text."""
+    match form:
+        case MachineForm.TEXT:
+            lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(findings)]
+        case MachineForm.MARKDOWN:
+            lines = [*markdown_lines(machine, findings, version), summarize(findings)]
+        case MachineForm.JSON:
+            lines = [json.dumps(machine_object(machine, findings, version), indent=2, ensure_ascii=False)]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> Iterator[str]:
+    """For an issue: a table of facts, one of variables, and the findings as a list."""
+    yield from table(("fact", "value"), fact_rows(machine))
+    yield ""
+    settings = [(f"`{setting}`", text) for setting, text in variable_rows(machine, version)]
+    if settings:
+        yield from table(("variable", f"in triton {version}"), settings)
+        yield ""
+    for finding in findings:
+        told = f"- **{finding.code} {rule_name(finding.code)}** ({finding.severity.label}): {finding.message}"
+        remedy = f"  - {finding.remedy}" + (f": `{finding.command}`" if finding.command else "")
+        yield from map(printable, (told, f"  - {finding.evidence}", remedy))
+    if findings:
+        yield ""
+
+
+def table(head: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A Markdown table of two columns."""
+    yield f"| {head[0]} | {head[1]} |"
+    yield "|---|---|"
+    yield from ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+
+
+def summarize(findings: Sequence[MachineFinding]) -> str:
+    """How much is wrong, in one line."""
+    if not findings:
+        return "nothing is wrong with this machine"
+    counts = Counter(finding.severity for finding in findings)
+    parts = [
+        plural(counts[severity], word, words)
+        for severity, word, words in (
+            (Severity.ERROR, "error", "errors"),
+            (Severity.WARNING, "warning", "warnings"),
+            (Severity.INFO, "info", "info"),
+        )
+        if counts[severity]
+    ]
+    return f"found {plural(len(findings), 'problem')} ({', '.join(parts)})"
+
+
+def machine_object(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> dict[str, Any]:
+    """All of it as plain values."""
+    return {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "triton_version": str(version),
+        "facts": asdict(machine),
+        "findings": [
+            {
+                "code": finding.code,
+                "name": rule_name(finding.code),
+                "severity": finding.severity.label,
+                "message": finding.message,
+                "evidence": finding.evidence,
+                "remedy": finding.remedy,
+                "command": finding.command,
+            }
+            for finding in findings
+        ],
+    }
+
+
+def render_variables(rows: Sequence[Variable], version: Version, form: MachineForm) -> str:
+    """The variables that Triton `version` reads, each with its default, effect and moment."""
+    if form is MachineForm.JSON:
+        listed = [
+            {
+                "name": row.name,
+                "default": row.default or None,
+                "effect": row.effect,
+                "read": row.read or None,
+                "in_key": row.enters_key(version),
+                "knobs": list(row.knobs),
+            }
+            for row in rows
+        ]
+        return json.dumps({"schema": SCHEMA, "triton_version": str(version), "variables": listed}, indent=2) + "\n"
+    if form is MachineForm.MARKDOWN:
+        cells = [(f"`{row.name}`", f"{row.effect}; default: {row.default or 'unset'}") for row in rows]
+        return "\n".join(table(("variable", f"in triton {version}"), cells)) + "\n"
+    lines = []
+    for row in rows:
+        key = ", in the cache key" if row.enters_key(version) else ""
+        moment = f", read: {row.read}" if row.read else ""
+        lines += [row.name, f"    {row.effect}; default: {row.default or 'unset'}{moment}{key}"]
+    return "\n".join([*lines, f"triton {version} reads {plural(len(rows), 'such variable')}"]) + "\n"

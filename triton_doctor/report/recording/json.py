@@ -1,0 +1,145 @@
+"""An account as JSON, schema 1: every key always there, times in milliseconds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.evidence import advise, misspelt_variables
+from triton_doctor.report.recording.wording import tell_unseen
+from triton_doctor.version import __version__
+
+if TYPE_CHECKING:
+    from triton_doctor.evidence import Advice
+    from triton_doctor.runtime.account import Account, CauseAccount, KernelAccount, ProcessAccount, Share
+    from triton_doctor.runtime.timeline import Split
+
+SCHEMA = 1
+SUMMED = (
+    "launches",
+    "in_memory",
+    "from_disk",
+    "compiled",
+    "compile_ms",
+    "load_ms",
+    "autotune_rounds",
+    "autotune_ms",
+)
+
+
+def render_json(account: Account) -> str:
+    """One JSON object."""
+    kernels = [kernel_object(kernel) for kernel in account.kernels]
+    splits = [process.split for process in account.processes]
+    totals: dict[str, Any] = {name: round(sum(kernel[name] for kernel in kernels), 3) for name in SUMMED}
+    totals["wall_ms"] = account.wall_us / 1000
+    totals["first_process_ms"] = sum(split.first_process_us for split in splits) / 1000
+    totals["unseen"] = list(tell_unseen(account))
+    document = {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "command": None if account.command is None else list(account.command),
+        "status": None if account.program is None else account.program.status,
+        "settled_ms": None if account.settled_us is None else account.settled_us / 1000,
+        "interpreted": [
+            {
+                "kernel": one.kernel.name,
+                "path": one.kernel.path,
+                "line": one.kernel.line,
+                "launches": one.launches,
+                "took_ms": None if one.took_us is None else one.took_us / 1000,
+            }
+            for one in account.interpreted
+        ],
+        "misspelt_variables": [{"name": name, "meant": known} for name, known in misspelt_variables(account)],
+        "kernels": kernels,
+        "totals": totals,
+        "processes": [process_object(process) for process in account.processes],
+        "gpus": [
+            {"name": name, "peak_mib": peak, "total_mib": whole, "utilization_percent": round(percent, 1)}
+            for name, peak, whole, percent in (account.program.gpus if account.program else ())
+        ],
+        "advice": [advice_object(advice) for advice in advise(account)],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
+    """`kernel` by the contract."""
+    return {
+        "kernel": kernel.kernel.name,
+        "module": kernel.kernel.module,
+        "path": kernel.kernel.path,
+        "line": kernel.kernel.line,
+        "launches": kernel.launches,
+        "in_memory": kernel.in_memory,
+        "from_disk": kernel.from_disk,
+        "compiled": kernel.compiled,
+        "compile_ms": kernel.compile_us / 1000,
+        "load_ms": kernel.load_us / 1000,
+        "autotune_rounds": kernel.autotune_rounds,
+        "autotune_ms": kernel.autotune_us / 1000,
+        "causes": [cause_object(cause) for cause in kernel.causes],
+        "sites": [
+            {"path": site.path, "line": site.line, "function": site.function, **share_object(share)}
+            for site, share in kernel.sites
+        ],
+        "ranks": [{"rank": rank, **share_object(share)} for rank, share in kernel.ranks],
+    }
+
+
+def cause_object(cause: CauseAccount) -> dict[str, Any]:
+    """`cause` by the contract."""
+    return {
+        "code": cause.code,
+        "parameter": cause.parameter,
+        "count": cause.count,
+        "values": list(cause.values),
+        "waited_ms": cause.waited_us / 1000,
+    }
+
+
+def share_object(share: Share) -> dict[str, Any]:
+    """What waited at a site, or on a rank."""
+    return {"compiled": share.compiled, "from_disk": share.from_disk, "waited_ms": share.waited_us / 1000}
+
+
+def process_object(process: ProcessAccount) -> dict[str, Any]:
+    """One process, and the parts of its time, which add up to `wall_ms`."""
+    header = process.header
+    return {
+        "pid": header.pid,
+        "rank": header.rank,
+        "command": list(header.command),
+        "versions": dict(header.versions),
+        "target": header.target,
+        "ended": process.ended,
+        **split_object(process.split),
+    }
+
+
+def split_object(split: Split) -> dict[str, Any]:
+    """The parts of a wall time."""
+    return {
+        "wall_ms": split.wall_us / 1000,
+        "compiling_ms": split.compile_us / 1000,
+        "loading_ms": split.load_us / 1000,
+        "tuning_ms": split.autotune_us / 1000,
+        "first_process_ms": split.first_process_us / 1000,
+        "interpreting_ms": split.interpret_us / 1000,
+        "everything_else_ms": split.other_us / 1000,
+    }
+
+
+def advice_object(advice: Advice) -> dict[str, Any]:
+    """One thing to do."""
+    return {
+        "saved_ms": advice.saved_us / 1000,
+        "kernel": None if advice.kernel is None else advice.kernel.name,
+        "path": None if advice.kernel is None else advice.kernel.path,
+        "line": None if advice.kernel is None else advice.kernel.line,
+        "fact": advice.fact,
+        "remedy": advice.remedy,
+        "codes": list(advice.codes),
+        "rules": list(advice.rules),
+    }

@@ -1,0 +1,109 @@
+"""An account as Markdown, for the summary of a CI job or a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence import advise
+from triton_doctor.report.recording.wording import (
+    causes_worth,
+    milliseconds,
+    name_process,
+    place,
+    seconds,
+    tell_advice,
+    tell_cause,
+    tell_interpreted,
+    tell_rules,
+    tell_settled,
+    tell_unseen,
+    tell_variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from triton_doctor.runtime.account import Account
+
+
+def render_markdown(account: Account, *, cwd: Path) -> str:
+    """Headings, tables and lists."""
+    blocks = ["# triton-doctor", *(f"**{line}**" for line in (*tell_interpreted(account), *tell_variables(account)))]
+    settled = tell_settled(account)
+    blocks += [settled] if settled else []
+    blocks += ["## where the time went", _time(account)]
+    if account.kernels:
+        blocks += ["## kernels", _kernels(account, cwd)]
+    blocks += _list("causes", _causes(account))
+    blocks += _list(
+        "advice, most seconds saved first",
+        (f"{seconds(one.saved_us)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),
+    )
+    blocks += _list("not seen", tell_unseen(account))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _time(account: Account) -> str:
+    head = ("process", "compiling", "loading", "tuning", "first compile", "interpreting", "everything else", "in all")
+    rows = [
+        (
+            name_process(one),
+            *(
+                seconds(us)
+                for us in (
+                    one.split.compile_us,
+                    one.split.load_us,
+                    one.split.autotune_us,
+                    one.split.first_process_us,
+                    one.split.interpret_us,
+                    one.split.other_us,
+                    one.split.wall_us,
+                )
+            ),
+        )
+        for one in account.processes
+    ]
+    return _table(head, rows)
+
+
+def _kernels(account: Account, cwd: Path) -> str:
+    head = (
+        "kernel",
+        "where",
+        "launches",
+        "in memory",
+        "compiled",
+        "from disk",
+        "ms compiling",
+        "ms loading",
+        "ms tuning",
+    )
+    rows = [
+        (
+            f"`{kernel.kernel.name}`",
+            place(kernel.kernel.path, kernel.kernel.line, cwd),
+            *(f"{count:,}" for count in (kernel.launches, kernel.in_memory, kernel.compiled, kernel.from_disk)),
+            *(milliseconds(us) for us in (kernel.compile_us, kernel.load_us, kernel.autotune_us)),
+        )
+        for kernel in account.kernels
+    ]
+    return _table(head, rows)
+
+
+def _causes(account: Account) -> Iterable[str]:
+    for kernel in account.kernels:
+        for cause in causes_worth(kernel):
+            yield f"`{kernel.kernel.name}`: {tell_cause(cause)}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    ruler = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in (head, ruler, *rows)
+    )
+
+
+def _list(title: str, items: Iterable[str]) -> list[str]:
+    lines = [f"- {item}" for item in items]
+    return [f"## {title}", "\n".join(lines)] if lines else []

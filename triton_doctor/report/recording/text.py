@@ -1,0 +1,166 @@
+"""An account for a terminal: what is loudest first, then where the time went, the kernels and their causes, advice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence import advise
+from triton_doctor.report.recording.wording import (
+    causes_worth,
+    counted,
+    differing,
+    milliseconds,
+    name_process,
+    place,
+    seconds,
+    tell_advice,
+    tell_cause,
+    tell_interpreted,
+    tell_rules,
+    tell_settled,
+    tell_share,
+    tell_unseen,
+    tell_variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from triton_doctor.runtime.account import Account, KernelAccount
+    from triton_doctor.runtime.timeline import Split
+
+BOLD, ALARM, PLAIN = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
+KERNELS_SHOWN, CAUSES_SHOWN, SITES_SHOWN, PROCESSES_SHOWN, ADVICE_SHOWN = 30, 4, 2, 16, 10
+COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tuned", "tune ms")
+
+
+def render_text(account: Account, *, cwd: Path, color: bool, excess: Sequence[str] = ()) -> str:
+    """The whole report. `excess` are the limits that were exceeded, in a line each."""
+    lines: list[str] = ["", *_head(account)]
+    loud = [*tell_interpreted(account), *tell_variables(account), *excess]
+    lines += [f"{ALARM}{line}{PLAIN}" for line in loud] if color else loud
+    settled = tell_settled(account)
+    lines += [settled] if settled else []
+    for title, body in (
+        ("where the time went", _time(account)),
+        ("kernels", _kernels(account, cwd)),
+        ("where ranks differ", _ranks(account)),
+        ("advice, most seconds saved first", _advice(account, cwd)),
+        ("not seen", list(tell_unseen(account))),
+    ):
+        if body:
+            lines += ["", f"{BOLD}{title}{PLAIN}" if color else title, *(f"  {line}".rstrip() for line in body)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(account: Account) -> Iterator[str]:
+    kernels = account.kernels
+    total = counted(len(kernels), "kernel")
+    if any(process.header.compile_only for process in account.processes):
+        total += f" for {account.processes[0].header.target}, compiled and not run"
+    counts = [
+        f"{sum(kernel.launches for kernel in kernels):,} launches",
+        f"{sum(kernel.compiled for kernel in kernels):,} compiled",
+        f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
+    ]
+    told = f"{total}: {', '.join(counts)}" if kernels else "no kernel compiled"
+    yield f"triton-doctor: {told}; {seconds(account.wall_us)} in all"
+    if account.processes:
+        versions = dict(account.processes[0].header.versions)
+        yield ", ".join(f"{name} {version}" for name, version in sorted(versions.items(), reverse=True))
+    for name, peak, whole, percent in account.program.gpus if account.program else ():
+        yield f"{name}: {peak / 1024:.1f} of {whole / 1024:.1f} GiB in use at most, busy {percent:.0f}% of the time"
+
+
+def _time(account: Account) -> list[str]:
+    if len(account.processes) == 1:
+        split = account.processes[0].split
+        parts = [part for part in _parts(split) if part[1]]
+        whole = max(1, split.wall_us)
+        return align([(name, seconds(us), f"{us / whole:.0%}") for name, us in parts])
+    shown = account.processes[:PROCESSES_SHOWN]
+    columns = list(zip(*(_parts(one.split) for one in shown), strict=True))
+    kept = [column for column in columns if any(us for _, us in column)]
+    rows = [("", *(column[0][0] for column in kept), "in all")] if shown else []
+    for index, one in enumerate(shown):
+        rows.append((name_process(one), *(seconds(column[index][1]) for column in kept), seconds(one.split.wall_us)))
+    more = len(account.processes) - len(shown)
+    return [*align(rows), *([f"and {counted(more, 'process')} more"] if more else [])]
+
+
+def _parts(split: Split) -> list[tuple[str, int]]:
+    return [
+        ("compiling", split.compile_us),
+        ("loading", split.load_us),
+        ("tuning", split.autotune_us),
+        ("first of a process", split.first_process_us),
+        ("interpreting", split.interpret_us),
+        ("everything else", split.other_us),
+    ]
+
+
+def _kernels(account: Account, cwd: Path) -> list[str]:
+    kernels = account.kernels
+    shown = kernels[:KERNELS_SHOWN]
+    rows = [("kernel", *COLUMNS)]
+    rows += [
+        (
+            kernel.kernel.name,
+            "" if kernel.direct else f"{kernel.launches:,}",
+            "" if kernel.direct else f"{kernel.in_memory:,}",
+            f"{kernel.compiled:,}" if kernel.compiled else "",
+            f"{kernel.from_disk:,}" if kernel.from_disk else "",
+            milliseconds(kernel.compile_us),
+            milliseconds(kernel.load_us),
+            f"{kernel.autotune_rounds:,}" if kernel.autotune_rounds else "",
+            milliseconds(kernel.autotune_us),
+        )
+        for kernel in shown
+    ]
+    kept = [0, *(index for index in range(1, len(rows[0])) if any(row[index] for row in rows[1:]))]
+    table = align([tuple(row[index] for index in kept) for row in rows]) if shown else []
+    lines = table[:1]
+    for kernel, row in zip(shown, table[1:], strict=True):
+        lines += [row, *(f"    {line}" for line in _below(kernel, cwd))]
+    more = len(kernels) - len(shown)
+    return [*lines, *([f"and {counted(more, 'kernel')} more: --kernel chooses"] if more else [])]
+
+
+def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
+    causes = causes_worth(kernel)
+    for cause in causes[:CAUSES_SHOWN]:
+        yield tell_cause(cause)
+    if len(causes) > CAUSES_SHOWN:
+        yield f"and {len(causes) - CAUSES_SHOWN} causes more"
+    if causes:
+        for site, share in kernel.sites[:SITES_SHOWN]:
+            yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {tell_share(share)}"
+
+
+def _ranks(account: Account) -> list[str]:
+    return [f"`{kernel.kernel.name}` compiled or loaded: {counts}" for kernel, counts in differing(account)]
+
+
+def _advice(account: Account, cwd: Path) -> list[str]:
+    found = advise(account)[:ADVICE_SHOWN]
+    width = max((len(seconds(one.saved_us)) for one in found), default=0)
+    return [
+        line
+        for one in found
+        for line in (f"{seconds(one.saved_us):>{width}}  {tell_advice(one, cwd)}", f"{'':{width}}  {tell_rules(one)}")
+    ]
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table: the first column to the left, the others to the right."""
+    if not rows:
+        return []
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return [
+        "  ".join(
+            f"{cell:<{width}}" if index == 0 else f"{cell:>{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,164 @@
+"""Names, places, times and causes of an account in words, the same in all forms for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence import interpreter_rules, join_names, misspelt_variables
+from triton_doctor.rulebook import rule_name
+from triton_doctor.runtime.causes import FIRST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.evidence import Advice
+    from triton_doctor.runtime.account import (
+        Account,
+        CauseAccount,
+        InterpretedKernel,
+        KernelAccount,
+        ProcessAccount,
+        Share,
+    )
+    from triton_doctor.runtime.event import Scalar
+
+VALUES_SHOWN = 6
+LONGEST_VALUE = 40
+INTERPRETED_SHOWN = 8
+
+
+def seconds(us: int) -> str:
+    """`0.042 s`, `3.21 s`, `321 s`."""
+    value = us / 1e6
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.2f} s" if value >= 0.1 else f"{value:.3f} s"
+
+
+def milliseconds(us: int) -> str:
+    """`2,509`, `0.8`, or nothing for nothing."""
+    return "" if us == 0 else f"{us / 1000:,.0f}" if us >= 100_000 else f"{us / 1000:,.1f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 kernel`, `2,500 kernels`."""
+    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith(('ch', 's')) else 's'}"
+
+
+def place(path: str, line: int, cwd: Path) -> str:
+    """`train.py:12`, from `cwd` where it lies below it."""
+    shown = Path(path)
+    if shown.is_relative_to(cwd):
+        shown = shown.relative_to(cwd)
+    return f"{shown.as_posix()}:{line}"
+
+
+def tell_cause(cause: CauseAccount) -> str:
+    """`39x TRD702 constexpr-changed: `n`, 40 values: 17, 18, ...`."""
+    head = f"{cause.count:,}x {cause.code} {rule_name(cause.code)}"
+    if cause.parameter is None:
+        return head
+    if not cause.values:
+        return f"{head}: `{cause.parameter}`"
+    return f"{head}: `{cause.parameter}`, {counted(len(cause.values), 'value')}: {show_values(cause.values)}"
+
+
+def show_values(values: tuple[Scalar, ...]) -> str:
+    """The first of them."""
+    shown = [
+        text if len(text := show_value(value)) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..." for value in values
+    ]
+    more = ", ..." if len(shown) > VALUES_SHOWN else ""
+    return ", ".join(shown[:VALUES_SHOWN]) + more
+
+
+def show_value(value: Scalar) -> str:
+    """A value as it would be written; a class of pointers or integers as it is."""
+    return (value or "none") if isinstance(value, str) else "unknown" if value is None else repr(value)
+
+
+def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
+    """The causes to tell: that a kernel compiled a first time goes without saying, as do torch.compile's trials."""
+    return () if kernel.direct else tuple(cause for cause in kernel.causes if cause.code != FIRST)
+
+
+def tell_share(share: Share) -> str:
+    """`3 compiled, 1 from disk, 0.12 s`."""
+    parts = [
+        f"{count:,} {what}" for count, what in ((share.compiled, "compiled"), (share.from_disk, "from disk")) if count
+    ]
+    return ", ".join([*(parts or ["tuned"]), seconds(share.waited_us)])
+
+
+def tell_advice(advice: Advice, cwd: Path) -> str:
+    """What to do, and why."""
+    what = advice.fact
+    if advice.kernel is not None:
+        what = f"`{advice.kernel.name}` ({place(advice.kernel.path, advice.kernel.line, cwd)}), {advice.fact}"
+    return f"{what}: {advice.remedy}"
+
+
+def tell_rules(advice: Advice) -> str:
+    """The cause of an advice, and the rules that find it before the program runs."""
+    causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))
+    return ", ".join(causes) + (f"; the source shows it: {', '.join(rules)}" if rules else "")
+
+
+def tell_interpreted(account: Account) -> Iterator[str]:
+    """That kernels ran in the interpreter, which is why everything else is beside the point."""
+    if account.interpreted:
+        names = [tell_interpreted_kernel(one) for one in account.interpreted[:INTERPRETED_SHOWN]]
+        more = len(account.interpreted) - len(names)
+        shown = join_names([*names, f"{more} more"] if more else names)
+        yield f"interpreter mode: {shown} ran in Triton's interpreter, hundreds to thousands of times slower"
+        rules = ", ".join(f"{code} {rule_name(code)}" for code in interpreter_rules())
+        yield "unset TRITON_INTERPRET before anything is measured" + (f" ({rules})" if rules else "")
+
+
+def tell_variables(account: Account) -> Iterator[str]:
+    """Variables that were set in vain."""
+    for name, known in misspelt_variables(account):
+        yield f"no triton reads {name}: did you mean {known}? (TRD603 {rule_name('TRD603')})"
+
+
+def tell_interpreted_kernel(one: InterpretedKernel) -> str:
+    """Its name, how often, and how long in all."""
+    known = one.launches is not None and one.took_us is not None
+    return f"`{one.kernel.name}`" + (
+        f" ({counted(one.launches or 0, 'launch')}, {seconds(one.took_us or 0)})" if known else ""
+    )
+
+
+def tell_settled(account: Account) -> str | None:
+    """That the compiling was over early; None while it went on."""
+    if account.settled_us is None:
+        return None
+    return f"nothing compiled after {seconds(account.settled_us)}: look elsewhere"
+
+
+def name_process(process: ProcessAccount) -> str:
+    """`rank 0`, or `process 1234`."""
+    header = process.header
+    return f"process {header.pid}" if header.rank is None else f"rank {header.rank} (process {header.pid})"
+
+
+def tell_unseen(account: Account) -> Iterator[str]:
+    """What could not be counted, and what went wrong."""
+    direct = [kernel for kernel in account.kernels if kernel.direct]
+    if direct:
+        yield f"launches of {counted(len(direct), 'kernel')} that torch.compile made: it launches them past triton"
+    cut = [process for process in account.processes if not process.ended]
+    if len(cut) == 1:
+        yield f"launches of {name_process(cut[0])} after its last compile: it ended without closing its recording"
+    elif cut:
+        yield f"launches of {len(cut)} processes after their last compile: they ended without closing their recordings"
+    for warning in account.warnings:
+        yield warning.message
+
+
+def differing(account: Account) -> Iterator[tuple[KernelAccount, str]]:
+    """Kernels of which ranks compiled different numbers, with the number of each."""
+    ranks = sorted({p.header.rank for p in account.processes if p.header.rank is not None})
+    for kernel in account.kernels:
+        counts = {rank: share.compiled + share.from_disk for rank, share in kernel.ranks}
+        if len(ranks) > 1 and len({counts.get(rank, 0) for rank in ranks}) > 1:
+            yield kernel, ", ".join(f"rank {rank} {counts.get(rank, 0)}" for rank in ranks)

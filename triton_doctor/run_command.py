@@ -1,0 +1,233 @@
+"""`triton-doctor run`: a program under watch, then the report on stderr.
+
+Stands beside `cli`, whose library takes longer to import than a small program to run: the program is started first,
+and what the report needs is imported after it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.launch.command import resolve
+from triton_doctor.runtime.launch.environment import watched
+from triton_doctor.runtime.launch.folder import RecordingFolder
+from triton_doctor.runtime.launch.options import read_options
+from triton_doctor.runtime.launch.supervise import supervise
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.runtime.launch.gauge import Gauge
+    from triton_doctor.runtime.launch.live import Follower
+    from triton_doctor.runtime.launch.options import RunOptions
+    from triton_doctor.runtime.recording import Recording
+
+FOUND = 1
+# How often we look at what the program has recorded, and how often the GPUs are asked.
+LOOK_S, FIRST_SAMPLE_S, SAMPLE_S = 0.1, 1.0, 0.5
+PREPARE_AFTER_S = 0.3
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run the program that `arguments` name; its exit status, negative for the signal that ended it.
+
+    1 where it was 0 and a limit is exceeded. Raises DoctorError where the program was not started.
+    """
+    options = read_options(arguments)
+    command = resolve(options.program)
+    if options.target is not None:
+        from triton_doctor.runtime.target import parse_target
+
+        parse_target(options.target)
+    budgets = read_budgets()
+    folder = RecordingFolder(options.output)
+    watch = Watch(options, command, folder, budgets)
+    environment = watched(os.environ, folder.path, target=options.target, parent=os.getpid())
+    try:
+        status, pid = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
+    except DoctorError:
+        folder.close()
+        raise
+    try:
+        return watch.end(status, pid)
+    except BrokenPipeError:
+        return status
+    except Exception as error:  # a fault of ours must not cost the program its status
+        error.add_note("the program had ended; this was triton-doctor reporting on it")
+        sys.excepthook(type(error), error, error.__traceback__)
+        return status
+
+
+class Watch:
+    """What `run` does beside the program: tells its compiles live, asks the GPUs, reports."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        command: tuple[str, ...],
+        folder: RecordingFolder,
+        budgets: tuple[tuple[str, int], ...],
+    ) -> None:
+        self._options, self._command, self._folder, self._budgets = options, command, folder, budgets
+        self._started_ns, self._started_at_ns = time.perf_counter_ns(), time.time_ns()
+        self._gauge: Gauge | None = None
+        self._follower: Follower | None = None
+        self._sample_at_ns = 0
+        self._prepared, self._looking = False, True
+
+    def look(self) -> None:
+        """Once in a while. A fault of ours ends the looking, and not the program."""
+        if self._looking:
+            try:
+                self._look()
+            except Exception as error:
+                self._looking = False
+                say(f"looking at the program failed, and it goes on: {error!r}")
+
+    def _look(self) -> None:
+        now_ns = time.perf_counter_ns()
+        if not self._prepared and now_ns - self._started_ns > PREPARE_AFTER_S * 1e9:
+            self._prepared = True
+            prepare()
+        recordings = self._folder.recordings()
+        if not recordings:
+            return
+        if self._options.live:
+            self._tell(recordings)
+        # Not at once: starting NVML takes a while, and a program that is over soon would wait for it.
+        self._sample_at_ns = self._sample_at_ns or now_ns + int(FIRST_SAMPLE_S * 1e9)
+        if now_ns >= self._sample_at_ns:
+            self._sample_at_ns = now_ns + int(SAMPLE_S * 1e9)
+            if self._gauge is None:
+                from triton_doctor.runtime.launch.gauge import Gauge
+
+                self._gauge = Gauge()
+            self._gauge.read()
+
+    def end(self, status: int, pid: int) -> int:
+        """Report, keep what is to be kept, and say with what status to leave."""
+        wall_ns = time.perf_counter_ns() - self._started_ns
+        recordings = self._folder.recordings()
+        if self._options.live:
+            self._tell(recordings)
+        if recordings or self._folder.kept:
+            self._write_program(status, pid, wall_ns)
+        found = False
+        if recordings:
+            found = self._report()
+        missing = self._folder.close()
+        if missing:
+            say(missing)
+        elif not recordings:
+            say(f"no process of {' '.join(self._options.program)[:80]} imported triton: nothing to report")
+        elif self._options.output:
+            say(f"the recording is in {self._options.output}: `triton-doctor report {self._options.output}`")
+        return FOUND if found and status == 0 else status
+
+    def _write_program(self, status: int, pid: int, wall_ns: int) -> None:
+        from pathlib import Path
+
+        from triton_doctor.runtime.launch.program import write_program
+
+        write_program(
+            Path(self._folder.path),
+            command=self._command,
+            target=self._options.target,
+            warmup_s=self._options.warmup_seconds,
+            started_at_ns=self._started_at_ns,
+            wall_ns=wall_ns,
+            status=status,
+            pid=pid,
+            gpus=() if self._gauge is None else self._gauge.summary(),
+        )
+
+    def _report(self) -> bool:
+        """Write the report; whether a limit is exceeded."""
+        from pathlib import Path
+
+        from triton_doctor.report.recording import Order
+        from triton_doctor.report.recording.choice import sort_kernels
+        from triton_doctor.report.recording.text import render_text
+        from triton_doctor.runtime.account import account
+        from triton_doctor.runtime.recording import Recording
+
+        try:
+            processes = Recording.read_each(self._folder.path)
+        except DoctorError as error:
+            say(error.message)
+            return False
+        excess = self._excess(processes)
+        whole = sort_kernels(account(processes), Order.TIME)
+        text = render_text(whole, cwd=Path.cwd(), color=use_color(), excess=excess)
+        encoding = sys.stderr.encoding or "utf-8"
+        sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.flush()
+        return bool(excess)
+
+    def _excess(self, processes: Sequence[Recording]) -> list[str]:
+        from triton_doctor.runtime.launch.bounds import tell_excess
+
+        options = self._options
+        excess = tell_excess(
+            processes,
+            budgets=self._budgets,
+            at_most=options.max_compiles,
+            warm_at_ns=self._started_at_ns + int((options.warmup_seconds or 0) * 1e9),
+            at_most_warm=options.max_compiles_after_warmup,
+        )
+        return list(excess)
+
+    def _tell(self, recordings: Sequence[str]) -> None:
+        if self._follower is None:
+            from triton_doctor.runtime.launch.live import Follower
+
+            self._follower = Follower()
+        for line in self._follower.tell_new(recordings):
+            say(line)
+
+
+def prepare() -> None:
+    """Import what the report needs while the program runs, rather than after it."""
+    import triton_doctor.report.recording.choice
+    import triton_doctor.report.recording.text
+    import triton_doctor.runtime.launch.bounds
+    import triton_doctor.runtime.launch.program  # noqa: F401
+
+
+def read_budgets() -> tuple[tuple[str, int], ...]:
+    """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
+    folder = os.getcwd()
+    while not mentions_us(os.path.join(folder, "pyproject.toml")):
+        if folder == os.path.dirname(folder):
+            return ()
+        folder = os.path.dirname(folder)
+    from pathlib import Path
+
+    from triton_doctor.settings import load_settings
+
+    return load_settings(Path.cwd()).budgets
+
+
+def mentions_us(path: str) -> bool:
+    """Whether the file at `path` may have settings of ours."""
+    try:
+        with open(path, "rb") as file:
+            return b"triton-doctor" in file.read()
+    except OSError:
+        return False
+
+
+def use_color() -> bool:
+    """Whether stderr is looked at."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(message: str) -> None:
+    """A line of our own on stderr."""
+    sys.stderr.write(f"triton-doctor: {message}\n")
+    sys.stderr.flush()

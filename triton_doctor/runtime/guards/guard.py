@@ -1,0 +1,81 @@
+"""`forbid_compiles` and `warmed_up`: from there a kernel that compiles, loads or is tuned is told, or fails."""
+
+from __future__ import annotations
+
+import contextlib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEvent
+from triton_doctor.runtime.guards.live_causes import LiveCauses
+from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of
+from triton_doctor.runtime.guards.unexpected import UnexpectedCompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from triton_doctor.runtime.event import Event
+    from triton_doctor.runtime.guards.reaction import Reaction
+
+
+class Guard:
+    """What stands after a warm-up, until `close`; also a context, which closes it."""
+
+    def __init__(self, kernel: str, reaction: Reaction, reason: str) -> None:
+        """`reason` ends the first line of what is told."""
+        from triton_doctor.runtime import hooks
+
+        hooks.require_triton()
+        self._kernel = kernel
+        self._reaction = reaction
+        self._reason = reason
+        self._causes = LiveCauses()
+        try:
+            hooks.attach(self._receive, count_launches=False)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Tell nothing any more; closing twice does no harm."""
+        from triton_doctor.runtime import hooks
+
+        hooks.detach(self._receive)
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _receive(self, event: Event) -> None:
+        match event:
+            case CompileEvent() | AutotuneEvent() if fnmatchcase(event.kernel.name, self._kernel):
+                react(self._reaction, UnexpectedCompileError(self._causes.explain(event), self._reason))
+            case WarningEvent(kind="unseen"):
+                warn_of(event)
+
+
+@contextlib.contextmanager
+def forbid_compiles(kernel: str = "*") -> Iterator[None]:
+    """Inside, a launch raises UnexpectedCompileError if it compiles, loads from disk or tunes a kernel.
+
+    `kernel` is a glob of kernel names. All threads are held to it; contexts nest. What is in memory launches as ever.
+    The error says what changed against the kernels in memory, and is raised before the kernel runs.
+    """
+    with Guard(kernel, "raise", "where compiles are forbidden"):
+        yield
+
+
+def warmed_up(on_compile: Reaction = "warn", *, kernel: str = "*") -> Guard:
+    """From here each compile, load from disk and round of tuning is a surprise: told, raised, or handed on.
+
+    For servers, at the end of the warm-up. `on_compile`: "warn" gives a CompileWarning at the line that launched,
+    "raise" an UnexpectedCompileError, and a callable gets that error unraised, on the thread that launched, before
+    the kernel runs; what it raises, the launch raises. Lasts until the Guard is closed.
+    """
+    require_reaction(on_compile, "on_compile")
+    return Guard(kernel, on_compile, "after the warm-up")

@@ -1,0 +1,49 @@
+"""What follows an unexpected compile: a warning at the line that launched, an exception there, or a call."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.guards.unexpected import CompileWarning, UnexpectedCompileError
+from triton_doctor.runtime.hooks.observer import RefusedError
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.event import WarningEvent
+
+Reaction = Literal["warn", "raise"] | Callable[[UnexpectedCompileError], object]
+"""A callable gets the error unraised; what it raises, the launch raises."""
+
+
+def require_reaction(reaction: object, place: str) -> None:
+    """Raise DoctorError where `reaction`, the argument named `place`, is none."""
+    if reaction not in ("warn", "raise") and not callable(reaction):
+        raise DoctorError(f"{place} is {reaction!r}", hint='it takes "warn", "raise" or a callable')
+
+
+def react(reaction: Reaction, error: UnexpectedCompileError) -> None:
+    """On the thread that launched, inside the launch. Raises RefusedError with what that launch is to raise."""
+    if reaction == "raise":
+        raise RefusedError(error)
+    try:
+        if callable(reaction):
+            reaction(error)
+        else:
+            event = error.event
+            path, line = event.kernel.path, event.kernel.line
+            if event.launch_site is not None:
+                path, line = event.launch_site.path, event.launch_site.line
+            warnings.warn_explicit(str(error), CompileWarning, path, line)
+    except Exception as raised:
+        raise RefusedError(raised) from None
+
+
+def warn_of(event: WarningEvent) -> None:
+    """Pass on what makes a guard blind. Raises RefusedError where warnings are errors."""
+    try:
+        path, line = (__file__, 1) if event.kernel is None else (event.kernel.path, event.kernel.line)
+        warnings.warn_explicit(event.message, CompileWarning, path, line)
+    except Warning as raised:
+        raise RefusedError(raised) from None

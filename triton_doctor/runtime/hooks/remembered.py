@@ -1,0 +1,74 @@
+"""What a kernel object already holds in memory, as the events that nobody was there to see.
+
+A guard is set after the warm-up: without these it could say that a kernel compiled, and not what changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.event import COMPILED, CompileEvent
+from triton_doctor.runtime.hooks.describe import compile_key, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.runtime.event import Scalar
+
+# A key in memory ends with what the launch wrote, as a dict (triton 3.9 jit.py:611; closed by `)` in 3.2).
+WRITTEN = re.compile(r"(\{[^{}]*\})\)?\Z")
+
+
+def read_memory(fn: Any, event: CompileEvent) -> Iterator[CompileEvent]:
+    """The compiles whose kernels `fn`, the JITFunction of `event`, keeps, oldest first; that of `event` is not yet.
+
+    Their times, tiers, launch sites and plain integers are not known any more.
+    """
+    from triton.compiler.compiler import CompiledKernel
+
+    caches = getattr(fn, "device_caches", None)
+    for device, cache in list((getattr(fn, "cache", {}) if caches is None else caches).items()):
+        for key, kernel in list((cache[0] if isinstance(cache, tuple) else cache).items()):
+            # What compiles in the background has a placeholder there.
+            if isinstance(kernel, CompiledKernel):
+                yield _event(event, str(key), kernel, device)
+
+
+def _event(event: CompileEvent, cache_key: str, kernel: Any, device: int) -> CompileEvent:
+    written = _written(cache_key)
+    now = event.key
+    options = tuple(_options(now.options, written or {}, kernel.metadata))
+    key = compile_key(kernel.src, options, kernel.metadata.target, written or {})
+    return replace(
+        event,
+        key=replace(key, spelled=now.spelled if written is None else key.spelled),
+        tier=COMPILED,
+        device=device,
+        launch_site=None,
+        stages_us=(),
+        process_us=0,
+        values=(),
+        tuning=False,
+        at_ns=0,
+    )
+
+
+def _written(cache_key: str) -> dict[str, Any] | None:
+    """The options that the launch wrote; None where they do not read back."""
+    found = WRITTEN.search(cache_key)
+    try:
+        return dict(ast.literal_eval(found[1])) if found else None
+    except (ValueError, SyntaxError):
+        return None
+
+
+def _options(
+    now: tuple[tuple[str, Scalar], ...], written: dict[str, Any], metadata: Any
+) -> Iterator[tuple[str, Scalar]]:
+    """The options as they were. Metadata went through JSON, so only what that leaves alone is compared."""
+    for name, value in now:
+        was = written.get(name, getattr(metadata, name, value))
+        yield name, scalar(was) if was is None or type(was) in (bool, int, float, str) else value

@@ -1,0 +1,43 @@
+"""What a run exceeds: the budgets of the settings, and the limits of its flags, in a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.causes import explain_all
+from triton_doctor.runtime.limits import Limit, find_excess, limits_of
+from triton_doctor.runtime.wording import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.runtime.event import Event
+    from triton_doctor.runtime.recording import Recording
+
+
+def tell_excess(
+    processes: Sequence[Recording],
+    *,
+    budgets: Iterable[tuple[str, int]],
+    at_most: int | None,
+    warm_at_ns: int,
+    at_most_warm: int | None,
+) -> Iterator[str]:
+    """A line for each kernel that compiled more often than it may, in all or after `warm_at_ns`, in any process."""
+    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most)])]
+    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm)]
+    for process in processes:
+        yield from _tell(process.events, limits, process.events, "")
+        late = [event for event in process.events if event.at_ns > warm_at_ns]
+        yield from _tell(late, warm, process.events, " after the warm-up")
+
+
+def _tell(counted: Sequence[Event], limits: Sequence[Limit], events: Sequence[Event], when: str) -> Iterator[str]:
+    causes = {id(cause.event): cause for cause in explain_all(events)}
+    for excess in find_excess(counted, limits):
+        last = excess.events[-1]
+        rank = "" if last.rank is None else f" on rank {last.rank}"
+        yield (
+            f"`{excess.kernel.name}` compiled {len(excess.events)} times{when}{rank}, {excess.limit.at_most} allowed; "
+            f"the last time: {tell(causes[id(last)])}"
+        )

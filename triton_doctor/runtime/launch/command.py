@@ -1,0 +1,54 @@
+"""What a user wrote after `run` to the command that is started: a script, a module, code, or a command by its name."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from triton_doctor.errors import DoctorError
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HINT = "`triton-doctor run script.py`, `run -m pytest`, `run -c 'code'`, or a command by its name"
+
+
+def resolve(words: Sequence[str]) -> tuple[str, ...]:
+    """The command to start for `words`. Raises DoctorError where there is no such program."""
+    if not words or not words[0]:
+        raise DoctorError("run takes a program", hint=HINT)
+    first = words[0]
+    if first in ("-m", "-c"):
+        if len(words) < 2:
+            raise DoctorError(f"{first} takes {'a module' if first == '-m' else 'code'}", hint=HINT)
+        return (sys.executable, *words)
+    if is_for_python(first):
+        return (sys.executable, *words)
+    if os.sep in first or os.path.exists(first):
+        if not os.path.isfile(first):
+            raise DoctorError(f"there is no program {first}", hint=f"the working directory is {os.getcwd()}")
+        # A script without a suffix, and without the right to be executed, is one for Python.
+        return tuple(words) if os.access(first, os.X_OK) and os.sep in first else (sys.executable, *words)
+    beside = os.path.join(os.path.dirname(sys.executable), first)
+    if on_path(first):
+        return tuple(words)
+    if os.access(beside, os.X_OK):
+        return (beside, *words[1:])
+    raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {os.getcwd()}")
+
+
+def is_for_python(path: str) -> bool:
+    """Whether Python runs `path` itself: a script, an archive, or a folder with a `__main__.py`."""
+    if path.endswith((".py", ".pyc", ".pyz", ".pyw")):
+        if not os.path.isfile(path):
+            raise DoctorError(f"there is no script {path}", hint=f"the working directory is {os.getcwd()}")
+        return True
+    return os.path.isfile(os.path.join(path, "__main__.py"))
+
+
+def on_path(name: str) -> bool:
+    """Whether `name` is a command."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders)

@@ -1,0 +1,25 @@
+"""The environment in which each Python process, and those that it starts, records what its kernels do."""
+
+from __future__ import annotations
+
+import os
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+# Not TRITON_...: these are no variables of Triton's. The first is also read by startup/sitecustomize.py.
+FOLDER = "_TRITON_DOCTOR_RUN"
+TARGET = "_TRITON_DOCTOR_TARGET"
+PARENT = "_TRITON_DOCTOR_PARENT"
+
+
+def watched(environment: Mapping[str, str], folder: str, *, target: str | None, parent: int) -> dict[str, str]:
+    """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them."""
+    entries = [STARTUP, *filter(None, [environment.get("PYTHONPATH")])]
+    added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent)}
+    if target is not None:
+        added[TARGET] = target
+    return {**environment, **added}

@@ -1,0 +1,96 @@
+"""Where the recordings of a run lie: a folder while it goes on; what the user named when it has ended."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from triton_doctor.errors import DoctorError
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What the processes write lies there until the file that was asked for is put together.
+PARTS = ".parts"
+
+
+class RecordingFolder:
+    """A folder for the recordings of one run. `output` is a file, a folder, or None: then nothing is kept."""
+
+    def __init__(self, output: str | None) -> None:
+        self.file = None if output is None or is_folder(output) else os.path.abspath(output)
+        self.kept = output is not None
+        if output is None:
+            base = os.environ.get("TMPDIR") or "/tmp"
+            self.path = os.path.join(base, f"triton-doctor-{os.getpid()}-{time.time_ns():x}")
+        else:
+            self.path = os.path.abspath(output) if self.file is None else self.file + PARTS
+        try:
+            if self.file is not None:
+                open_for_trial(self.file)
+            os.makedirs(self.path, mode=0o777 if self.kept else 0o700, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise DoctorError(
+                f"cannot write {output or self.path}: {reason}", hint="-o names a file or a folder"
+            ) from error
+        if self.recordings():
+            raise DoctorError(f"{self.path} holds recordings already", hint="name another with -o, or remove it")
+
+    def recordings(self) -> list[str]:
+        """The files that processes wrote."""
+        try:
+            names = sorted(name for name in os.listdir(self.path) if name.endswith(".jsonl"))
+        except OSError:
+            return []
+        return [os.path.join(self.path, name) for name in names]
+
+    def close(self) -> str | None:
+        """Put together what was asked for, and say what is missing; None where nothing is."""
+        if not os.path.isdir(self.path):
+            return f"the recordings in {self.path} are gone: the program, or somebody, removed them"
+        if not self.kept:
+            self._remove()
+            return None
+        if self.file is None:
+            return None
+        try:
+            with open(self.file, "wb") as whole:
+                whole.writelines(self._parts())
+        except OSError as error:
+            return f"cannot write {self.file}: {(error.strerror or str(error)).lower()}; {self.path} has it in parts"
+        self._remove()
+        return None
+
+    def _parts(self) -> Iterator[bytes]:
+        for path in self.recordings():
+            with open(path, "rb") as part:
+                text = part.read()
+            yield text if text.endswith(b"\n") or not text else text + b"\n"
+
+    def _remove(self) -> None:
+        try:
+            for path in self.recordings():
+                os.unlink(path)
+            os.rmdir(self.path)
+        except OSError:
+            return  # what somebody else put there stays
+
+
+def is_folder(output: str) -> bool:
+    """Whether `output` names a folder: one that is there, or a name without a suffix."""
+    if os.path.isdir(output):
+        return True
+    return output.endswith(os.sep) or (not os.path.splitext(output)[1] and not os.path.isfile(output))
+
+
+def open_for_trial(path: str) -> None:
+    """Raise OSError where `path` cannot be written, before the program starts rather than after it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    new = not os.path.exists(path)
+    with open(path, "ab"):
+        pass
+    if new:
+        os.unlink(path)

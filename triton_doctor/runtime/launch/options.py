@@ -1,0 +1,89 @@
+"""The arguments of `run` to RunOptions: ours end where the program begins, and none of the program's is touched."""
+
+from __future__ import annotations
+
+from triton_doctor.errors import DoctorError
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TAKE_A_VALUE = {
+    "-o": "output",
+    "--output": "output",
+    "--target": "target",
+    "--max-compiles": "max_compiles",
+    "--warmup-seconds": "warmup_seconds",
+    "--max-compiles-after-warmup": "max_compiles_after_warmup",
+}
+HINT = "`triton-doctor run --help` lists what it takes; what the program takes follows the program"
+
+
+class RunOptions:
+    """What the user wants of a run. `program` is what follows our own options, as it was written.
+
+    No dataclass, for `dataclasses` would be imported before the program can start: 15 ms.
+    """
+
+    __slots__ = ("live", "max_compiles", "max_compiles_after_warmup", "output", "program", "target", "warmup_seconds")
+
+    def __init__(self, program: tuple[str, ...], *, live: bool, values: Mapping[str, str]) -> None:
+        """`values` are those of the options that were given. Raises DoctorError for one that is none."""
+        self.program = program
+        self.live = live
+        self.output = values.get("output")
+        self.target = values.get("target")
+        self.max_compiles = whole("--max-compiles", values.get("max_compiles"))
+        self.warmup_seconds = seconds(values.get("warmup_seconds"))
+        self.max_compiles_after_warmup = whole("--max-compiles-after-warmup", values.get("max_compiles_after_warmup"))
+
+
+def read_options(arguments: Sequence[str]) -> RunOptions:
+    """Our options, up to the program. Raises DoctorError for what is none."""
+    left = list(arguments)
+    values: dict[str, str] = {}
+    live = False
+    while left and left[0].startswith("-") and left[0] not in ("-", "-m", "-c"):
+        word = left.pop(0)
+        if word == "--":
+            break
+        if word == "--live":
+            live = True
+            continue
+        name, equals, value = word.partition("=")
+        if name not in TAKE_A_VALUE:
+            raise DoctorError(f"run has no option {name}", hint=HINT)
+        if not equals:
+            if not left:
+                raise DoctorError(f"{name} takes a value", hint=HINT)
+            value = left.pop(0)
+        values[TAKE_A_VALUE[name]] = value
+    options = RunOptions(tuple(left), live=live, values=values)
+    if options.max_compiles_after_warmup is not None and options.warmup_seconds is None:
+        raise DoctorError("--max-compiles-after-warmup goes with --warmup-seconds", hint="--warmup-seconds 30")
+    if options.output == "":
+        raise DoctorError("-o takes a file or a folder", hint="-o run.jsonl")
+    return options
+
+
+def whole(name: str, text: str | None) -> int | None:
+    """A number of compiles."""
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdecimal():
+        raise DoctorError(f"{name} takes a whole number, not {text!r}", hint=f"{name} 4")
+    return int(text)
+
+
+def seconds(text: str | None) -> float | None:
+    """The length of a warm-up."""
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise DoctorError(f"--warmup-seconds takes a number of seconds, not {text!r}", hint="--warmup-seconds 30")
+    return value

@@ -1,0 +1,51 @@
+"""What `run` itself saw, as one more recording beside those of the processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.event import MarkEvent, ProgramEvent
+from triton_doctor.runtime.lines import write_line
+from triton_doctor.runtime.watch import make_header
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WARMED_UP = "warmed up"
+FILE = "program.jsonl"
+
+
+def write_program(
+    folder: Path,
+    *,
+    command: tuple[str, ...],
+    target: str | None,
+    warmup_s: float | None,
+    started_at_ns: int,
+    wall_ns: int,
+    status: int,
+    pid: int,
+    gpus: tuple[tuple[str, int, int, float], ...],
+) -> None:
+    """Write it into `folder`; where that is gone, nobody is told here."""
+    header = replace(
+        make_header(),
+        command=command,
+        target=target,
+        compile_only=target is not None,
+        pid=os.getpid(),
+        started_at_ns=started_at_ns,
+    )
+    lines = [write_line(header)]
+    if warmup_s is not None:
+        lines.append(write_line(MarkEvent(name=WARMED_UP, at_ns=started_at_ns + int(warmup_s * 1e9))))
+    lines.append(
+        write_line(
+            ProgramEvent(wall_us=wall_ns // 1000, status=status, at_ns=started_at_ns + wall_ns, pid=pid, gpus=gpus)
+        )
+    )
+    with contextlib.suppress(OSError):
+        (folder / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")

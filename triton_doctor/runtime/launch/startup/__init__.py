@@ -1,0 +1,1 @@
+"""The folder that `run` puts first on PYTHONPATH."""

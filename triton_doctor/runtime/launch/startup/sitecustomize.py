@@ -1,0 +1,174 @@
+"""Loaded by each Python that a watched program starts, before its own code: waits until it imports triton.
+
+Python imports the module of this name that stands first on its path (docs.python.org, site). It takes its folder off
+the path, lets the one that it hides run, and costs a process that never imports triton next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import importlib.machinery
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+    from typing import Any
+
+STARTED_NS = time.perf_counter_ns()
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+FOLDER = "_TRITON_DOCTOR_RUN"
+OLDEST_PYTHON = (3, 11)
+INTERPRETER = "triton.runtime.interpreter"
+
+
+class Doorkeeper:
+    """The first of the finders: lets every module pass, and has something done after some."""
+
+    def __init__(self) -> None:
+        self.after: dict[str, Callable[[], None]] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """What the other finders say, with a loader that tells us."""
+        if name not in self.after:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = AfterLoader(spec.loader, self, name)  # type: ignore[assignment]
+                return spec
+        return None
+
+    def done(self, name: str) -> None:
+        """`name` is imported."""
+        act = self.after.pop(name, None)
+        if act is not None:
+            act()
+        if not self.after and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+class AfterLoader:
+    """A loader that acts as `loader`, and tells the doorkeeper once the module has run."""
+
+    def __init__(self, loader: Any, keeper: Doorkeeper, name: str) -> None:
+        self.loader, self.keeper, self.name = loader, keeper, name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        """As `loader` does it."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        """Run the module, which sees its real loader."""
+        module.__loader__ = module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        self.keeper.done(self.name)
+
+
+keeper = Doorkeeper()
+
+
+def record() -> None:
+    """Record from here on; a failure is ours to tell, and the program's to survive."""
+    try:
+        if sys.version_info < OLDEST_PYTHON:
+            raise RuntimeError("it runs a Python older than 3.11")
+        borrow_package()
+        from triton_doctor.runtime.launch.joining import join
+
+        join(os.environ[FOLDER], started_ns=STARTED_NS)
+        if INTERPRETER not in sys.modules:
+            keeper.after[INTERPRETER] = watch_interpreter
+    except Exception as error:  # whatever it is, the program goes on
+        sys.stderr.write(f"triton-doctor: process {os.getpid()} is not watched: {error}\n")
+
+
+def watch_interpreter() -> None:
+    """The interpreter was imported later than triton: kernels may run in it."""
+    try:
+        sys.modules["triton_doctor.runtime.hooks"].watch_late_interpreter()
+    except Exception as error:
+        sys.stderr.write(f"triton-doctor: interpreter mode is not watched: {error}\n")
+
+
+def borrow_package() -> None:
+    """Make triton_doctor importable, from where this file is, without a new entry on sys.path."""
+    if "triton_doctor" in sys.modules:
+        return
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(
+        "triton_doctor",
+        os.path.join(PACKAGE, "__init__.py"),
+        submodule_search_locations=[PACKAGE],
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules["triton_doctor"] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+def follow_children() -> None:
+    """A child that is given an environment with another PYTHONPATH is followed too.
+
+    So start Inductor's compile workers: on the sys.path of their parent (torch 2.13 _inductor/utils.py:4644).
+    """
+    popen: Any = sys.modules["subprocess"].Popen
+    before = popen.__init__
+
+    def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
+        given = options.get("env")
+        if isinstance(given, dict) and FOLDER in given:
+            entries = str(given.get("PYTHONPATH") or "").split(os.pathsep)
+            if HERE not in entries:
+                options["env"] = given | {"PYTHONPATH": os.pathsep.join([HERE, *filter(None, entries)])}
+        before(self, *args, **options)
+
+    __init__.__wrapped__ = before  # type: ignore[attr-defined]
+    popen.__init__ = __init__
+
+
+def leave_path() -> None:
+    """The program sees the sys.path that it would see without us."""
+    sys.path[:] = [entry for entry in sys.path if entry != HERE]
+
+
+def begin() -> None:
+    """Wait for triton."""
+    keeper.after["triton"] = record
+    if "subprocess" in sys.modules:
+        follow_children()
+    else:
+        keeper.after["subprocess"] = follow_children
+    sys.meta_path.insert(0, keeper)
+
+
+def run_hidden() -> None:
+    """Run the sitecustomize that this one hides. Where there is none, raise what `site` expects then."""
+    # By its name, for importing where it is kept costs a process 2 ms.
+    by_path = next(finder for finder in sys.meta_path if getattr(finder, "__name__", "") == "PathFinder")
+    spec = by_path.find_spec("sitecustomize", None)
+    if spec is None or spec.loader is None:
+        raise ImportError("no sitecustomize but triton-doctor's", name="sitecustomize")
+    from importlib.util import module_from_spec
+
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+if __name__ == "sitecustomize":
+    leave_path()
+    if os.environ.get(FOLDER):
+        begin()
+    run_hidden()

@@ -1,0 +1,69 @@
+"""Starting a program and waiting for its end, as a shell would: it gets the signals, and its status is ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from triton_doctor.errors import DoctorError
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+# What a terminal sends, it sends to all processes in front of it: the program has it already (sigaction(2), SI_KERNEL).
+FROM_TERMINAL = 0x80
+
+
+def supervise(
+    command: Sequence[str], environment: Mapping[str, str], *, every_s: float, meanwhile: Callable[[], None]
+) -> tuple[int, int]:
+    """Run `command` and return its exit status, negative for the signal that ended it, and its process id.
+
+    `meanwhile` is called every `every_s` seconds. Raises DoctorError where it cannot be started.
+    """
+    awaited = (*PASSED_ON, signal.SIGCHLD)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    try:
+        pid = start(command, environment, mask)
+        while True:
+            got = signal.sigtimedwait(awaited, every_s)
+            # Asked each time, for another thread of ours may have had the signal that says so.
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status), pid
+            if got is None:
+                meanwhile()
+            elif got.si_signo != signal.SIGCHLD and got.si_code != FROM_TERMINAL:
+                os.kill(pid, got.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def start(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
+    """The process id of `command`, started with `mask` and with what Python ignores at its start restored."""
+    # Where nobody waits for children, we still must.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        return os.posix_spawnp(
+            command[0], list(command), environment, setsigmask=mask, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+        )
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise DoctorError(
+            f"cannot start {command[0]}: {reason}", hint="name a script, `-m` and a module, or a command"
+        ) from error
+
+
+def leave_as(status: int) -> int:
+    """The exit status for a program that ended with `status`; a program that died of a signal, we follow."""
+    if status < 0:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        if -status not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status if status >= 0 else 128 - status

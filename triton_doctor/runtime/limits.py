@@ -1,0 +1,66 @@
+"""How often kernels may compile, and those that compiled more often: (events, limits) to what exceeds them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.event import CompileEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from triton_doctor.runtime.event import Event, KernelName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Each kernel whose name matches the glob `kernel` may compile this often in a process.
+
+    Of the tier `tier` (COMPILED or LOADED), or of both: so that it does not matter what the disk happens to hold.
+    The variants that a round of tuning tries count as any other.
+    """
+
+    at_most: int
+    kernel: str = "*"
+    tier: str | None = None
+
+    def concerns(self, kernel: KernelName) -> bool:
+        """Whether `kernel` is one of those."""
+        return fnmatchcase(kernel.name, self.kernel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excess:
+    """One kernel's compiles, more than `limit` allows: `events` are all that it counts, in order of time."""
+
+    limit: Limit
+    kernel: KernelName
+    events: tuple[CompileEvent, ...]
+
+
+def find_excess(events: Iterable[Event], limits: Sequence[Limit]) -> tuple[Excess, ...]:
+    """The kernels in `events` that exceed their limit: the first of `limits` that concerns a kernel is its own.
+
+    Kernels of one name in different places, and ranks, are counted apart.
+    """
+    compiles: defaultdict[tuple[KernelName, int | None], list[CompileEvent]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, CompileEvent):
+            compiles[event.kernel, event.rank].append(event)
+    found: list[Excess] = []
+    for (kernel, _), of_kernel in compiles.items():
+        limit = next((limit for limit in limits if limit.concerns(kernel)), None)
+        if limit is not None:
+            counted = tuple(event for event in of_kernel if limit.tier in (None, event.tier))
+            if len(counted) > limit.at_most:
+                found.append(Excess(limit=limit, kernel=kernel, events=counted))
+    return tuple(found)
+
+
+def limits_of(budgets: Iterable[tuple[str, int]]) -> tuple[Limit, ...]:
+    """The limits that `budgets` of the settings make; of two that concern a kernel, the longer pattern comes first."""
+    ordered = sorted(budgets, key=lambda budget: -len(budget[0]))
+    return tuple(Limit(at_most=at_most, kernel=kernel) for kernel, at_most in ordered)

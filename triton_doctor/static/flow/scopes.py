@@ -1,0 +1,148 @@
+"""Names to values: which assignments, parameters and outer scopes a name may stand for, and what its own words say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Call, Const, Item, Name, Part, spell
+from triton_doctor.static.flow import leanings
+from triton_doctor.static.flow.frame import Frame, Place, end_of
+from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, least_certain
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.parameters import MOST_DEPTH, parameter
+from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.sources import declared
+from triton_doctor.static.flow.values import Thing, Value, either
+from triton_doctor.static.reaching import reaching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from triton_doctor.static.expression import Expr
+    from triton_doctor.static.flow.evaluate import Flow
+    from triton_doctor.static.model import Binding
+
+
+def name_value(flow: Flow, name: str, place: Place) -> Value:
+    """What a name is at `place`: assigned there, a parameter, or of an enclosing scope."""
+    if place.local is not None and name in place.local:
+        return place.local[name]
+    frame = place.frame
+    if name in flow.project.declared:
+        return declared(flow.project, name, frame)
+    found = reaching(frame.function, name, place.order, place.arms)
+    if name in frame.function.globals:
+        return _outer(flow, name, frame)
+    values = [value for binding in found.bindings if (value := _bound(flow, binding, frame)) is not None]
+    if len(values) > 1 and are_layouts([binding.value for binding in found.bindings]):
+        values = [least_certain(flow.as_scalar(value, frame) for value in values)]
+    if not found.certain:
+        param = next((param for param in frame.function.params if param.name == name), None)
+        if param is not None:
+            key = (name, -1)
+            if key not in frame.values:
+                frame.values[key] = parameter(flow, param, frame)
+            values.append(frame.values[key])
+        elif not values:
+            return _outer(flow, name, frame)
+    return _limited(flow, either(values), name, place) if values else UNKNOWN
+
+
+def _limited(flow: Flow, value: Value, name: str, place: Place) -> Value:
+    """The value no greater than what was asserted of its name before."""
+    for limit in place.frame.function.limits:
+        if limit.name == name and limit.order < place.order:
+            high = flow.scalar(limit.high, place).literal
+            scalar = flow.as_scalar(value, place.frame)
+            if isinstance(high, int) and (scalar.high is None or high < scalar.high):
+                value = replace(scalar, high=high)
+    return value
+
+
+def _bound(flow: Flow, binding: Binding, frame: Frame) -> Value | None:
+    """The value of one assignment; None where it rests on itself, as in a loop."""
+    key = (binding.name, binding.order)
+    if key in frame.values:
+        return frame.values[key]
+    active = (id(frame), *key)
+    if flow.is_active(active):
+        return None
+    value = flow.once(active, binding.value, Place(frame, binding.order, binding.arms))
+    value = _named(value, binding, frame)
+    frame.values[key] = value
+    return value
+
+
+def _outer(flow: Flow, name: str, frame: Frame) -> Value:
+    """A name from an enclosing function or the top level: any of its assignments may be in force."""
+    function, module = frame.function, frame.module
+    if function.parent is not None:
+        outer = module.functions.get(function.parent)
+        if outer is not None and frame.depth < MOST_DEPTH:
+            inner = end_of(flow.frame(module, outer, frame.depth + 1))
+            if name in outer.bindings or any(param.name == name for param in outer.params):
+                return name_value(flow, name, inner)
+            return _outer(flow, name, inner.frame)
+    imported = module.imports.get(name)
+    if imported is not None and imported.member is not None:
+        return _global_elsewhere(flow, name, frame)
+    return _thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
+
+
+def _global_elsewhere(flow: Flow, name: str, frame: Frame) -> Value:
+    found = flow.project.names.defining(frame.module, name)
+    if found is None or frame.depth >= MOST_DEPTH:
+        return _thing(name, frame, FIXED)
+    module, own = found
+    top = module.functions.get("<module>")
+    if top is None or own not in top.bindings:
+        return _thing(name, frame, FIXED)
+    return name_value(flow, own, end_of(flow.frame(module, top, frame.depth + 1)))
+
+
+def _thing(name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) -> Thing:
+    root = Root(
+        frame.module.path,
+        frame.function.qualname,
+        name,
+        line if line is not None else frame.function.line,
+        None,
+        leanings.names_weight(name),
+    )
+    return Thing(root=root, scalar=scalar)
+
+
+def are_layouts(options: Iterable[Expr]) -> bool:
+    """Whether each option is another axis of the same shape: `B, H, T` here, `B, T, H` there."""
+    axes = set()
+    for option in options:
+        match option:
+            case Part(of, position, _, _) | Item(of, Const(int(position))):
+                axes.add((spell(of), position))
+            case _:
+                return False
+    return len(axes) > 1 and len({of for of, _ in axes}) == 1
+
+
+def _named(value: Value, binding: Binding, frame: Frame) -> Value:
+    """The value one step further: bound to a name, which may itself lean."""
+    if isinstance(binding.value, Name | Const):
+        return value
+    step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
+    if isinstance(value, Scalar):
+        return leaning_by_name(value, binding.name).stepping(step)
+    if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
+        return replace(value, root=replace(value.root, name=binding.name, line=binding.line))
+    return value
+
+
+def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
+    """An axis that is called `n_rows` or `head_dim` leans accordingly."""
+    if scalar.kind is not Kind.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
+        return scalar
+    if leanings.names_data(name):
+        return replace(scalar, pro=scalar.pro | {leanings.NAME})
+    if leanings.names_model(name):
+        return replace(scalar, con=scalar.con | {leanings.NAME})
+    return scalar

@@ -1,0 +1,178 @@
+"""Kernels to their parameters: what each is given where, how often that changes, and what it is used for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.arguments import given
+from triton_doctor.static.expression import Expr, Lambda, Name
+from triton_doctor.static.flow import leanings
+from triton_doctor.static.flow.frame import Frame, end_of
+from triton_doctor.static.flow.kinds import Kind, Scalar
+from triton_doctor.static.flow.scopes import leaning_by_name
+from triton_doctor.static.flow.sources import declared
+from triton_doctor.static.flow.values import Table
+from triton_doctor.static.launched import flow_of, launches_of
+from triton_doctor.static.model import Function, Kernel
+from triton_doctor.static.uses_of_parameters import Uses, grid_expressions, keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from triton_doctor.finding import Span
+    from triton_doctor.static.flow.sizes import Atom
+    from triton_doctor.static.flow.values import Value
+    from triton_doctor.static.model import LinkedLaunch, Param, Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there."""
+
+    launch: LinkedLaunch
+    path: str
+    span: Span
+    expr: Expr | None
+    scalar: Scalar
+
+    @property
+    def kind(self) -> Kind:
+        """How often this value changes."""
+        return self.scalar.settled()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`."""
+
+    kernel: Kernel
+    param: Param
+    use: str
+    sources: tuple[Source, ...]
+
+    @property
+    def worst(self) -> Source | None:
+        """The source that changes most often; of equals the first in the text. UNKNOWN never is."""
+        known = [source for source in self.sources if source.kind is not Kind.UNKNOWN]
+        if not known:
+            return None
+        return min(known, key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span))
+
+    @property
+    def in_autotune_key(self) -> bool:
+        """Whether each value is a round of tuning too."""
+        return in_autotune_key(self.kernel, self.param)
+
+
+@lru_cache(maxsize=1)
+def parameters(project: Project) -> tuple[Parameter, ...]:
+    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and place."""
+    every = Parameters(project)
+    return tuple(
+        parameter
+        for kernel in project.kernels()
+        for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr or in_autotune_key(kernel, param))
+    )
+
+
+def in_autotune_key(kernel: Kernel, param: Param) -> bool:
+    """Whether each value of the parameter is a round of tuning."""
+    return kernel.autotune is not None and param.name in kernel.autotune.key
+
+
+class Parameters:
+    """Looks at the parameters of one project's kernels."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._flow = flow_of(project)
+        self._launches = launches_of(project)
+        self._uses = Uses(project, self._launches)
+        self._grids: dict[int, frozenset[Atom]] = {}
+
+    def of(self, kernel: Kernel, wanted: Callable[[Kernel, Param], bool]) -> Iterator[Parameter]:
+        """The parameters of `kernel` that are wanted."""
+        params = [param for param in kernel.params if wanted(kernel, param)]
+        if not params:
+            return
+        sources: dict[str, list[Source]] = {param.name: [] for param in params}
+        for launch in self._launches.get(kernel.key, ()):
+            # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+            with suppress(RecursionError):
+                self._add_sources(launch, kernel, sources)
+        for param in params:
+            yield Parameter(
+                kernel=kernel,
+                param=param,
+                use=self._uses.of(kernel, param.name),
+                sources=tuple(self._told(source, kernel, param.name) for source in sources[param.name]),
+            )
+
+    def _add_sources(self, launch: LinkedLaunch, kernel: Kernel, sources: dict[str, list[Source]]) -> None:
+        flow, frame = self._flow, self._flow.at(launch).frame
+        wanted = frozenset(sources).union(*(keys(heuristic.value) for heuristic in kernel.heuristics))
+        arguments = given(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
+        for name, one in arguments.items():
+            if name in sources:
+                scalar = flow.as_scalar(one.value, frame)
+                sources[name].append(
+                    Source(launch=launch, path=launch.module.path, span=one.span, expr=one.expr, scalar=scalar)
+                )
+        for heuristic in kernel.heuristics:
+            if heuristic.param in sources and heuristic.param not in arguments:
+                table = Table(items={name: one.value for name, one in arguments.items()}, open=True)
+                value = self._heuristic(heuristic.value, kernel, table)
+                if value is not None:
+                    scalar = flow.as_scalar(value, frame)
+                    expr = heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value
+                    sources[heuristic.param].append(
+                        Source(launch=launch, path=kernel.path, span=heuristic.span, expr=expr, scalar=scalar)
+                    )
+
+    def _heuristic(self, value: Expr, kernel: Kernel, table: Table) -> Value | None:
+        """The value that a heuristic computes from the arguments of a launch; None if it is out of sight."""
+        module = self._project.modules.get(kernel.path)
+        top = module.functions.get("<module>") if module is not None else None
+        if module is None or top is None:
+            return None
+        match value:
+            case Lambda((args, *_), body):
+                return self._flow.value(body, end_of(Frame(module, top)).binding({args: table}))
+            case Name(name):
+                function = self._project.names.defined(module, name)
+                if isinstance(function, Function) and function.params:
+                    home = self._project.names.home(function) or module
+                    inner = Frame(home, function, {function.params[0].name: table}, depth=1)
+                    found = [self._flow.value(one.value, end_of(inner)) for one in function.returns]
+                    return found[0] if len(found) == 1 else None
+        return None
+
+    def _grid(self, launch: LinkedLaunch) -> frozenset[Atom]:
+        """The undecided axes that the grid of a launch spans."""
+        if id(launch) not in self._grids:
+            with suppress(RecursionError):
+                place = self._flow.at(launch)
+                expressions = grid_expressions(launch)
+                scalars = [self._flow.scalar(expr, place) for expr in expressions]
+                self._grids[id(launch)] = frozenset(atom for scalar in scalars for atom in scalar.atoms)
+        return self._grids.get(id(launch), frozenset())
+
+    def _told(self, source: Source, kernel: Kernel, name: str) -> Source:
+        """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
+        if name in self._project.declared:
+            frame = self._flow.at(source.launch).frame
+            return replace(source, scalar=declared(self._project, name, frame))
+        scalar = leaning_by_name(source.scalar, name)
+        if scalar.kind is not Kind.UNKNOWN:
+            return replace(source, scalar=scalar)
+        pro = set(scalar.pro)
+        if name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro):
+            pro.add(leanings.WALKED)
+        if name in kernel.replaced:
+            pro.add(leanings.LOADED)
+        if scalar.atoms & self._grid(source.launch):
+            pro.add(leanings.GRID)
+        return replace(source, scalar=replace(scalar, pro=frozenset(pro)))

@@ -1,0 +1,25 @@
+"""Python inside a shell command, `python -c "..."` or a here-document, to settings."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triton_doctor.static.model_environment import EnvSetting
+
+
+def read_embedded_python(text: str) -> tuple[EnvSetting, ...]:
+    """The settings of the program `text`, by its own lines; none where it does not parse."""
+    # That reader reads the shell commands of Python in turn: each is imported when the other is needed.
+    from triton_doctor.static.read.source import Source
+    from triton_doctor.static.read_environment.python import Reader
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return Reader(tree, Source(text.encode("utf-8", "replace"))).settings()

@@ -1,0 +1,136 @@
+"""One kernel to what decides its variants: every parameter, how often it changes, and how many variants follow."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.finding import Place
+from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.launched import launches_of
+from triton_doctor.static.parameters import Parameters
+from triton_doctor.static.telling import spelled, trail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.finding import Step
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.parameters import Parameter, Source
+
+# What an integer that is no constexpr can be to a key: 1, a multiple of 16, or neither.
+_INTEGER_CLASSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """One parameter: `role` is `constexpr`, `specialized` or `plain`; `given` how a launch spells its value.
+
+    `variants` is how many values, or classes of them, it brings to the key; None where there is no bound or no telling.
+    """
+
+    name: str
+    role: str
+    kind: Kind
+    bound: int | None
+    use: str
+    in_autotune_key: bool
+    given: str | None
+    variants: int | None
+    trail: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedKernel:
+    """A kernel with its parameters in order. `unbounded` names those that bring a variant for each of their values."""
+
+    name: str
+    place: Place
+    launches: tuple[Place, ...]
+    autotune_key: tuple[str, ...]
+    configs: int | None
+    parameters: tuple[Explained, ...]
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """The constexprs that change with each call."""
+        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Kind.PER_CALL)
+
+    @property
+    def variants(self) -> int | None:
+        """The most variants that the constexprs make together; None where one has no bound or is not known."""
+        counts = [one.variants for one in self.parameters if one.role == "constexpr"]
+        known = [count for count in counts if count is not None]
+        return prod(known) if len(known) == len(counts) else None
+
+
+def explain(project: Project, pattern: str) -> tuple[ExplainedKernel, ...]:
+    """The kernels whose name matches `pattern`, a name or a glob. Raises DoctorError if none does."""
+    kernels = [kernel for kernel in project.kernels() if fnmatch.fnmatchcase(kernel.name, pattern)]
+    if not kernels:
+        raise DoctorError(f"there is no kernel {pattern}", hint=_closest(project, pattern))
+    every = Parameters(project)
+    launches = launches_of(project)
+    return tuple(
+        _explained(kernel, tuple(every.of(kernel, lambda kernel, param: True)), launches.get(kernel.key, ()))
+        for kernel in kernels
+    )
+
+
+def _closest(project: Project, pattern: str) -> str:
+    from difflib import get_close_matches
+
+    names = sorted({kernel.name for kernel in project.kernels()})
+    close = get_close_matches(pattern, names, n=3)
+    if close:
+        return f"did you mean {' or '.join(f'`{name}`' for name in close)}?"
+    return f"{len(names)} kernels were read; name one, or a glob in quotes"
+
+
+def _explained(kernel: Kernel, parameters: Sequence[Parameter], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
+    return ExplainedKernel(
+        name=kernel.name,
+        place=Place(kernel.path, kernel.span.line),
+        launches=tuple(sorted({Place(one.module.path, one.launch.span.line) for one in launches})),
+        autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
+        configs=kernel.autotune.config_count if kernel.autotune is not None else None,
+        parameters=tuple(_parameter(parameter) for parameter in parameters),
+    )
+
+
+def _parameter(parameter: Parameter) -> Explained:
+    kernel, param = parameter.kernel, parameter.param
+    source = parameter.worst or next(iter(parameter.sources), None)
+    tuned = kernel.autotune is not None and param.name in (kernel.autotune.sets or ())
+    kind = _kind(source, defaulted=param.default is not None or tuned)
+    argument = "plain" if param.name in kernel.do_not_specialize else "specialized"
+    role = "constexpr" if param.is_constexpr else argument
+    return Explained(
+        name=param.name,
+        role=role,
+        kind=kind,
+        bound=source.scalar.bound if source is not None else None,
+        use=parameter.use,
+        in_autotune_key=parameter.in_autotune_key,
+        given=spelled(source) if source is not None else ("a config" if tuned else None),
+        variants=_variants(role, kind, source),
+        trail=trail(parameter, source) if source is not None and kind is not Kind.FIXED else (),
+    )
+
+
+def _kind(source: Source | None, *, defaulted: bool) -> Kind:
+    if source is None:
+        return Kind.FIXED if defaulted else Kind.UNKNOWN
+    return source.kind
+
+
+def _variants(role: str, kind: Kind, source: Source | None) -> int | None:
+    if role == "plain" or kind in (Kind.FIXED, Kind.PER_MODEL):
+        return 1
+    bound = source.scalar.bound if source is not None else None
+    if role == "specialized":
+        return None if kind is Kind.UNKNOWN else _INTEGER_CLASSES
+    return bound

@@ -1,0 +1,1 @@
+"""What the pytest plugin knows about compiles: whose they are, whether they are too many, whether they are known."""

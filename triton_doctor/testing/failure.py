@@ -1,0 +1,119 @@
+"""Why a test fails, in few lines: which kernel, how often, why, where, and the way out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.causes import FIRST, explain_all
+from triton_doctor.runtime.event import CompileEvent
+from triton_doctor.runtime.guards.unexpected import WAYS_OUT
+from triton_doctor.runtime.wording import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.event import Event, LaunchSite
+    from triton_doctor.runtime.limits import Excess
+    from triton_doctor.testing.baseline import Baseline
+    from triton_doctor.testing.variants import Variant
+
+# How a variant writes the type of what is no constexpr: `*fp32%16`, `i32=1`, `none`.
+TYPE = re.compile(r"\*|[iu]\d|b?f[p]?\d|none|tensordesc|nvTmaDesc")
+# More causes, launch sites, kernels or values than these are told by their number.
+SHOWN = 4
+
+
+def tell_excess(excess: Excess, events: Iterable[Event], root: Path) -> str:
+    """`events` are all of the test; launch sites are told relative to `root`."""
+    limit, count = excess.limit, len(excess.events)
+    tuning = sum(event.tuning for event in excess.events)
+    tried = f" ({tuning} tried by tuning)" if tuning else ""
+    happened = limit.tier or "compiled"
+    happened = f"was {happened}" if happened.startswith("loaded") else happened
+    lines = [f"`{excess.kernel.name}` {happened} {times(count)} in this test{tried}, at most {limit.at_most} allowed"]
+    of_kernel = [event for event in events if isinstance(event, CompileEvent) and event.kernel == excess.kernel]
+    counted = set(map(id, excess.events))
+    causes = [cause for cause in explain_all(of_kernel) if id(cause.event) in counted]
+    return "\n".join([*lines, *_by_cause(causes, root)])
+
+
+def _by_cause(causes: Sequence[Recompile], root: Path) -> Iterable[str]:
+    groups: defaultdict[tuple[str, ...], list[Recompile]] = defaultdict(list)
+    for cause in causes:
+        groups[cause.code, *(change.name for change in cause.changes)].append(cause)
+    told = sorted((group for group in groups.values() if group[0].code != FIRST), key=len, reverse=True)
+    for group in told[:SHOWN]:
+        last = group[-1]
+        yield f"  {last.code} {times(len(group))}, last: {tell(last)}"
+        yield f"    launched at {_sites((cause.event.launch_site for cause in group), root)}"
+    if len(told) > SHOWN:
+        yield f"  and {len(told) - SHOWN} other causes"
+    if told and (way_out := WAYS_OUT.get(told[0][0].code)) is not None:
+        yield f"  hint: {way_out}"
+    if not told:
+        yield f"  launched at {_sites((cause.event.launch_site for cause in causes), root)}"
+
+
+def tell_unknown(unknown: Sequence[tuple[str, Variant]], baseline: Baseline, name: str) -> str:
+    """What the baseline in the file `name` does not know, by kernel, against the nearest that it knows."""
+    by_kernel: defaultdict[str, list[Variant]] = defaultdict(list)
+    for kernel, variant in unknown:
+        by_kernel[kernel].append(variant)
+    lines: list[str] = []
+    for kernel, variants in list(by_kernel.items())[:SHOWN]:
+        number = "1 variant is" if len(variants) == 1 else f"{len(variants)} variants are"
+        lines.append(f"`{kernel}`: {number} not in {name}")
+        lines += _against(variants, baseline.of(kernel))
+    if len(by_kernel) > SHOWN:
+        lines.append(f"and {len(by_kernel) - SHOWN} other kernels")
+    lines.append("  hint: if this is meant, --triton-doctor-update-baseline writes it")
+    return "\n".join(lines)
+
+
+def _against(variants: Sequence[Variant], known: Sequence[Variant]) -> Iterable[str]:
+    if not known:
+        yield "  it knows none of this kernel"
+        return
+    now: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    before: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for variant in variants:
+        differing = min((_differing(variant, other) for other in known), key=len)
+        if variant in known:
+            yield "  it is known, and one test compiled it more than once: the kernel was made anew"
+        elif not differing:
+            yield "  the order of its options is another"
+        for name in differing:
+            now[name][dict(variant).get(name, "not written")] = None
+            before[name] |= dict.fromkeys(sorted({dict(other).get(name, "not written") for other in known}))
+    for name in list(now)[:SHOWN]:
+        became = not any(map(TYPE.match, now[name])) and all(map(TYPE.match, before[name]))
+        is_now = "became a constexpr:" if became else "is"
+        yield f"  `{name}` {is_now} {_some(now[name])}, was {_some(before[name])}"
+
+
+def _differing(variant: Variant, other: Variant) -> list[str]:
+    now, then = dict(variant), dict(other)
+    return [name for name in now | then if now.get(name) != then.get(name)]
+
+
+def _sites(sites: Iterable[LaunchSite | None], root: Path) -> str:
+    counted = Counter(f"{_relative(site.path, root)}:{site.line}" for site in sites if site is not None)
+    return _some([place for place, _ in counted.most_common()]) or "no line that is known"
+
+
+def _relative(path: str, root: Path) -> str:
+    return path.removeprefix(f"{root}/")
+
+
+def _some(texts: Iterable[str]) -> str:
+    every = list(texts)
+    return ", ".join(every[:SHOWN]) + (f" and {len(every) - SHOWN} more" if len(every) > SHOWN else "")
+
+
+def times(count: int) -> str:
+    """`once`, `2 times`."""
+    return "once" if count == 1 else f"{count} times"

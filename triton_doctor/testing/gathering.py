@@ -1,0 +1,77 @@
+"""The end of a session: rows of all processes together, the baseline written or held to, and the summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.testing.session import IMPORTS
+
+if TYPE_CHECKING:
+    from triton_doctor.testing.session import Sent, Session
+
+OUTPUT = "triton_doctor"
+
+
+class Gathering:
+    """The hooks of the process that prints, which may be another than those that run tests."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._setups_fail: str | None = None
+        self._written: str | None = None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Each report, also from a worker."""
+        sent: Sent | None = getattr(report, OUTPUT, None)
+        if sent is not None:
+            self._session.add(report.nodeid, sent)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """What a worker did in no test comes with its end."""
+        output = getattr(node, "workeroutput", {}).get(OUTPUT)
+        if output is not None:
+            self._session.add(IMPORTS, output["rows"])
+            self._session.trouble += output["trouble"]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Judge what no test is to blame for, or write the baseline."""
+        ours, config = self._session, session.config
+        if hasattr(config, "workeroutput"):
+            config.workeroutput[OUTPUT] = {"rows": ours.rows_outside(), "trouble": ours.trouble}
+            return
+        ours.add(IMPORTS, ours.rows_outside())
+        self._setups_fail = ours.judge_setups()
+        if self._setups_fail is not None and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if ours.trouble and (ours.options.report is not None or ours.options.update_baseline):
+            # What was asked for is not whole.
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            try:
+                self._written = ours.update_baseline()
+            except DoctorError as error:
+                ours.trouble.append(error.message)
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Silent, unless asked or in trouble."""
+        ours = self._session
+        lines = list(ours.trouble)
+        if ours.options.summary:
+            from triton_doctor.testing.summary import summarize
+
+            lines += summarize(ours.tests, ours.setups)
+        if self._setups_fail is not None:
+            lines += ["fixtures or imports, not tests, compiled what is not known:", *self._setups_fail.splitlines()]
+        if self._written is not None:
+            lines.append(self._written)
+        if ours.options.report is not None and ours.recording is None and not ours.options.hands_out:
+            lines.append(f"triton was not imported: {ours.options.report} was not written")
+        if lines:
+            terminalreporter.section("triton-doctor")
+            for line in lines:
+                terminalreporter.line(line)

@@ -1,0 +1,171 @@
+"""One pytest session under watch, from the moment that triton is imported: what was recorded, and the verdicts.
+
+What needs the runtime side imports it where it is used: a session without triton, which is most, loads none of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from typing import TYPE_CHECKING, TypedDict
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.arrival import when_triton_arrives
+from triton_doctor.testing.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from triton_doctor.runtime.limits import Limit
+    from triton_doctor.runtime.recording import Recording
+    from triton_doctor.testing.baseline import Baseline
+    from triton_doctor.testing.ledger import Phase
+    from triton_doctor.testing.options import Options
+    from triton_doctor.testing.tally import Row
+    from triton_doctor.testing.variants import Variant
+
+IMPORTS = "imports"
+
+
+class Sent(TypedDict):
+    """What a process says of a phase: plain JSON. `made_with` is empty where nothing was compiled."""
+
+    tests: list[Row]
+    setups: list[Row]
+    made_with: dict[str, str]
+
+
+class Session:
+    """What one process sees. Where workers run the tests, the rows that they send are added by the one who prints."""
+
+    def __init__(self, options: Options, budgets: Iterable[tuple[str, int]], root: Path) -> None:
+        """Raises DoctorError where `options` name a target or a baseline that is none."""
+        self.options = options
+        self.root = root
+        self.ledger = Ledger()
+        self.recording: Recording | None = None
+        self.trouble: list[str] = []
+        self.tests: dict[str, list[Row]] = {}
+        self.setups: dict[str, list[Row]] = {}
+        self._made_with: dict[str, str] = {}
+        self._contexts = contextlib.ExitStack()
+        self._budgets = tuple(budgets)
+        self._baseline: Baseline | None = None
+        if options.target is not None:
+            from triton_doctor.runtime.target import parse_target
+
+            parse_target(options.target)
+        if options.baseline is not None and not options.update_baseline:
+            from triton_doctor.testing.baseline import read_baseline
+
+            self._baseline = read_baseline(options.baseline)
+
+    def start(self) -> None:
+        """Record from when triton is there; in a process that only hands tests out, never."""
+        if not self.options.hands_out:
+            self._contexts.callback(when_triton_arrives(self._record))
+
+    def stop(self) -> None:
+        """Close the recording, and leave triton as it was."""
+        self._contexts.close()
+
+    def _record(self) -> None:
+        from triton_doctor.runtime.watch import record
+
+        counted = self.options.summary or self.options.report is not None
+        try:
+            context = record(self.options.report, count_launches=counted, target=self.options.target)
+            self.recording = self._contexts.enter_context(context)
+        except DoctorError as error:
+            self.trouble.append(error.message)
+        except Exception:  # triton is being imported: that must not fail on our account
+            self.trouble.append(f"nothing is recorded: {traceback.format_exc(limit=-2)}")
+        else:
+            self.ledger.events = self.recording.events
+
+    def judge(self, test: str, phase: Phase, marks: Sequence[pytest.Mark]) -> str | None:
+        """Why the test named `test` fails for what it did in `phase`; None where it does not."""
+        if not (marks or self.ledger.events or self.trouble):
+            return None
+        from triton_doctor.runtime.limits import Limit, limits_of
+        from triton_doctor.testing.failure import tell_excess, tell_unknown
+        from triton_doctor.testing.marks import excess_of_test, limits_of_marks
+        from triton_doctor.testing.variants import variants_in
+
+        marked = limits_of_marks((mark.args, mark.kwargs) for mark in marks)
+        everyone = () if self.options.max_compiles is None else (Limit(at_most=self.options.max_compiles),)
+        default: tuple[Limit, ...] = (*limits_of(self._budgets), *everyone)
+        if self.trouble and (marked or default or self._baseline is not None):
+            return f"what it compiled is not known: {self.trouble[0]}"
+        events = self.ledger.of_test(test, phase)
+        told = [tell_excess(excess, events, self.root) for excess in excess_of_test(events, marked, default)]
+        if self._baseline is not None:
+            unknown = self._baseline.unknown(variants_in(events))
+            told += [tell_unknown(unknown, self._baseline, self._baseline_name)] if unknown else []
+        return "\n".join(told) or None
+
+    def judge_setups(self) -> str | None:
+        """Which variants of fixtures and imports the baseline does not know; None where it knows all."""
+        if self._baseline is None:
+            return None
+        from triton_doctor.testing.failure import tell_unknown
+        from triton_doctor.testing.tally import variants_of_rows
+
+        unknown: dict[tuple[str, Variant], None] = {}
+        for rows in self.setups.values():
+            unknown |= dict.fromkeys(self._baseline.unknown(dict(variants_of_rows(rows))))
+        return tell_unknown(list(unknown), self._baseline, self._baseline_name) if unknown else None
+
+    def rows_of(self, phase: Phase) -> Sent | None:
+        """What travels with the report of `phase`; None where nothing happened."""
+        events = self.ledger.events
+        if len(events) == phase.start:
+            return None
+        from triton_doctor.testing.tally import tally
+
+        own, aside = tally(phase.of_test(events)), tally(phase.aside(events))
+        return {"tests": own, "setups": aside, "made_with": self._made_with_here()}
+
+    def rows_outside(self) -> Sent:
+        """What this process did in no test."""
+        if not self.ledger.events:
+            return {"tests": [], "setups": [], "made_with": {}}
+        from triton_doctor.testing.tally import tally
+
+        return {"tests": [], "setups": tally(self.ledger.outside()), "made_with": self._made_with_here()}
+
+    def add(self, name: str, sent: Sent) -> None:
+        """Rows of the test `name`, or of IMPORTS, from this process or another."""
+        for rows, of_all in ((sent["tests"], self.tests), (sent["setups"], self.setups)):
+            if rows:
+                of_all.setdefault(name, []).extend(rows)
+        self._made_with |= sent["made_with"]
+
+    def update_baseline(self) -> str | None:
+        """Write what was seen, if asked to. Returns a line that says so. Raises DoctorError where it cannot."""
+        path = self.options.baseline
+        if path is None or not self.options.update_baseline:
+            return None
+        from triton_doctor.testing.baseline import Baseline, write_baseline
+        from triton_doctor.testing.tally import variants_of_rows
+
+        every = [row for rows in (*self.tests.values(), *self.setups.values()) for row in rows]
+        counts = list(variants_of_rows(every))
+        variants = frozenset(variant for variant, _ in counts)
+        again = frozenset(variant for variant, count in counts if count > 1)
+        write_baseline(path, Baseline(variants=variants, again=again, made_with=tuple(sorted(self._made_with.items()))))
+        return f"{len(variants)} variants of {len({kernel for kernel, _ in variants})} kernels written to {path}"
+
+    def _made_with_here(self) -> dict[str, str]:
+        if not self._made_with and self.recording is not None and self.recording.compiles:
+            versions = dict(self.recording.headers[0].versions)
+            target = self.recording.compiles[0].key.target
+            self._made_with = {"triton": versions.get("triton", "unknown"), "target": target}
+        return self._made_with
+
+    @property
+    def _baseline_name(self) -> str:
+        return self.options.baseline.name if self.options.baseline is not None else ""
