@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
-from triton_doctor.static.expression import Apply, Attr, Call, Const, Expr, Name, Part, dotted
+from triton_doctor.static.expression import Apply, Attr, Call, Choice, Const, Expr, Name, Part, dotted
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
@@ -65,8 +65,12 @@ def _counts(project: Project, launch: LinkedLaunch, kernel: Kernel) -> Iterator[
 def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
     """Whether it is no tensor, no stride, no fraction, and no multiple of 16 whatever the other factor is."""
     match origin:
-        case Call(Attr(_, "stride")) | Part(Call(Attr(_, "stride"))):
+        case Call(Attr(_, "stride")):
             return False
+        case Part(value):
+            return _may_be_a_count(launch, value)
+        case Choice(test, options) if test is not None:
+            return all(_may_be_a_count(launch, option) for option in options)
         case Call(Attr(_, name)) if name in _TENSORS:
             return False
         case Name(name):
