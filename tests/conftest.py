@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.cli import main
+
+# A runner in the background hands down ignored signals; what the tests start must hear those that it is sent.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+for ignored in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(ignored) is signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
