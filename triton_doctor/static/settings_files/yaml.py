@@ -12,6 +12,7 @@ from triton_doctor.finding import Span
 from triton_doctor.static.model_environment import EnvSetting, Fleeting
 from triton_doctor.static.settings_files.places import fleeting_folder, is_watched
 from triton_doctor.static.settings_files.shell import read_shell
+from triton_doctor.static.settings_files.yaml_mounts import lost_with_container, read_mounts
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class _Document:
             return
         match node:
             case yaml.MappingNode():
-                self._mapping(node, keys, [*mounts, *_mounts(node)])
+                self._mapping(node, keys, [*mounts, *read_mounts(node)])
             case yaml.SequenceNode():
                 is_exec_form = bool(node.flow_style) and self._is_command(keys)
                 for child in node.value:
@@ -197,7 +198,7 @@ class _Document:
     def _add(self, name: str, value: yaml.ScalarNode, place: yaml.Node, mounts: list[tuple[str, bool]]) -> None:
         text, fleeting = _resolved(value)
         if name in CACHE_FOLDERS and text and fleeting is None:
-            fleeting = _lost(text, mounts)
+            fleeting = lost_with_container(text, mounts)
         span = _span(place)
         if (
             place.end_mark.line == value.end_mark.line
@@ -243,30 +244,3 @@ def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
     if default := re.fullmatch(r"\$\{\{.*\|\|\s*'([^']*)'\s*\}\}", text):
         return default[1], fleeting
     return None, fleeting
-
-
-def _mounts(node: yaml.MappingNode) -> Iterator[tuple[str, bool]]:
-    """Folders that a container is given from outside, and whether they outlive it."""
-    for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.SequenceNode):
-            continue
-        if key.value in {"volumes", "volumeMounts", "tmpfs"}:
-            for item in value.value:
-                if isinstance(item, yaml.ScalarNode):
-                    parts = item.value.split(":")
-                    yield parts[1] if len(parts) > 1 else parts[0], key.value != "tmpfs"
-                elif isinstance(item, yaml.MappingNode):
-                    fields = {one.value: its.value for one, its in item.value if isinstance(one, yaml.ScalarNode)}
-                    target = fields.get("target") or fields.get("mountPath")
-                    if isinstance(target, str):
-                        yield target, fields.get("type") != "tmpfs"
-
-
-def _lost(folder: str, mounts: list[tuple[str, bool]]) -> Fleeting | None:
-    for mount, kept in mounts:
-        target = mount.rstrip("/")
-        if folder == target or folder.startswith(f"{target}/"):
-            return None if kept else Fleeting(why="on a memory file system, which is gone when the container is")
-    if mounts and folder.startswith("/"):
-        return Fleeting(why="on none of the container's volumes, so it is gone when the container is", certain=False)
-    return None
