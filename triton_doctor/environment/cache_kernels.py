@@ -19,7 +19,6 @@ class CachedKernel:
     target: str | None
     variants: int
     size_bytes: int
-    oldest_at: float
     newest_at: float
 
 
@@ -53,7 +52,6 @@ def sum_up(entries: Iterable[CacheEntry]) -> CacheContent:
             target=target,
             variants=len(group),
             size_bytes=sum(entry.size_bytes for entry in group),
-            oldest_at=min(entry.written_at for entry in group),
             newest_at=max(entry.written_at for entry in group),
         )
         for (kernel, target), group in groups.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.concise import plural
@@ -126,8 +125,3 @@ def spell_age(seconds: float) -> str:
         if seconds >= length:
             return f"{int(seconds // length)} {unit}"
     return "now"
-
-
-def spell_time(at: float) -> str:
-    """A moment in UTC, to the minute."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -234,7 +234,6 @@ class Class:
     qualname: str
     path: str
     bases: tuple[Expr, ...]
-    methods: frozenset[str]
     fields: Mapping[str, Binding]
 
 

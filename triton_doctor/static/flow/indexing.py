@@ -122,8 +122,9 @@ def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> 
     if isinstance(high, int) and high >= 0:
         start = max(low, 0)
         return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(start, high)))
-    if isinstance(low, int) and low < 0:
-        return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(low, 0)))
+    if low < 0:
+        last = high if isinstance(high, int) else 0
+        return Sequence(items=tuple(tensors.axis_at(of, position) for position in range(low, last)))
     if isinstance(of, Thing):
         rest = Rest(of.root, low, -high if isinstance(high, int) else 0)
         return Shape(of=Tensor(open=tensors.of_size(Size((rest,)))))

@@ -83,7 +83,6 @@ class _Reader:
             qualname=qualname,
             path=self._path,
             bases=tuple(lower_alone(base) for base in node.bases),
-            methods=frozenset(child.name for child, _ in body.nested),
             fields={name: bindings[-1] for name, bindings in own.bindings.items()},
         )
         self._nested(body, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})
