@@ -52,8 +52,12 @@ def scan(
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
+    weigh: Callable[[Project, Iterable[Finding]], Iterable[Finding]] = lambda project, findings: findings,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far."""
+    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
+
+    `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
+    """
     began = time.perf_counter()
     known = frozenset(page_paths()) | frozenset(CHECKS)
     runs = frozenset(
@@ -63,7 +67,11 @@ def scan(
     )
     reader = Reader(files)
     project = read_project(reader, settings, cwd, on_progress)
-    found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
+    weighed = weigh(project, run_checks(project, runs))
+    found = [
+        *(one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)),
+        *(reader.unreadable if UNREADABLE in runs else ()),
+    ]
     kept = suppress(found, reader.directives, ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
     return Scan(

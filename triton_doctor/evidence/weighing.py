@@ -1,0 +1,49 @@
+"""Findings and recordings to findings that say what the runs showed: the one place where the two sides meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence.seen import read_seen
+from triton_doctor.evidence.unpredicted import unpredicted
+from triton_doctor.evidence.verdicts import judge, settle
+from triton_doctor.evidence.whose import match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.finding import Finding
+    from triton_doctor.runtime.recording import Recording
+    from triton_doctor.static.model import Project
+
+
+@dataclass(slots=True, kw_only=True)
+class Weighing:
+    """Weighs the findings of one scan. Afterwards `known` of `recorded` kernels were found in the source.
+
+    `ambiguous` names fit several kernels, and counted for none.
+    """
+
+    recordings: Sequence[Recording]
+    cwd: Path
+    recorded: int = 0
+    known: int = 0
+    ambiguous: tuple[str, ...] = field(default=())
+
+    def __call__(self, project: Project, findings: Iterable[Finding]) -> list[Finding]:
+        """`findings` with the evidence for each, and what the recordings alone show."""
+        recorded = read_seen(self.recordings)
+        matched = match(project, recorded, self.cwd)
+        self.recorded, self.known, self.ambiguous = len(recorded), len(matched.seen), matched.ambiguous
+        at_place: dict[tuple[str, int, str], KernelKey] = {
+            (kernel.path, kernel.span.line, kernel.name): kernel.key for kernel in project.kernels()
+        }
+        weighed = []
+        for finding in findings:
+            place = finding.facts.kernel_place
+            key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
+            weighed.append(settle(finding, judge(finding, matched.seen.get(key) if key is not None else None)))
+        return [*weighed, *unpredicted(project, matched.seen, weighed)]
