@@ -83,7 +83,9 @@ def tuning_event(n_rows: Scalar) -> AutotuneEvent:
     )
 
 
-def process(events: Sequence[CompileEvent | AutotuneEvent], launches: int, kernel: KernelName = SCALE) -> Recording:
+def process(
+    events: Sequence[CompileEvent | AutotuneEvent], launches: int, kernel: KernelName = SCALE, pid: int = 1
+) -> Recording:
     """One process that launched `kernel` so often."""
     header = Header(
         tool_version="0",
@@ -94,7 +96,7 @@ def process(events: Sequence[CompileEvent | AutotuneEvent], launches: int, kerne
         variables=(),
         rank=None,
         world_size=None,
-        pid=1,
+        pid=pid,
         started_at_ns=0,
     )
     return Recording(headers=[header], events=[*events, LaunchesEvent(launches=((kernel, launches),), at_ns=1)])

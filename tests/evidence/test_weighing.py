@@ -88,9 +88,14 @@ def told(findings: list) -> tuple[Verdict, str, Severity]:
             id="not there",
         ),
         pytest.param(
-            [process([compile_event(rank), compile_event(rank, m=16)], 300) for rank in range(8)],
+            [process([compile_event(rank), compile_event(rank, m=16)], 300, pid=rank) for rank in range(8)],
             (Verdict.CLEARED, "1 value in 2,400 launches", Severity.INFO),
             id="another value in each process",
+        ),
+        pytest.param(
+            [process(SEVEN, 900), process(SEVEN, 900)],
+            (Verdict.CONFIRMED, "7 values seen, 7 compiles, 350 ms", Severity.ERROR),
+            id="the same process given twice",
         ),
         pytest.param(
             [process([compile_event(rows, tier="loaded from disk") for rows in (3, 5, 6, 7, 9)], 90)],
@@ -257,7 +262,13 @@ def test_recordings_of_something_else_are_told(doctor: Callable[..., Outcome], w
 
     outcome = doctor("check", "--recording", str(RECORDINGS))
 
-    assert outcome.err == "triton-doctor: none of the 12 kernels of the recordings is in the files that were read\n"
+    assert outcome.err == (
+        "triton-doctor: no kernel of the recordings is in the files that were read\n"
+        "  `_fused_add_rms_norm_forward_kernel` of liger_kernel/ops/fused_add_rms_norm.py\n"
+        "  `_fused_add_rms_norm_backward_kernel` of liger_kernel/ops/fused_add_rms_norm.py\n"
+        "  `_group_norm_backward_kernel` of liger_kernel/ops/group_norm.py\n"
+        "  and 9 more\n"
+    )
     assert "not exercised: `scale` was not launched" in outcome.out
 
 

@@ -74,7 +74,8 @@ def check(
 
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
-    from triton_doctor.cli.adoption import KnownFindings, adoption, only_changed, silence, tell_weighing, weighing
+    from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
+    from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.streams import choose_view, read_stdin, write_report
     from triton_doctor.errors import DoctorError
@@ -136,6 +137,8 @@ def check(
     if of_changed is not None:
         result = only_changed(result, of_changed, cwd)
     if wishes.reason is not None:
+        from triton_doctor.cli.silencing import silence
+
         result = silence(result, wishes.reason, cwd)
     text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)

@@ -142,9 +142,12 @@ def situation(event: CompileEvent, without: frozenset[str]) -> tuple[tuple[str, 
 
 
 def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Process, ...]]:
-    """The kernels of `recordings`, one a process. What compilers such as Inductor made is left out."""
+    """The kernels of `recordings`, one a process. What compilers such as Inductor made is left out.
+
+    A process that was given twice, by its file and by the folder of it, counts once.
+    """
     found: defaultdict[KernelName, list[Process]] = defaultdict(list)
-    for recording in recordings:
+    for recording in {recording.headers[0]: recording for recording in recordings}.values():
         events: defaultdict[KernelName, list[CompileEvent | AutotuneEvent]] = defaultdict(list)
         for event in recording.events:
             if isinstance(event, AutotuneEvent) or (isinstance(event, CompileEvent) and not event.direct):

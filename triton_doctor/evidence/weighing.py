@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.seen import read_seen
@@ -16,28 +16,32 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.finding import Finding
+    from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.model import Project
 
 
 @dataclass(slots=True, kw_only=True)
 class Weighing:
-    """Weighs the findings of one scan. Afterwards `known` of `recorded` kernels were found in the source.
+    """Weighs the findings of one scan. Afterwards `known` kernels of the source had been seen.
 
-    `ambiguous` names fit several kernels, and counted for none.
+    `strangers` are the kernels of the recordings where none is known; `ambiguous` names fit several kernels of the
+    source, and count for none.
     """
 
     recordings: Sequence[Recording]
     cwd: Path
-    recorded: int = 0
     known: int = 0
-    ambiguous: tuple[str, ...] = field(default=())
+    strangers: tuple[KernelName, ...] = ()
+    ambiguous: tuple[str, ...] = ()
 
     def __call__(self, project: Project, findings: Iterable[Finding]) -> list[Finding]:
         """`findings` with the evidence for each, and what the recordings alone show."""
         recorded = read_seen(self.recordings)
         matched = match(project, recorded, self.cwd)
-        self.recorded, self.known, self.ambiguous = len(recorded), len(matched.seen), matched.ambiguous
+        self.known, self.ambiguous = len(matched.seen), matched.ambiguous
+        found = matched.seen or matched.ambiguous
+        self.strangers = () if found else tuple(sorted(recorded, key=lambda one: (one.path, one.line)))
         at_place: dict[tuple[str, int, str], KernelKey] = {
             (kernel.path, kernel.span.line, kernel.name): kernel.key for kernel in project.kernels()
         }

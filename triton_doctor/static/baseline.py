@@ -121,7 +121,8 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
 
 def read_baseline(path: Path) -> Counter[Entry]:
     """The entries of `path`, each as often as it counts. Raises DoctorError for what is not there, or no baseline."""
-    rewrite = f"`triton-doctor check --baseline {path} --write-baseline` writes it"
+    write = f"`triton-doctor check --baseline {path} --write-baseline` writes it"
+    rewrite = "name another file, or delete this one and write it anew with --write-baseline"
     try:
         data = json.loads(path.read_bytes().decode("utf-8-sig"))
         if data["schema"] != SCHEMA:
@@ -132,6 +133,8 @@ def read_baseline(path: Path) -> Counter[Entry]:
             if type(count) is not int or count < 1 or not all(isinstance(value, str) for value in fields.values()):
                 raise ValueError("an entry of other types")
             known[Entry(**fields)] += count
+    except FileNotFoundError as error:
+        raise DoctorError(f"there is no baseline {path}", hint=write) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise DoctorError(f"the baseline {path} cannot be read: {reason}", hint=rewrite) from error
