@@ -37,7 +37,8 @@ def judge(finding: Finding, seen: Seen | None) -> Evidence | None:
 def settle(finding: Finding, evidence: Evidence | None) -> Finding:
     """`finding` with its evidence: up a step if it made the program wait again and again, down to info if cleared.
 
-    What grows with the logarithm is told as that, and was seen as that.
+    What grows with the logarithm is told as that, and was seen as that. What names no kernel is about the mode in which
+    all of them run, and once proves it.
     """
     if evidence is None:
         return finding
@@ -45,7 +46,9 @@ def settle(finding: Finding, evidence: Evidence | None) -> Finding:
     waits = evidence.compiled + evidence.from_disk + evidence.rounds
     if evidence.verdict is Verdict.CLEARED:
         severity = Severity.INFO
-    elif evidence.verdict is Verdict.CONFIRMED and waits >= MANY and finding.facts.variability != "logarithmic":
+    elif evidence.verdict is Verdict.CONFIRMED and (
+        finding.facts.kernel is None or (waits >= MANY and finding.facts.variability != "logarithmic")
+    ):
         severity = Severity(min(severity + 1, Severity.ERROR))
     return replace(finding, severity=severity, evidence=evidence)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.evidence.modes import judge_mode, read_modes
 from triton_doctor.evidence.seen import read_seen
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, settle
@@ -38,6 +39,7 @@ class Weighing:
     def __call__(self, project: Project, findings: Iterable[Finding]) -> list[Finding]:
         """`findings` with the evidence for each, and what the recordings alone show."""
         recorded = read_seen(self.recordings)
+        modes = read_modes(self.recordings)
         matched = match(project, recorded, self.cwd)
         self.known, self.ambiguous = len(matched.seen), matched.ambiguous
         found = matched.seen or matched.ambiguous
@@ -49,5 +51,6 @@ class Weighing:
         for finding in findings:
             place = finding.facts.kernel_place
             key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
-            weighed.append(settle(finding, judge(finding, matched.seen.get(key) if key is not None else None)))
+            seen = matched.seen.get(key) if key is not None else None
+            weighed.append(settle(finding, judge_mode(finding, modes, self.cwd) or judge(finding, seen)))
         return [*weighed, *unpredicted(project, matched.seen, weighed)]

@@ -55,7 +55,7 @@ def owners_of(
     name: KernelName, parameters: frozenset[str], candidates: Iterable[Kernel], cwd: Path
 ) -> Sequence[Kernel]:
     """Those of `candidates`, kernels of that name, that `name` may be; several where nothing tells them apart."""
-    fits = [(kernel, fit) for kernel in candidates if any(fit := _fit(name, (cwd / kernel.path).as_posix()))]
+    fits = [(kernel, fit) for kernel in candidates if any(fit := fit_of(name, (cwd / kernel.path).as_posix()))]
     best = max((fit for _, fit in fits), default=None)
     owners = [kernel for kernel, fit in fits if fit == best]
     for narrower in (
@@ -67,7 +67,7 @@ def owners_of(
     return owners
 
 
-def _fit(name: KernelName, path: str) -> tuple[int, int]:
+def fit_of(name: KernelName, path: str) -> tuple[int, int]:
     """By how many parts of its module, then of its path, the file at `path` is where `name` came from; (0, 0): not.
 
     A file that is called alike is enough for a script, whose folder may be called anything; not for a package.
@@ -81,6 +81,17 @@ def _fit(name: KernelName, path: str) -> tuple[int, int]:
     in_package = len(module) > 1
     of_module = len(module) if here[-len(module) :] == module and name.module != "__main__" else 0
     return (of_module, shared) if of_module or shared > in_package else (0, 0)
+
+
+def is_program(path: str, recorded: str) -> bool:
+    """Whether the file at `path` is the script `recorded` of a command: by its last two names, if it has two."""
+    there = _parts(recorded.replace("\\", "/"))
+    return bool(there) and _shared(_parts(path), there) >= min(len(there), 2)
+
+
+def _shared(here: Sequence[str], there: Sequence[str]) -> int:
+    pairs = zip(reversed(here), reversed(there), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _parts(path: str) -> list[str]:
