@@ -67,7 +67,7 @@ def compile_event(n_rows: Scalar, m: int = 7, kernel: KernelName = SCALE, **more
     return CompileEvent(kernel=kernel, key=key, source="s", **(known | more))  # type: ignore[arg-type]
 
 
-def tuning_event(n_rows: Scalar) -> AutotuneEvent:
+def tuning_event(n_rows: Scalar, trials: int | None = None) -> AutotuneEvent:
     """A round of tuning of `scale`, for 200 ms."""
     return AutotuneEvent(
         kernel=SCALE,
@@ -80,6 +80,7 @@ def tuning_event(n_rows: Scalar) -> AutotuneEvent:
         thread=1,
         rank=None,
         at_ns=0,
+        trials=trials,
     )
 
 

@@ -83,6 +83,11 @@ def told(findings: list) -> tuple[Verdict, str, Severity]:
             id="launched by tuning",
         ),
         pytest.param(
+            [process([compile_event(17, m=m, tuning=True) for m in (7, 16)] + [tuning_event(17, 27_000)], 28_000)],
+            (Verdict.CLEARED, "1 value in 1,000 launches", Severity.INFO),
+            id="launched by tuning, which was counted",
+        ),
+        pytest.param(
             [process([], 0)],
             (Verdict.NOT_EXERCISED, "`scale` was not launched", Severity.WARNING),
             id="not there",

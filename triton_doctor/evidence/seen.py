@@ -24,9 +24,14 @@ _SET = re.compile(r"(\w+): ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """One kernel in one process. `varied` is whether one line of the program launched some kernel in two ways."""
+    """One kernel in one process.
+
+    `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
+    `varied` is whether one line of the program launched some kernel in two ways.
+    """
 
     launches: int
+    tuned: bool
     compiles: tuple[CompileEvent, ...]
     causes: tuple[Recompile, ...]
     tunings: tuple[AutotuneEvent, ...]
@@ -56,7 +61,7 @@ class Seen:
 
     @property
     def launches(self) -> int:
-        """All of them, those of tuning included."""
+        """Those of the program, and of tuning where they cannot be told apart."""
         return sum(process.launches for process in self.processes)
 
     @property
@@ -66,8 +71,8 @@ class Seen:
 
     @property
     def tuned(self) -> bool:
-        """Whether rounds of tuning launched it too, more often than the program: then launches say nothing."""
-        return any(process.tunings or any(event.tuning for event in process.compiles) for process in self.processes)
+        """Whether rounds of tuning launched it nobody knows how often: then launches say nothing."""
+        return any(process.tuned for process in self.processes)
 
     @property
     def configured(self) -> frozenset[str]:
@@ -162,12 +167,17 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
 
 def _process(events: Sequence[CompileEvent | AutotuneEvent], launches: int) -> Process:
     compiles = tuple(event for event in events if isinstance(event, CompileEvent))
+    tunings = tuple(event for event in events if isinstance(event, AutotuneEvent))
+    rounds = [event.trials for event in tunings if not event.cached]
+    uncounted = None in rounds or (not tunings and any(event.tuning for event in compiles))
+    tried = 0 if uncounted else sum(count or 0 for count in rounds)
     return Process(
         # Of a process that was killed, the last may not be counted.
-        launches=max(launches, sum(1 for event in compiles if not event.warmup)),
+        launches=max(launches - tried, sum(1 for event in compiles if not event.warmup and not event.tuning)),
+        tuned=uncounted,
         compiles=compiles,
         causes=explain_all(events),
-        tunings=tuple(event for event in events if isinstance(event, AutotuneEvent)),
+        tunings=tunings,
         varied=False,
     )
 
