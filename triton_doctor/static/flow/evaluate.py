@@ -168,13 +168,13 @@ class Flow:
         """Whether what `key` names is being evaluated."""
         return key in self._active
 
-    def home(self, function: Function, frame: Frame) -> Module:
-        """The module that `function` was read from; that of `frame`, if it is not known."""
-        return self.project.names.home(function) or frame.module
+    def home(self, function: Function) -> Module:
+        """The module that `function` was read from."""
+        return self.project.names.home(function)
 
-    def home_of_class(self, of: Class, frame: Frame) -> Module:
-        """The module that the class was read from; that of `frame`, if it is not known."""
-        return self.project.names.home_of_class(of) or frame.module
+    def home_of_class(self, of: Class) -> Module:
+        """The module that the class was read from."""
+        return self.project.names.home_of_class(of)
 
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
@@ -263,7 +263,7 @@ class Flow:
         if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
         arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
-        inner = Frame(self.home(function, frame), function, arguments, frame.depth + 1)
+        inner = Frame(self.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
             returned = [self.value(one.value, Place(inner, one.order)) for one in function.returns]

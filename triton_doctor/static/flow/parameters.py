@@ -82,7 +82,7 @@ class Asked:
         return self._answers[key]
 
     def _ask(self, function: Function, name: str, frame: Frame, position: int | None) -> Scalar | None:
-        module = self._flow.home(function, frame)
+        module = self._flow.home(function)
         found: list[Scalar] = []
         for count, caller in enumerate(self._flow.callers.of(module, function)):
             if count >= _MOST_CALLERS:
