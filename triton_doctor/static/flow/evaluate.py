@@ -35,6 +35,7 @@ from triton_doctor.static.flow.lengths import length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
 from triton_doctor.static.flow.scopes import are_layouts, name_value
+from triton_doctor.static.flow.setters import Setters
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import (
     Context,
@@ -61,6 +62,7 @@ class Flow:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self._callers: Callers | None = None
+        self._setters: Setters | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = Asked(self)
@@ -71,6 +73,13 @@ class Flow:
         if self._callers is None:
             self._callers = Callers(self.project)
         return self._callers
+
+    @property
+    def setters(self) -> Setters:
+        """The index of what is stored in attributes, made when it is first needed."""
+        if self._setters is None:
+            self._setters = Setters(self.project)
+        return self._setters
 
     def at(self, launch: LinkedLaunch) -> Place:
         """The place of a launch, in its function entered from wherever it is called."""
@@ -199,6 +208,9 @@ class Flow:
                 return field(self, of, name, place.frame)
             case Context(forward):
                 return saved(self, forward, name, place.frame)
+            case Thing(_, scalar, _) if scalar.kind is Kind.UNKNOWN:
+                told = self.setters.value(self, base, name, place)
+                return attribute(self, value, name, base, place) if told is None else told
             case _:
                 return attribute(self, value, name, base, place)
 
