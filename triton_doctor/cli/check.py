@@ -124,7 +124,7 @@ def check(
     known = KnownFindings(wishes, files, cwd, view.lines_of)
     weigh = weighing(wishes, cwd)
     with show_progress(len(files)) as on_progress:
-        result = scan(files, settings, cwd=cwd, on_progress=on_progress, **({"weigh": weigh} if weigh else {}))
+        result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
     tell_weighing(weigh)
 
     def is_on(code: str) -> bool:

@@ -12,7 +12,7 @@ from triton_doctor.evidence.verdicts import judge, settle
 from triton_doctor.evidence.whose import match
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from triton_doctor.evidence.whose import KernelKey
@@ -36,7 +36,7 @@ class Weighing:
     strangers: tuple[KernelName, ...] = ()
     ambiguous: tuple[str, ...] = ()
 
-    def __call__(self, project: Project, findings: Iterable[Finding]) -> list[Finding]:
+    def __call__(self, project: Project, findings: Sequence[Finding]) -> list[Finding]:
         """`findings` with the evidence for each, and what the recordings alone show."""
         recorded = read_seen(self.recordings)
         modes = read_modes(self.recordings)
