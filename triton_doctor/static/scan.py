@@ -12,7 +12,7 @@ from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
 from triton_doctor.static.modules import NO_CHANGES
-from triton_doctor.static.project import empty_project, part, whole_project
+from triton_doctor.static.project import empty_project, part, whole
 from triton_doctor.static.shares import Shares
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
@@ -71,7 +71,7 @@ def scan(
     project = empty_project(library, settings, cwd)
     found = list(check_files(project, library, shares, runs))
     if weigh is not None:
-        weighed = weigh(whole_project(library, settings, cwd), found)
+        weighed = weigh(whole(project, shares), found)
         found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
     if UNREADABLE in runs:
         found += library.unreadable.values()
