@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.account import set_by_configs
 from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import KernelName, LaunchSite, Scalar
     from triton_doctor.runtime.keys import KeyChange
     from triton_doctor.runtime.recording import Recording
-
-# A config as triton spells it (triton 3.9 autotuner.py, Config.__str__): `BLOCK: 64, num_warps: 4`.
-_SET = re.compile(r"(\w+): ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +74,7 @@ class Seen:
     @property
     def configured(self) -> frozenset[str]:
         """What the configs of its tuning set: each round tries all of these values, whatever the program does."""
-        bests = (tuning.best for process in self.processes for tuning in process.tunings)
-        return frozenset(name for best in bests for name in _SET.findall(best))
+        return set_by_configs(tuning for process in self.processes for tuning in process.tunings)
 
     @property
     def causes(self) -> tuple[Recompile, ...]:
