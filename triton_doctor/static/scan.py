@@ -12,7 +12,7 @@ from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
 from triton_doctor.static.modules import NO_CHANGES
-from triton_doctor.static.project import empty_project, part
+from triton_doctor.static.project import empty_project, part, whole
 from triton_doctor.static.shares import Shares
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
@@ -53,8 +53,12 @@ def scan(
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
+    weigh: Callable[[Project, Sequence[Finding]], Sequence[Finding]] | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far."""
+    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
+
+    `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
+    """
     began = time.perf_counter()
     known = frozenset(page_paths()) | frozenset(CHECKS)
     runs = frozenset(
@@ -66,6 +70,9 @@ def scan(
     shares = Shares(library, {}, NO_CHANGES, on_progress)
     project = empty_project(library, settings, cwd)
     found = list(check_files(project, library, shares, runs))
+    if weigh is not None:
+        weighed = weigh(whole(project, shares), found)
+        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
     if UNREADABLE in runs:
         found += library.unreadable.values()
     kept = suppress(found, library.directives(), ran=runs, known=known)
