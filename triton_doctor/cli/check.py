@@ -63,6 +63,7 @@ def check(
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write .triton_doctor_cache.")] = False,
     color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
     baseline: BaselineOption = None,
     write_baseline: WriteBaselineOption = False,
@@ -83,6 +84,7 @@ def check(
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
+    from triton_doctor.static.cache import Cache
     from triton_doctor.static.changed import changed_files
     from triton_doctor.static.files import find_files
     from triton_doctor.static.scan import scan
@@ -124,7 +126,8 @@ def check(
     known = KnownFindings(wishes, files, cwd, view.lines_of)
     weigh = weighing(wishes, cwd)
     with show_progress(len(files)) as on_progress:
-        result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
+        cache = None if no_cache or from_stdin else Cache(cwd, asked, settings)
+        result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh, cache=cache)
     tell_weighing(weigh)
 
     def is_on(code: str) -> bool:
