@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
-from triton_doctor.static.flow.sizes import Rest
+from triton_doctor.static.flow.sizes import Axis, Rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +66,10 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
             return replace(FIXED, trail=left.trail)
+        if _is_axis(left.size) and _is_axis(right.size):
+            # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
+            con = frozenset({leanings.LIKE})
+            return Scalar(kind=Kind.UNKNOWN, con=con, size=size, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
             # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
             left_over = tensors.of_size(size)
@@ -78,7 +82,20 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
     if left.size is None and left.atoms and right.settled() is Kind.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
         return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
-    return replace(join([left, right]), size=size)
+    return _bounded_quotient(replace(join([left, right]), size=size), left, right)
+
+
+def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
+    """`left / right` with the bounds of `left`, rounded outwards, where `right` is a number."""
+    divisor = right.literal
+    if not isinstance(divisor, int) or divisor <= 0 or left.high is None:
+        return result
+    return replace(result, low=(left.low or 0) // divisor, high=-(-left.high // divisor))
+
+
+def _is_axis(size: Size) -> bool:
+    """Whether `size` is one axis of a tensor, and nothing else."""
+    return len(size.over) == 1 and not size.under and isinstance(size.over[0], Axis)
 
 
 def _held(part: Size, whole: Size) -> bool:

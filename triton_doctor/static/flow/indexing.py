@@ -181,6 +181,8 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
                 return UNKNOWN
             if isinstance(of, Thing) and not open_ and of.root.rank is None:
                 of = Thing(root=replace(of.root, rank=size), scalar=of.scalar, origin=of.origin)
+            if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
+                position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return flow.axis(of, position, frame)
         case Sequence(items, False):
             if len(items) == 1 and isinstance(items[0], Shape):

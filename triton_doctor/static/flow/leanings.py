@@ -8,11 +8,13 @@ from functools import lru_cache
 FIRST = "first axis"
 FOLD = "folds an open number of axes"
 NAME = "name"
-WALKED = "walked in blocks"
 MANY = "first of many axes"
 LAST = "last axis"
 KEPT = "kept with the model"
-GRID = "spanned by the grid"
+LIKE = "a quotient of two axes"
+ROW = "one item of several"
+STACKED = "stacked by rank"
+COVERED = "spanned by the grid or walked in blocks"
 LOADED = "replaced by loaded data in the kernel"
 LENGTH = "length of a list"
 
@@ -24,7 +26,7 @@ _DATA_WORDS = frozenset(
 _MODEL_WORDS = frozenset(
     "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
     "groups head heads hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
-    "shards".split()
+    "shards state states capacity draft drafts spec speculative accept accepted".split()
 )
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
@@ -33,6 +35,8 @@ _WEIGHT_WORDS = frozenset(
     "emb cache caches pool codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
     "centroids alpha alphas".split()
 )
+# What was received or gathered is stacked by the rank that it is from.
+_STACKED_WORDS = frozenset("recv received gathered".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 
@@ -62,6 +66,11 @@ def names_weight(name: str) -> bool:
     """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
     said = words(name)
     return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
+
+
+def names_stack(name: str) -> bool:
+    """Whether a tensor's name says that its first axis is the ranks of a group."""
+    return bool(words(name) & _STACKED_WORDS)
 
 
 def works_on_weights(function: str) -> bool:
