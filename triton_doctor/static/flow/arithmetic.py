@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
 _COARSE = 1 << 16
-_COMPARABLE = (int, float)
+# `min(128, n)` is 128 but for the smallest of data.
+_LOW_CAP = 128
 
 
 def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
@@ -132,6 +133,9 @@ def least(operands: Sequence[Scalar]) -> Scalar:
         # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
         result = replace(UNKNOWN, trail=result.trail)
     known = [low for low in lows if low is not None]
+    if highs and min(highs) <= _LOW_CAP and result.kind >= Kind.LOGARITHMIC:
+        # Sizes of the data lie above so low a cap: they share the variant that it stands for.
+        result = replace(result, kind=Kind.FEW)
     return replace(
         result,
         high=min(highs) if highs else None,

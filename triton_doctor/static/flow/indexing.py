@@ -42,6 +42,10 @@ def attribute(flow: Flow, value: Value, name: str, base: Expr, place: Place) -> 
             return items[name]
         case _:
             pass
+    if name == "shape":
+        frame = place.frame
+        root = Root(frame.module.path, frame.function.qualname, spell(base), frame.function.line, None, weight=False)
+        return Shape(of=Thing(root=root, scalar=UNKNOWN))
     return _out_of_sight(value, name, base, place)
 
 

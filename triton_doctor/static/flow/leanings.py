@@ -73,6 +73,16 @@ def names_stack(name: str) -> bool:
     return bool(words(name) & _STACKED_WORDS)
 
 
+def names_shape(name: str) -> bool:
+    """Whether a list's name says that it has an item for each axis of a tensor."""
+    return bool(words(name) & {"shape", "strides", "dims", "axes"})
+
+
+def names_bucket(name: str) -> bool:
+    """Whether a size's name says that its author has rounded it already."""
+    return bool(words(name) & {"bucket", "buckets", "bucketed"})
+
+
 def works_on_weights(function: str) -> bool:
     """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
     return names_weight(function.strip("_").partition("_")[0])

@@ -131,6 +131,8 @@ def _named(value: Value, binding: Binding, frame: Frame) -> Value:
         return value
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, Scalar):
+        if leanings.names_bucket(binding.name):
+            return replace(UNKNOWN, trail=value.trail).stepping(step)
         return leaning_by_name(value, binding.name).stepping(step)
     if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
         return replace(value, root=replace(value.root, name=binding.name, line=binding.line))

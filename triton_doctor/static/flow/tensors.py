@@ -61,6 +61,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
             if front == 0:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
+            if atom == Rest(root, 0, 0):
+                text = f"the number of elements of `{root.name}`"
     if root.item:
         pro.clear()
         if isinstance(atom, Rest):
