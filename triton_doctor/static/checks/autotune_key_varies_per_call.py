@@ -13,7 +13,7 @@ from triton_doctor.static.telling import facts, spelled, trail
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.model import Kernel, Project
     from triton_doctor.static.parameters import Parameter, Source
 
 CODE = "TRD301"
@@ -27,8 +27,13 @@ def check(project: Project) -> Iterator[Finding]:
             for parameter in of_kernel
             if parameter.in_autotune_key and (worst := parameter.worst) is not None and worst.kind is Kind.PER_CALL
         ]
-        if varying:
+        if varying and _has_choice(varying[0][0].kernel):
             yield _finding(varying)
+
+
+def _has_choice(kernel: Kernel) -> bool:
+    """Whether there may be two configs: one alone is taken, and never timed (triton 3.9 autotuner.py Autotuner.run)."""
+    return kernel.autotune is not None and kernel.autotune.config_count != 1
 
 
 def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:

@@ -27,7 +27,7 @@ from triton_doctor.static.expression import (
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
-from triton_doctor.static.flow.calls import call_value
+from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
@@ -251,6 +251,8 @@ class Flow:
         if place.local is None and key in frame.values:
             return frame.values[key]
         function = self.callers.reached(frame.module, frame.function, call.func)
+        if function is not None and rounds_up(function.name):
+            function = None
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:
             frame.values[key] = value

@@ -11,6 +11,7 @@ NAME = "name"
 MANY = "first of many axes"
 LAST = "last axis"
 KEPT = "kept with the model"
+OUTPUT = "last axis of what is allocated"
 LIKE = "a quotient of two axes"
 ROW = "one item of several"
 STACKED = "stacked by rank"
@@ -26,13 +27,15 @@ _DATA_WORDS = frozenset(
 _MODEL_WORDS = frozenset(
     "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
     "groups head heads hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
-    "shards state states capacity draft drafts spec speculative accept accepted".split()
+    "shards state states capacity draft drafts spec speculative accept accepted ratio ep tp dp cp".split()
 )
+# `max_batches` is what there is room for; `max_seqlen` the longest of this call.
+_COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
+    "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
     "centroids alpha alphas".split()
 )
 # What was received or gathered is stacked by the rank that it is from.
@@ -48,12 +51,22 @@ def words(name: str) -> frozenset[str]:
 
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
-    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+    return (
+        not names_room(name)
+        and bool(_said(name) & _DATA_WORDS)
+        and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+    )
 
 
 def names_model(name: str) -> bool:
     """Whether a name speaks of heads, channels, hidden sizes."""
-    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+    return names_room(name) or (bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS)
+
+
+def names_room(name: str) -> bool:
+    """Whether a name is the most that something has room for."""
+    said = words(name)
+    return "max" in said and bool(said & _COUNT_WORDS)
 
 
 def _said(name: str) -> frozenset[str]:
