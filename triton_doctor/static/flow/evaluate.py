@@ -106,7 +106,7 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
+        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             return own if asked is None else replace(asked, size=own.size)
         return own
