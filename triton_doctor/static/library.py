@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.directives import Directive
     from triton_doctor.static.files import SourceFile
-    from triton_doctor.static.memory import Memory
     from triton_doctor.static.model import Module
     from triton_doctor.static.model_environment import EnvironmentFile
 
@@ -58,13 +57,11 @@ class Library:
                 (self.settings if file.kind is Kind.SETTINGS else self.python)[file.shown] = data
             on_progress(done)
 
-    def recall(self, memory: Memory) -> None:
-        """Take over what `memory` has of the files that are as they were."""
-        for path, role in memory.roles.items():
-            if self.digests.get(path) == memory.digests[path]:
-                self._recalled_roles[path] = role
-                if path in memory.words:
-                    self.known_words[path] = memory.words[path]
+    def recall(self, path: str, role: Role, words: frozenset[str] | None) -> None:
+        """Take over what is known of the Python file at `path`; `words` None where nobody asked for them."""
+        self._recalled_roles[path] = role
+        if words is not None:
+            self.known_words[path] = words
 
     @cached_property
     def digests(self) -> Mapping[str, bytes]:

@@ -41,6 +41,12 @@ class Memory(NamedTuple):
             paths=frozenset(now.keys() | self.digests.keys()) - same, names=frozenset(map(last_name, came)), words=words
         )
 
+    def tell(self, library: Library) -> None:
+        """Let `library` take over what is known of the files that are as they were."""
+        for path, role in self.roles.items():
+            if library.digests.get(path) == self.digests[path]:
+                library.recall(path, role, self.words.get(path))
+
     def _new_words(self, path: str, data: bytes) -> frozenset[str]:
         known = self.roles.get(path, Role.BYSTANDER) is not Role.BYSTANDER
         return imported_words(data) - (self.words.get(path, frozenset()) if known else frozenset())

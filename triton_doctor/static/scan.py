@@ -74,7 +74,7 @@ def scan(
     library = Library(files)
     memory = cache.read() if cache is not None else NO_MEMORY
     changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library)
-    library.recall(memory)
+    memory.tell(library)
     shares = Shares(library, memory.shares, changes, on_progress)
     project = empty_project(library, settings, cwd)
     answers = answer_all(project, library, shares, runs, memory, changes)
