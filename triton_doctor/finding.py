@@ -51,7 +51,8 @@ class Facts:
     """What is known beside the message; None where it does not apply. Words as in the JSON contract.
 
     `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
-    call in the same file that the finding stands in, and at `parameter_place`.
+    call in the same file that the finding stands in, and at `parameter_place`. `word` is what of the text at the
+    finding is meant: an option, a code.
     """
 
     kernel: str | None = None
@@ -64,6 +65,7 @@ class Facts:
     use: str | None = None
     also: tuple[Place, ...] = ()
     fixable: str = "no"
+    word: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

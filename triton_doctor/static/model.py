@@ -182,7 +182,8 @@ class Kernel:
     `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
     all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
-    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds.
+    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds. For the constexprs in
+    `plain`, plain arguments would do.
     """
 
     name: str
@@ -205,6 +206,7 @@ class Kernel:
     computed: frozenset[str] = frozenset()
     outer: frozenset[str] = frozenset()
     aranges: tuple[Arange, ...] = ()
+    plain: frozenset[str] = frozenset()
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -272,6 +274,8 @@ class Project:
 
     `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
     test; `declared` the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
+    `packages` are the folders with kernels that are Python packages, `partial` those around which the scan left Python
+    files out.
     """
 
     modules: Mapping[str, Module]
@@ -282,6 +286,8 @@ class Project:
     tests: frozenset[str] = frozenset()
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
+    packages: frozenset[str] = frozenset()
+    partial: frozenset[str] = frozenset()
 
     def kernels(self) -> Iterator[Kernel]:
         """Every kernel, by path and place."""

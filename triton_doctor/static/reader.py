@@ -31,7 +31,7 @@ class Reader:
     """
 
     def __init__(self, files: Sequence[SourceFile]) -> None:
-        self._files = files
+        self.files = files
         self._passed_over: dict[str, SourceFile] = {}
         self.directives: dict[str, tuple[Directive, ...]] = {}
         self.unreadable: list[Finding] = []
@@ -49,7 +49,7 @@ class Reader:
         return self._module(file, data) if file and data is not None else None
 
     def _modules(self, on_progress: Callable[[int], None]) -> Iterator[Module]:
-        for done, file in enumerate(self._files, start=1):
+        for done, file in enumerate(self.files, start=1):
             data = self._bytes(file)
             if data is not None and file.kind is Kind.SETTINGS:
                 self._settings(file, data)

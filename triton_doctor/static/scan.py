@@ -11,7 +11,9 @@ from triton_doctor.selection import is_selected
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.link import link
+from triton_doctor.static.plans import plan_all
 from triton_doctor.static.reader import Reader
+from triton_doctor.static.sight import survey
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
     from triton_doctor.static.model_environment import EnvironmentFile
+    from triton_doctor.static.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +43,11 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What was found, in the order of `Finding.order`, and what was looked at."""
+    """What was found, in the order of `Finding.order`, what was looked at, and how some of it could be fixed."""
 
     findings: tuple[Finding, ...]
     summary: Summary
+    plans: tuple[Plan, ...] = ()
 
 
 def scan(
@@ -65,9 +69,10 @@ def scan(
     project = read_project(reader, settings, cwd, on_progress)
     found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
     kept = suppress(found, reader.directives, ran=runs, known=known)
-    findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
+    findings, plans = plan_all(project, sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order))
     return Scan(
-        findings=tuple(findings),
+        findings=findings,
+        plans=plans,
         summary=Summary(
             files_seen=len(files),
             files_read=reader.files_read,
@@ -85,8 +90,12 @@ def read_project(
     """All that the files of `reader` say, linked, as `settings` see it."""
     linked = link(reader.read_all(on_progress), reader.read_further)
     is_test = test_files(settings, cwd)
+    folders = (path.rpartition("/")[0] for path, module in linked.modules.items() if module.kernels)
+    sight = survey(folders, (file.shown for file in reader.files), cwd)
     return replace(
         linked,
+        packages=sight.packages,
+        partial=sight.partial,
         environment=tuple(environment_files(linked, reader.environment, is_test)),
         tests=frozenset(filter(is_test, linked.modules)),
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},

@@ -1,0 +1,143 @@
+"""Plans and the files that they are about, to the files with them made, and the plans that could not be."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.fix.cannot import CannotEditError
+from triton_doctor.static.fix.edits import Editor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from triton_doctor.static.plan import Change, Plan
+
+OVERLAPS = "it overlaps with another fix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """Lines and columns as in Span: what stands from `start` to `end` becomes `text`."""
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """`files` are the new contents by path; `made` the plans in them; `left` those that could not be made, with why."""
+
+    files: Mapping[str, bytes]
+    made: tuple[Plan, ...]
+    left: tuple[tuple[Plan, str], ...]
+
+
+@dataclass(slots=True)
+class Workbench:
+    """Editors by path, so that a file is parsed once; `read` gives its bytes."""
+
+    read: Callable[[str], bytes]
+    _editors: dict[str, Editor] = field(default_factory=dict)
+
+    def apply(self, plans: Iterable[Plan]) -> Applied:
+        """Make all of `plans` that can be made together. Of two that overlap, the later is left."""
+        active, left = list(plans), list[tuple["Plan", str]]()
+        while True:
+            files: dict[str, bytes] = {}
+            failed: tuple[frozenset[Change], str] | None = None
+            for path, changes in _by_path(active).items():
+                try:
+                    files[path] = self._edited(path, changes)
+                except _FailedError as error:
+                    failed = error.changes, error.why
+                    break
+            if failed is None:
+                return Applied(files=files, made=tuple(active), left=tuple(left))
+            out = [plan for plan in active if not failed[0].isdisjoint(plan.changes)]
+            left += [(plan, failed[1]) for plan in out]
+            active = [plan for plan in active if plan not in out]
+
+    def replacements(self, plan: Plan) -> tuple[Replacement, ...]:
+        """What `plan` alone replaces; nothing where it cannot be made."""
+        found = []
+        for path, changes in _by_path([plan]).items():
+            try:
+                text = self._editor(path).text
+                edits = sorted(owned.edit for owned in self._editor(path).edits(changes))
+            except (CannotEditError, OSError):
+                return ()
+            found += [
+                Replacement(path=path, start=text.place(edit.start), end=text.place(edit.end), text=edit.text)
+                for edit in edits
+            ]
+        return tuple(found)
+
+    def _editor(self, path: str) -> Editor:
+        if path not in self._editors:
+            self._editors[path] = Editor(self.read(path))
+        return self._editors[path]
+
+    def _edited(self, path: str, changes: Sequence[Change]) -> bytes:
+        """The file with `changes` made. Raises _FailedError for the first of them that cannot be."""
+        every = frozenset(changes)
+        try:
+            editor = self._editor(path)
+        except CannotEditError as error:
+            raise _FailedError(every, str(error)) from None
+        try:
+            owned = sorted(editor.edits(changes), key=lambda one: one.edit)
+        except CannotEditError as error:
+            raise _FailedError(_to_blame(editor, changes), str(error)) from None
+        for before, after in pairwise(owned):
+            if after.edit.start < before.edit.end:
+                later = max(before, after, key=lambda one: min(map(changes.index, one.changes)))
+                raise _FailedError(later.changes, OVERLAPS)
+        result = editor.text.spliced(one.edit for one in owned)
+        if not _parses(result):
+            raise _FailedError(every, "what came out does not parse")
+        return result
+
+
+class _FailedError(Exception):
+    """Changes that cannot be made."""
+
+    def __init__(self, changes: frozenset[Change], why: str) -> None:
+        super().__init__(why)
+        self.changes, self.why = changes, why
+
+
+def _to_blame(editor: Editor, changes: Sequence[Change]) -> frozenset[Change]:
+    """The first of `changes` that cannot be made by itself; the last where only all of them together cannot."""
+    for change in changes:
+        try:
+            list(editor.edits([change]))
+        except CannotEditError:
+            return frozenset({change})
+    return frozenset({changes[-1]})
+
+
+def _by_path(plans: Iterable[Plan]) -> dict[str, list[Change]]:
+    """The changes of `plans` by file, each once, in order."""
+    found: dict[str, list[Change]] = {}
+    for plan in plans:
+        for change in plan.changes:
+            changes = found.setdefault(change.path, [])
+            if change not in changes:
+                changes.append(change)
+    return found
+
+
+def _parses(data: bytes) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(data)
+    except (SyntaxError, ValueError):
+        return False
+    return True
