@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from triton_doctor.cli.collection import uncollected
+from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, UnsafeFixes, fix_files
 from triton_doctor.report import Form
 
 CLEAN, FOUND = 0, 1
@@ -57,6 +58,11 @@ def check(
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
     color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
+    fix: Fix = False,
+    unsafe_fixes: UnsafeFixes = False,
+    fix_only: FixOnly = False,
+    diff: Diff = False,
+    show_fixes: ShowFixes = False,
 ) -> None:
     """Find what makes kernels recompile or run in the wrong mode, by reading Python and settings files.
 
@@ -82,6 +88,8 @@ def check(
         raise DoctorError("- stands for stdin, and other paths were given", hint="give it alone")
     if stdin_filename and not from_stdin:
         raise DoctorError("--stdin-filename goes with the path -", hint="triton-doctor check --stdin-filename a.py -")
+    choice = FixChoice(fix=fix, unsafe=unsafe_fixes, only=fix_only, diff=diff, show=show_fixes)
+    choice.require_sense(from_stdin=from_stdin)
     cwd = Path.cwd()
     first = stdin_filename or Path("stdin.py") if from_stdin else Path(asked[0])
     settings = override(
@@ -95,7 +103,15 @@ def check(
     if not files:
         typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
     with show_progress(len(files)) as on_progress:
-        result = scan(files, settings, cwd=cwd, on_progress=on_progress)
+        if choice.wanted:
+            fixed = fix_files(files, settings, choice, cwd=cwd, on_progress=on_progress)
+            result = fixed.scan
+        else:
+            result = scan(files, settings, cwd=cwd, on_progress=on_progress)
+    if choice.diff:
+        raise typer.Exit(FOUND if fixed.files and not exit_zero else CLEAN)
+    if choice.only:
+        raise typer.Exit(CLEAN)
     if statistics:
         text = render_statistics(result)
     else:

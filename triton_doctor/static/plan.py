@@ -87,6 +87,16 @@ class DropListed:
 
 
 @dataclass(frozen=True, slots=True)
+class AddListed:
+    """The item `name` joins the list that the decorator at `span` is given as `option`."""
+
+    path: str
+    span: Span
+    option: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class DropStatement:
     """The simple statement that sets `variable` at `span` goes, and an import that nothing else used."""
 
@@ -122,6 +132,7 @@ Change: TypeAlias = (
     | GiveArgument
     | Replace
     | DropListed
+    | AddListed
     | DropStatement
     | RenameString
     | DropDirective

@@ -15,6 +15,7 @@ from triton_doctor.static.fix.statements import drop_statement
 from triton_doctor.static.fix.text import Edit, Text
 from triton_doctor.static.fix.tree import Tree
 from triton_doctor.static.plan import (
+    AddListed,
     Change,
     DropAnnotation,
     DropArgument,
@@ -58,6 +59,9 @@ class Editor:
         for items, dropped in groups.lists():
             for edit in drop_items(self.text, items, frozenset(dropped)):
                 yield OwnedEdit(edit, frozenset().union(*dropped.values()))
+        for (span, option), given in groups.added.items():
+            edit = self._added(span, option, [name for name, _ in given])
+            yield OwnedEdit(edit, frozenset(change for _, change in given))
         for span, codes in groups.codes.items():
             edit = drop_codes(self.text, span, frozenset(codes))
             yield OwnedEdit(edit, frozenset(codes.values()))
@@ -85,6 +89,8 @@ class Editor:
                 yield Edit(start, end, wanted.replace("{}", text.text[first:last]))
             case DropListed():
                 self._drop_listed(change, groups)
+            case AddListed(_, span, option, name):
+                groups.added[span, option].append((name, change))
             case DropStatement():
                 yield from drop_statement(text, tree, change)
             case RenameString(_, span, before, after):
@@ -142,6 +148,21 @@ class Editor:
                 return
         raise CannotEditError("the list is not spelled out there")
 
+    def _added(self, span: Span, option: str, names: Sequence[str]) -> Edit:
+        """`names` in the list of the decorator at `span`, which may have none so far, or no arguments at all."""
+        _, end = self.text.bounds(span)
+        items = ", ".join(f'"{name}"' for name in names)
+        if self.text.text[end - 1] != ")":
+            return Edit(end, end, f"({option}=[{items}])")
+        call = self._tree.at(cst.Call, span)
+        for argument in call.args:
+            if argument.keyword is not None and argument.keyword.value == option:
+                if not isinstance(argument.value, cst.List | cst.Tuple) or not argument.value.elements:
+                    raise CannotEditError("the list is not spelled out there")
+                _, last = self._tree.bounds(argument.value.elements[-1])
+                return Edit(last, last, f", {items}")
+        return self._given(call, f"{option}=[{items}]")
+
     def _renamed(self, span: Span, before: str, after: str) -> Iterator[Edit]:
         start, end = self.text.bounds(span)
         found = False
@@ -160,6 +181,7 @@ class _Groups:
 
     def __init__(self) -> None:
         self.codes: defaultdict[Span, dict[str, Change]] = defaultdict(dict)
+        self.added: defaultdict[tuple[Span, str], list[tuple[str, Change]]] = defaultdict(list)
         self._items: dict[cst.CSTNode, Sequence[tuple[int, int]]] = {}
         self._dropped: defaultdict[cst.CSTNode, dict[int, set[Change]]] = defaultdict(dict)
         self._owners: dict[cst.CSTNode, tuple[cst.CSTNode, Sequence[tuple[int, int]], int]] = {}

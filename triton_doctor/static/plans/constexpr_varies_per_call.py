@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.expression import Const, Lambda, Name
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.launched import hides_arguments, spelled_out
-from triton_doctor.static.plan import Change, DropAnnotation, Plan, Replace, Safety
+from triton_doctor.static.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
 from triton_doctor.static.plans.subject import (
     changed,
     has_own_decorators,
@@ -31,11 +31,16 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         return None
     kernel, param = found
     if finding.facts.use == "read":
+        changes: list[Change] = [DropAnnotation(kernel.path, param.span)]
+        how = "a plain argument"
+        if param.name in kernel.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
+            changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
+            how += ", and not specialize on it"
         return Plan(
             finding=finding,
             safety=_safety(project, kernel, param),
-            title=f"make `{param.name}` of `{kernel.name}` a plain argument",
-            changes=(DropAnnotation(kernel.path, param.span),),
+            title=f"make `{param.name}` of `{kernel.name}` {how}",
+            changes=tuple(changes),
             kernel=changed(kernel, param.name),
         )
     if finding.facts.variability == Kind.PER_CALL.label and _sizes_a_block(kernel, param):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item, Lambda, Mapping, Name, Pack, children
+from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item, Lambda, Name, Pack, children
+from triton_doctor.static.expression import Mapping as Display
 from triton_doctor.static.launched import hides_arguments, launches_of
 from triton_doctor.static.plan import ChangedKernel
 
@@ -76,7 +77,7 @@ def set_by_configs(kernel: Kernel) -> frozenset[str] | None:
     names: set[str] = set()
     for config in configs:
         match config:
-            case Call(_, (Mapping(items), *_), _):
+            case Call(_, (Display(items), *_), _):
                 keys = [key.value if isinstance(key, Const) else None for key, _ in items]
                 names.update(key for key in keys if isinstance(key, str))
                 if not all(isinstance(key, str) for key in keys):
