@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from triton_doctor.static.plan import Plan, Replacement
     from triton_doctor.static.scan import Scan
 
 
@@ -32,11 +33,15 @@ class MachineForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable."""
+    """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable.
+
+    `replaced` gives what the fix of a finding replaces; only SARIF asks.
+    """
 
     lines_of: Callable[[str], Sequence[str]]
     color: bool
     width: int
+    replaced: Callable[[Plan], Sequence[Replacement]] = field(default=lambda plan: ())
 
 
 def render(scan: Scan, form: Form, view: View) -> str:
@@ -61,4 +66,4 @@ def render(scan: Scan, form: Form, view: View) -> str:
         case Form.SARIF:
             from triton_doctor.report.sarif import render_sarif
 
-            return render_sarif(scan)
+            return render_sarif(scan, view.replaced)

@@ -12,15 +12,19 @@ from triton_doctor.rulebook import page_paths, read_page, rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from triton_doctor.finding import Finding, Span
+    from triton_doctor.static.plan import Plan, Replacement
     from triton_doctor.static.scan import Scan
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render_sarif(scan: Scan) -> str:
-    """One log with one run; its rules are those that were found."""
+def render_sarif(scan: Scan, replaced: Callable[[Plan], Sequence[Replacement]] = lambda plan: ()) -> str:
+    """One log with one run; its rules are those that were found. `replaced` gives what a fix replaces."""
+    fixes = {plan.finding: [fix_object(plan, found)] for plan in scan.plans if (found := replaced(plan))}
     codes = sorted({finding.code for finding in scan.findings})
     document = {
         "$schema": SCHEMA,
@@ -36,7 +40,9 @@ def render_sarif(scan: Scan) -> str:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [result(finding, codes.index(finding.code)) for finding in scan.findings],
+                "results": [
+                    result(finding, codes.index(finding.code), fixes.get(finding, [])) for finding in scan.findings
+                ],
             }
         ],
     }
@@ -58,7 +64,18 @@ def rule_object(code: str) -> dict[str, Any]:
     }
 
 
-def result(finding: Finding, rule_index: int) -> dict[str, Any]:
+def fix_object(plan: Plan, replaced: Sequence[Replacement]) -> dict[str, Any]:
+    """The fix object of `plan`: a change for each file."""
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for one in replaced:
+        region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), (*one.start, *one.end), strict=True))
+        replacement = {"deletedRegion": region, "insertedContent": {"text": one.text}}
+        by_path.setdefault(one.path, []).append(replacement)
+    changes = [{"artifactLocation": location(path), "replacements": found} for path, found in by_path.items()]
+    return {"description": {"text": f"{plan.title} ({plan.safety})"}, "artifactChanges": changes}
+
+
+def result(finding: Finding, rule_index: int, fixes: list[dict[str, Any]]) -> dict[str, Any]:
     """The result object of `finding`; its trail and the other launches are related locations."""
     steps = [(step.path, step.line, step.text) for step in finding.trail]
     others = [(place.path, place.line, "also launched here") for place in finding.facts.also]
@@ -77,13 +94,18 @@ def result(finding: Finding, rule_index: int) -> dict[str, Any]:
             for number, (path, line, text) in enumerate(steps + others)
         ],
         "properties": {"name": rule_name(finding.code)},
+        **({"fixes": fixes} if fixes else {}),
     }
 
 
 def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
     """`region` of the file at `path`: a path below the working directory stays relative to it."""
-    absolute = PurePosixPath(path).is_absolute()
-    return {"artifactLocation": {"uri": f"file://{quote(path)}" if absolute else quote(path)}, "region": region}
+    return {"artifactLocation": location(path), "region": region}
+
+
+def location(path: str) -> dict[str, str]:
+    """The artifactLocation of the file at `path`."""
+    return {"uri": f"file://{quote(path)}" if PurePosixPath(path).is_absolute() else quote(path)}
 
 
 def region(span: Span) -> dict[str, int]:

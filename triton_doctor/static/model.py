@@ -98,13 +98,17 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostParam:
-    """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name."""
+    """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name.
+
+    `items` is the last name of what its brackets hold: `int` of `list[int]`.
+    """
 
     name: str
     default: Expr | None
     annotation: str | None
     variadic: str = ""
     keyword_only: bool = False
+    items: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -275,8 +279,8 @@ class Project:
 
     `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
     test; `declared` the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
-    `packages` are the folders with kernels that are Python packages, `partial` those around which the scan left Python
-    files out.
+    `packages` are the folders with kernels that are Python packages, `partial` the files whose kernels Python outside
+    the scan may use.
     """
 
     modules: Mapping[str, Module]

@@ -157,3 +157,13 @@ class Plan:
     title: str
     changes: tuple[Change, ...]
     kernel: ChangedKernel | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """Lines and columns as in Span: what stands from `start` to `end` becomes `text`."""
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str

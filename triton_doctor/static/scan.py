@@ -90,8 +90,8 @@ def read_project(
     """All that the files of `reader` say, linked, as `settings` see it."""
     linked = link(reader.read_all(on_progress), reader.read_further)
     is_test = test_files(settings, cwd)
-    folders = (path.rpartition("/")[0] for path, module in linked.modules.items() if module.kernels)
-    sight = survey(folders, (file.shown for file in reader.files), cwd)
+    with_kernels = (path for path, module in linked.modules.items() if module.kernels)
+    sight = survey(with_kernels, (file.shown for file in reader.files), cwd)
     return replace(
         linked,
         packages=sight.packages,

@@ -93,8 +93,17 @@ def _is_whole_call(project: Project, func: Expr, args: tuple[Expr, ...], place: 
     if name in ("size", "stride") and isinstance(func, Attr):
         return len(args) == 1
     if name in _OF_ARGUMENTS and isinstance(func, Name):
-        return len(args) > 1 and all(_is_whole(project, one, place, steps - 1) for one in args)
+        if len(args) == 1:
+            return _holds_integers(args[0], place)
+        return bool(args) and all(_is_whole(project, one, place, steps - 1) for one in args)
     return name in _WHOLE_FUNCTIONS or dotted(func) in _WHOLE_OF_MODULES
+
+
+def _holds_integers(expr: Expr, place: _Place) -> bool:
+    """Whether it is a parameter that is annotated to, `list[int]`, and never bound anew."""
+    if not isinstance(expr, Name) or expr.id in place.function.bindings:
+        return False
+    return any(param.name == expr.id and param.items == "int" for param in place.function.params)
 
 
 def _is_sizes(expr: Expr) -> bool:

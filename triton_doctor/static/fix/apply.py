@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.cannot import CannotEditError
 from triton_doctor.static.fix.edits import Editor
+from triton_doctor.static.plan import Replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,16 +18,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.plan import Change, Plan
 
 OVERLAPS = "it overlaps with another fix"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replacement:
-    """Lines and columns as in Span: what stands from `start` to `end` becomes `text`."""
-
-    path: str
-    start: tuple[int, int]
-    end: tuple[int, int]
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.fix.apply import Workbench
 from triton_doctor.static.fix.write import Edited
 from triton_doctor.static.plan import Plan, Safety
 from triton_doctor.static.reader import read_bytes
@@ -50,6 +49,10 @@ def fix(
     found = scan(files, settings, cwd=cwd, on_progress=on_progress)
     for _ in range(_MOST_ROUNDS):
         wanted = [plan for plan in found.plans if (unsafe or plan.safety is Safety.SAFE) and _name(plan) not in refused]
+        if not wanted:
+            break
+        from triton_doctor.static.fix.apply import Workbench  # and libcst with it
+
         applied = Workbench(lambda path: read_bytes(current[path])).apply(_one_a_parameter(wanted))
         left.update((_name(plan), (plan, why)) for plan, why in applied.left)
         for path, data in applied.files.items():

@@ -51,7 +51,7 @@ def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:
 
 def is_in_sight(project: Project, kernel: Kernel) -> bool:
     """Whether nothing but launches in sight uses the kernel."""
-    return kernel.path.rpartition("/")[0] not in project.partial and not escapes(project, kernel)
+    return kernel.path not in project.partial and not escapes(project, kernel)
 
 
 def is_seen_whole(project: Project, kernel: Kernel) -> bool:

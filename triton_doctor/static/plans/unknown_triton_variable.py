@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.plan import Plan, RenameString, Safety
-from triton_doctor.variables import meant, parse_version, variables
+from triton_doctor.variables import INTERPRET, meant, parse_version, variables
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
@@ -23,7 +23,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
                 known = variables().get(name or "")
                 if name is None or known is None or not known.read_by(parse_version(project.triton_version)):
                     continue
-                if setting.value is None or known.harmful(setting.value):
+                if setting.value is None or known.harmful(setting.value) or name == INTERPRET:
                     continue
                 return Plan(
                     finding=finding,
