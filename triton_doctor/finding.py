@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triton_doctor.plan import Plan
 
 
 class Severity(IntEnum):
@@ -64,7 +68,6 @@ class Facts:
     bound: int | None = None
     use: str | None = None
     also: tuple[Place, ...] = ()
-    fixable: str = "no"
     word: str | None = None
 
 
@@ -73,7 +76,8 @@ class Finding:
     """One thing that the doctor found.
 
     `path` is posix, relative to the working directory where it lies below it. `message` is one line in lower case
-    without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`.
+    without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`. `fix` is
+    how the source could be changed, where that is known.
     """
 
     path: str
@@ -84,6 +88,12 @@ class Finding:
     advice: str | None = None
     facts: Facts = field(default_factory=Facts)
     trail: tuple[Step, ...] = ()
+    fix: Plan | None = None
+
+    @property
+    def fixable(self) -> str:
+        """`safe`, `unsafe` or `no`."""
+        return self.fix.safety.value if self.fix is not None else "no"
 
     @property
     def order(self) -> tuple[str, Span, str, str]:

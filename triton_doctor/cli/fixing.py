@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.fix.rounds import Fixed
-    from triton_doctor.static.plan import Plan
 
 Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
 UnsafeFixes = Annotated[
@@ -78,7 +78,7 @@ def fix_files(
 def _write(fixed: Fixed) -> None:
     from triton_doctor.static.fix.write import write_all
 
-    together = [tuple({change.path for change in plan.changes}) for plan in fixed.made]
+    together = [tuple({change.path for change in one.fix.changes}) for one in fixed.made if one.fix is not None]
     try:
         left = write_all(fixed.files, together)
     except OSError as error:
@@ -101,13 +101,13 @@ def _tell(fixed: Fixed, choice: FixChoice) -> None:
     from triton_doctor.report.concise import plural
 
     if choice.show:
-        for plan in sorted(fixed.made, key=lambda plan: plan.finding.order):
-            typer.echo(_line(plan), err=True)
-    for plan, why in fixed.left:
-        typer.echo(f"{_line(plan)}: not done, {why}", err=True)
+        for finding in sorted(fixed.made, key=lambda finding: finding.order):
+            typer.echo(_line(finding), err=True)
+    for finding, why in fixed.left:
+        typer.echo(f"{_line(finding)}: not done, {why}", err=True)
     if fixed.made:
         verb = "would fix" if choice.diff else "fixed"
-        counts = Counter(plan.finding.code for plan in fixed.made)
+        counts = Counter(finding.code for finding in fixed.made)
         codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
         typer.echo(f"triton-doctor: {verb} {what}", err=True)
@@ -115,6 +115,6 @@ def _tell(fixed: Fixed, choice: FixChoice) -> None:
         typer.echo("triton-doctor: nothing to fix", err=True)
 
 
-def _line(plan: Plan) -> str:
-    finding = plan.finding
-    return f"{finding.path}:{finding.span.line}: {finding.code} {plan.title}"
+def _line(finding: Finding) -> str:
+    title = finding.fix.title if finding.fix is not None else finding.message
+    return f"{finding.path}:{finding.span.line}: {finding.code} {title}"

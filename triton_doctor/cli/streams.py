@@ -12,14 +12,15 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
 from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
-from triton_doctor.static.reader import read_bytes
+from triton_doctor.static.library import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import Replacement
     from triton_doctor.static.fix.apply import Workbench
-    from triton_doctor.static.plan import Plan, Replacement
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
@@ -44,7 +45,7 @@ def choose_view(files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: 
     )
 
 
-def replacer(files: Sequence[SourceFile]) -> Callable[[Plan], Sequence[Replacement]]:
+def replacer(files: Sequence[SourceFile]) -> Callable[[Finding], Sequence[Replacement]]:
     """What a fix replaces in `files`; libcst is imported, and a file parsed, when that is asked."""
     by_path = {file.shown: file for file in files}
 
@@ -54,7 +55,7 @@ def replacer(files: Sequence[SourceFile]) -> Callable[[Plan], Sequence[Replaceme
 
         return Workbench(lambda path: read_bytes(by_path[path]))
 
-    return lambda plan: workbench().replacements(plan)
+    return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
 
 
 def use_color(wish: str, *, on_terminal: bool) -> bool:

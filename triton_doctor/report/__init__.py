@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from triton_doctor.static.plan import Plan, Replacement
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import Replacement
     from triton_doctor.static.scan import Scan
 
 
@@ -41,7 +42,7 @@ class View:
     lines_of: Callable[[str], Sequence[str]]
     color: bool
     width: int
-    replaced: Callable[[Plan], Sequence[Replacement]] = field(default=lambda plan: ())
+    replaced: Callable[[Finding], Sequence[Replacement]] = field(default=lambda finding: ())
 
 
 def render(scan: Scan, form: Form, view: View) -> str:

@@ -47,7 +47,7 @@ def summarize(scan: Scan) -> str:
 
 def fixable(scan: Scan) -> str | None:
     """How many of the findings can be fixed, and by which flag; None for none."""
-    kinds = Counter(finding.facts.fixable for finding in scan.findings)
+    kinds = Counter(finding.fixable for finding in scan.findings)
     flags = ((kinds["safe"], "--fix"), (kinds["unsafe"], "--fix --unsafe-fixes"))
     parts = [f"{count:,} with `{flag}`" for count, flag in flags if count]
     return f"fixable: {', '.join(parts)}" if parts else None

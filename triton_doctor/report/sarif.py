@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from triton_doctor.finding import Finding, Span
-    from triton_doctor.static.plan import Plan, Replacement
+    from triton_doctor.plan import Plan, Replacement
     from triton_doctor.static.scan import Scan
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render_sarif(scan: Scan, replaced: Callable[[Plan], Sequence[Replacement]] = lambda plan: ()) -> str:
+def render_sarif(scan: Scan, replaced: Callable[[Finding], Sequence[Replacement]] = lambda finding: ()) -> str:
     """One log with one run; its rules are those that were found. `replaced` gives what a fix replaces."""
-    fixes = {plan.finding: [fix_object(plan, found)] for plan in scan.plans if (found := replaced(plan))}
     codes = sorted({finding.code for finding in scan.findings})
     document = {
         "$schema": SCHEMA,
@@ -40,9 +39,7 @@ def render_sarif(scan: Scan, replaced: Callable[[Plan], Sequence[Replacement]] =
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [
-                    result(finding, codes.index(finding.code), fixes.get(finding, [])) for finding in scan.findings
-                ],
+                "results": [result(finding, codes.index(finding.code), replaced(finding)) for finding in scan.findings],
             }
         ],
     }
@@ -75,7 +72,7 @@ def fix_object(plan: Plan, replaced: Sequence[Replacement]) -> dict[str, Any]:
     return {"description": {"text": f"{plan.title} ({plan.safety})"}, "artifactChanges": changes}
 
 
-def result(finding: Finding, rule_index: int, fixes: list[dict[str, Any]]) -> dict[str, Any]:
+def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -> dict[str, Any]:
     """The result object of `finding`; its trail and the other launches are related locations."""
     steps = [(step.path, step.line, step.text) for step in finding.trail]
     others = [(place.path, place.line, "also launched here") for place in finding.facts.also]
@@ -94,7 +91,7 @@ def result(finding: Finding, rule_index: int, fixes: list[dict[str, Any]]) -> di
             for number, (path, line, text) in enumerate(steps + others)
         ],
         "properties": {"name": rule_name(finding.code)},
-        **({"fixes": fixes} if fixes else {}),
+        **({"fixes": [fix_object(finding.fix, replaced)]} if finding.fix is not None and replaced else {}),
     }
 
 

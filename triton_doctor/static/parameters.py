@@ -144,7 +144,7 @@ class Parameters:
             case Name(name):
                 function = self._project.names.defined(module, name)
                 if isinstance(function, Function) and function.params:
-                    home = self._project.names.home(function) or module
+                    home = self._project.names.home(function)
                     inner = Frame(home, function, {function.params[0].name: table}, depth=1)
                     found = [self._flow.value(one.value, end_of(inner)) for one in function.returns]
                     return found[0] if len(found) == 1 else None

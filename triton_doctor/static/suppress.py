@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Severity
+from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.directives import Directive, Word
+from triton_doctor.static.plans.unused_suppression import plan as plan_removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ def suppress(
                     severity=Severity.WARNING,
                     message=message,
                     advice=advice,
-                    facts=Facts(word=code),
+                    fix=plan_removal(path, directive.span, code) if code is not None else None,
                 )
                 if not any(silencers_of(complaint, silences)):
                     yield complaint

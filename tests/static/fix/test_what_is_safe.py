@@ -22,7 +22,7 @@ def fixable(folder: Path, code: str, paths: tuple[str, ...] = (".",)) -> str:
     """What the one finding of `code` says of itself."""
     settings = Settings(root=folder)
     found = scan(list(find_files([folder / path for path in paths], settings, cwd=folder)), settings, cwd=folder)
-    (told,) = {finding.facts.fixable for finding in found.findings if finding.code == code}
+    (told,) = {finding.fixable for finding in found.findings if finding.code == code}
     return told
 
 

@@ -1,4 +1,4 @@
-"""Plans and the files that they are about, to the files with them made, and the plans that could not be."""
+"""Findings and their files to the files with the fixes made, and the fixes that could not be."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import Replacement
 from triton_doctor.static.fix.cannot import CannotEditError
 from triton_doctor.static.fix.edits import Editor
-from triton_doctor.static.plan import Replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from triton_doctor.static.plan import Change, Plan
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import Change
 
 OVERLAPS = "it overlaps with another fix"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """`files` are the new contents by path; `made` the plans in them; `left` those that could not be made, with why."""
+    """`files` are the new contents by path, `made` what is fixed in them, `left` what could not be, with why."""
 
     files: Mapping[str, bytes]
-    made: tuple[Plan, ...]
-    left: tuple[tuple[Plan, str], ...]
+    made: tuple[Finding, ...]
+    left: tuple[tuple[Finding, str], ...]
 
 
 @dataclass(slots=True)
@@ -36,9 +37,9 @@ class Workbench:
     read: Callable[[str], bytes]
     _editors: dict[str, Editor] = field(default_factory=dict)
 
-    def apply(self, plans: Iterable[Plan]) -> Applied:
-        """Make all of `plans` that can be made together. Of two that overlap, the later is left."""
-        active, left = list(plans), list[tuple["Plan", str]]()
+    def apply(self, findings: Iterable[Finding]) -> Applied:
+        """Fix all of `findings` that can be fixed together. Of two that overlap, the later is left."""
+        active, left = list(findings), list[tuple["Finding", str]]()
         while True:
             files: dict[str, bytes] = {}
             failed: tuple[frozenset[Change], str] | None = None
@@ -50,14 +51,14 @@ class Workbench:
                     break
             if failed is None:
                 return Applied(files=files, made=tuple(active), left=tuple(left))
-            out = [plan for plan in active if not failed[0].isdisjoint(plan.changes)]
-            left += [(plan, failed[1]) for plan in out]
-            active = [plan for plan in active if plan not in out]
+            out = [finding for finding in active if not failed[0].isdisjoint(_changes(finding))]
+            left += [(finding, failed[1]) for finding in out]
+            active = [finding for finding in active if finding not in out]
 
-    def replacements(self, plan: Plan) -> tuple[Replacement, ...]:
-        """What `plan` alone replaces; nothing where it cannot be made."""
+    def replacements(self, finding: Finding) -> tuple[Replacement, ...]:
+        """What the fix of `finding` replaces when it is made alone; nothing where it cannot be."""
         found = []
-        for path, changes in _by_path([plan]).items():
+        for path, changes in _by_path([finding]).items():
             try:
                 text = self._editor(path).text
                 edits = sorted(owned.edit for owned in self._editor(path).edits(changes))
@@ -113,11 +114,15 @@ def _to_blame(editor: Editor, changes: Sequence[Change]) -> frozenset[Change]:
     return frozenset({changes[-1]})
 
 
-def _by_path(plans: Iterable[Plan]) -> dict[str, list[Change]]:
-    """The changes of `plans` by file, each once, in order."""
+def _changes(finding: Finding) -> tuple[Change, ...]:
+    return finding.fix.changes if finding.fix is not None else ()
+
+
+def _by_path(findings: Iterable[Finding]) -> dict[str, list[Change]]:
+    """The changes that fix `findings` by file, each once, in order."""
     found: dict[str, list[Change]] = {}
-    for plan in plans:
-        for change in plan.changes:
+    for finding in findings:
+        for change in _changes(finding):
             changes = found.setdefault(change.path, [])
             if change not in changes:
                 changes.append(change)

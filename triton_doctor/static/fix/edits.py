@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from triton_doctor.static.fix.cannot import CannotEditError
-from triton_doctor.static.fix.comments import drop_codes
-from triton_doctor.static.fix.listed import drop_items
-from triton_doctor.static.fix.statements import drop_statement
-from triton_doctor.static.fix.text import Edit, Text
-from triton_doctor.static.fix.tree import Tree
-from triton_doctor.static.plan import (
+from triton_doctor.plan import (
     AddListed,
     Change,
     DropAnnotation,
@@ -28,6 +22,12 @@ from triton_doctor.static.plan import (
     RenameString,
     Replace,
 )
+from triton_doctor.static.fix.cannot import CannotEditError
+from triton_doctor.static.fix.comments import drop_codes
+from triton_doctor.static.fix.listed import drop_items
+from triton_doctor.static.fix.statements import drop_statement
+from triton_doctor.static.fix.text import Edit, Text
+from triton_doctor.static.fix.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

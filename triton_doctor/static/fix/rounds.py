@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.write import Edited
-from triton_doctor.static.plan import Plan, Safety
-from triton_doctor.static.reader import read_bytes
+from triton_doctor.static.library import read_bytes
 from triton_doctor.static.scan import Scan, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
 
@@ -26,8 +26,8 @@ class Fixed:
     """What was `made`, what was `left` and why, the `files` so edited, and what `scan` finds in them."""
 
     scan: Scan
-    made: tuple[Plan, ...]
-    left: tuple[tuple[Plan, str], ...]
+    made: tuple[Finding, ...]
+    left: tuple[tuple[Finding, str], ...]
     files: Mapping[str, Edited]
 
 
@@ -37,29 +37,29 @@ def fix(
     *,
     cwd: Path,
     unsafe: bool,
-    without: Iterable[Plan] = (),
+    without: Container[tuple[str, ...]] = (),
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Fixed:
-    """Fix `files` in memory, the unsafe way too where `unsafe`. Fixes `without` which it is to go are not made."""
-    refused = {_name(plan) for plan in without}
+    """Fix `files` in memory, the unsafe way too where `unsafe`. What is named `without` is left as it is."""
     current = {file.shown: file for file in files}
     before: dict[str, bytes] = {}
-    made: list[Plan] = []
-    left: dict[tuple[str, ...], tuple[Plan, str]] = {}
+    made: list[Finding] = []
+    left: dict[tuple[str, ...], tuple[Finding, str]] = {}
     found = scan(files, settings, cwd=cwd, on_progress=on_progress)
     for _ in range(_MOST_ROUNDS):
-        wanted = [plan for plan in found.plans if (unsafe or plan.safety is Safety.SAFE) and _name(plan) not in refused]
+        accepted = ("safe", "unsafe") if unsafe else ("safe",)
+        wanted = [one for one in found.findings if one.fixable in accepted and name_of(one) not in without]
         if not wanted:
             break
         from triton_doctor.static.fix.apply import Workbench  # and libcst with it
 
         applied = Workbench(lambda path: read_bytes(current[path])).apply(_one_a_parameter(wanted))
-        left.update((_name(plan), (plan, why)) for plan, why in applied.left)
+        left.update((name_of(one), (one, why)) for one, why in applied.left)
         for path, data in applied.files.items():
             before.setdefault(path, read_bytes(current[path]))
             current[path] = replace(current[path], text=data)
-        for plan in applied.made:
-            left.pop(_name(plan), None)
+        for one in applied.made:
+            left.pop(name_of(one), None)
         made += applied.made
         if not applied.made:
             break
@@ -73,24 +73,24 @@ def fix(
     )
 
 
-def _name(plan: Plan) -> tuple[str, ...]:
-    """What tells a fix from another, whatever lines have moved."""
-    facts = plan.finding.facts
-    return (plan.finding.code, plan.finding.path, facts.kernel or "", facts.parameter or "", plan.finding.message)
+def name_of(finding: Finding) -> tuple[str, ...]:
+    """What tells a finding from another, whatever lines have moved."""
+    facts = finding.facts
+    return (finding.code, finding.path, facts.kernel or "", facts.parameter or "", finding.message)
 
 
-def _one_a_parameter(plans: Iterable[Plan]) -> list[Plan]:
-    """The first fix of each parameter; what another rule has to say of it may be settled by that."""
+def _one_a_parameter(findings: Iterable[Finding]) -> list[Finding]:
+    """The first of each parameter; what another rule has to say of it may be settled by that."""
     taken = set[tuple[str, int, str]]()
     chosen = []
-    for plan in sorted(plans, key=lambda plan: (plan.finding.code, plan.finding.order)):
-        place, name = plan.finding.facts.kernel_place, plan.finding.facts.parameter
-        if place is not None and name is not None and plan.finding.code in _OF_A_PARAMETER:
+    for finding in sorted(findings, key=lambda one: (one.code, one.order)):
+        place, name = finding.facts.kernel_place, finding.facts.parameter
+        if place is not None and name is not None and finding.code in _OF_A_PARAMETER:
             key = (place.path, place.line, name)
             if key in taken:
                 continue
             taken.add(key)
-        chosen.append(plan)
+        chosen.append(finding)
     return chosen
 
 

@@ -13,9 +13,9 @@ from triton_doctor.static.fix.text import Edit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from triton_doctor.plan import DropStatement
     from triton_doctor.static.fix.text import Text
     from triton_doctor.static.fix.tree import Tree
-    from triton_doctor.static.plan import DropStatement
 
 
 def drop_statement(text: Text, tree: Tree, change: DropStatement) -> Iterator[Edit]:

@@ -35,6 +35,7 @@ from triton_doctor.static.flow.lengths import length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
 from triton_doctor.static.flow.scopes import are_layouts, name_value
+from triton_doctor.static.flow.setters import Setters
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import (
     Context,
@@ -61,6 +62,7 @@ class Flow:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self._callers: Callers | None = None
+        self._setters: Setters | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = Asked(self)
@@ -71,6 +73,13 @@ class Flow:
         if self._callers is None:
             self._callers = Callers(self.project)
         return self._callers
+
+    @property
+    def setters(self) -> Setters:
+        """The index of what is stored in attributes, made when it is first needed."""
+        if self._setters is None:
+            self._setters = Setters(self.project)
+        return self._setters
 
     def at(self, launch: LinkedLaunch) -> Place:
         """The place of a launch, in its function entered from wherever it is called."""
@@ -168,13 +177,13 @@ class Flow:
         """Whether what `key` names is being evaluated."""
         return key in self._active
 
-    def home(self, function: Function, frame: Frame) -> Module:
-        """The module that `function` was read from; that of `frame`, if it is not known."""
-        return self.project.names.home(function) or frame.module
+    def home(self, function: Function) -> Module:
+        """The module that `function` was read from."""
+        return self.project.names.home(function)
 
-    def home_of_class(self, of: Class, frame: Frame) -> Module:
-        """The module that the class was read from; that of `frame`, if it is not known."""
-        return self.project.names.home_of_class(of) or frame.module
+    def home_of_class(self, of: Class) -> Module:
+        """The module that the class was read from."""
+        return self.project.names.home_of_class(of)
 
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
@@ -199,6 +208,9 @@ class Flow:
                 return field(self, of, name, place.frame)
             case Context(forward):
                 return saved(self, forward, name, place.frame)
+            case Thing(_, scalar, _) if scalar.kind is Kind.UNKNOWN:
+                told = self.setters.value(self, base, name, place)
+                return attribute(self, value, name, base, place) if told is None else told
             case _:
                 return attribute(self, value, name, base, place)
 
@@ -263,7 +275,7 @@ class Flow:
         if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
         arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
-        inner = Frame(self.home(function, frame), function, arguments, frame.depth + 1)
+        inner = Frame(self.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
             returned = [self.value(one.value, Place(inner, one.order)) for one in function.returns]

@@ -52,12 +52,12 @@ def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
 
 
 class Asked:
-    """What the callers of a function pass for its parameters: each is asked once."""
+    """What the callers of a function pass for its parameters: each is asked once, or again from less deep."""
 
     def __init__(self, flow: Flow) -> None:
         """Nobody is asked yet."""
         self._flow = flow
-        self._answers: dict[tuple[int, str, int | None], Scalar | None] = {}
+        self._answers: dict[tuple[int, str, int | None], tuple[Scalar | None, int]] = {}
 
     def value(self, thing: Thing, frame: Frame) -> Scalar | None:
         """What is passed for the parameter that `thing` is; None where the callers do not tell."""
@@ -76,13 +76,16 @@ class Asked:
         if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Kind.UNKNOWN:
             return None
         key = (id(function), thing.root.name, position)
-        if key not in self._answers:
-            self._answers[key] = None
-            self._answers[key] = self._ask(function, thing.root.name, frame, position)
-        return self._answers[key]
+        answer, depth = self._answers.get(key, (None, MOST_DEPTH))
+        if answer is None and frame.depth < depth:
+            # What was out of reach from so deep need not be from here.
+            self._answers[key] = (None, 0)
+            answer = self._ask(function, thing.root.name, frame, position)
+            self._answers[key] = (answer, frame.depth)
+        return answer
 
     def _ask(self, function: Function, name: str, frame: Frame, position: int | None) -> Scalar | None:
-        module = self._flow.home(function, frame)
+        module = self._flow.home(function)
         found: list[Scalar] = []
         for count, caller in enumerate(self._flow.callers.of(module, function)):
             if count >= _MOST_CALLERS:

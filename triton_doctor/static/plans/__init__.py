@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from triton_doctor.finding import Finding
+from triton_doctor.plan import Plan
 from triton_doctor.static.model import Project
-from triton_doctor.static.plan import Plan
 from triton_doctor.static.plans import (
     autotune_key_varies_per_call,
     constexpr_in_do_not_specialize,
@@ -19,11 +19,7 @@ from triton_doctor.static.plans import (
     launch_option_shadowed,
     launch_option_varies,
     unknown_triton_variable,
-    unused_suppression,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
 
@@ -37,19 +33,11 @@ PLANNERS: dict[str, Planner] = {
     "TRD207": launch_option_varies.plan,
     "TRD211": launch_option_shadowed.plan,
     "TRD301": autotune_key_varies_per_call.plan,
-    "TRD901": unused_suppression.plan,
 }
 
 
-def plan_all(project: Project, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Plan, ...]]:
-    """The findings, now saying whether they are fixable, and the plans of those that are."""
-    told: list[Finding] = []
-    plans: list[Plan] = []
-    for finding in findings:
-        planner = PLANNERS.get(finding.code)
-        plan = planner(project, finding) if planner is not None else None
-        if plan is not None:
-            finding = replace(finding, facts=replace(finding.facts, fixable=plan.safety.value))
-            plans.append(replace(plan, finding=finding))
-        told.append(finding)
-    return tuple(told), tuple(plans)
+def planned(project: Project, finding: Finding) -> Finding:
+    """The finding, of `project`, with how it could be fixed, if that is known."""
+    planner = PLANNERS.get(finding.code)
+    plan = planner(project, finding) if planner is not None else None
+    return replace(finding, fix=plan) if plan is not None else finding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import parameters
-from triton_doctor.static.plan import DropListed, Plan, Safety
 from triton_doctor.static.plans.subject import kernel_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if any(name in (passed for _, _, passed in kernel.passes) for name in names):
         return None
     return Plan(
-        finding=finding,
         safety=Safety.UNSAFE,
         title=f"take {', '.join(f'`{name}`' for name in names)} out of the autotune key of `{kernel.name}`",
         changes=tuple(DropListed(kernel.path, tuned.span, "key", name, keep=True) for name in names),

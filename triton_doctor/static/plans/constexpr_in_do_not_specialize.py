@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.plan import DropListed, Plan, Safety
+from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.plans.subject import kernel_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     names = [param.name for param in kernel.params]
     position = names.index(name) if name in names else int(name) if name.lstrip("-").isdecimal() else None
     return Plan(
-        finding=finding,
         safety=Safety.SAFE,
         title=f"take `{name}` out of `{option}` of `{kernel.name}`",
         changes=(DropListed(kernel.path, kernel.jit_span, option, name, position),),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import Change, DropArgument, DropParameter, Plan, Safety
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Opaque, children
 from triton_doctor.static.launched import spelled_out
-from triton_doctor.static.plan import Change, DropArgument, DropParameter, Plan, Safety
 from triton_doctor.static.plans.subject import (
     changed,
     has_own_decorators,
@@ -47,11 +47,11 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         if _has_effect(argument.value):
             safety = Safety.UNSAFE
     return Plan(
-        finding=finding,
         safety=safety,
         title=f"take `{param.name}` out of `{kernel.name}` and of its launches",
         changes=tuple(changes),
         kernel=changed(kernel, param.name),
+        rests_on=kernel.path,
     )
 
 

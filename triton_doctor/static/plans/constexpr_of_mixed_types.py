@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import Change, Plan, Replace, Safety
 from triton_doctor.static.expression import Const
 from triton_doctor.static.launched import spelled_out
-from triton_doctor.static.plan import Change, Plan, Replace, Safety
 from triton_doctor.static.plans.subject import is_seen_whole, launches, subject
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def plan(project: Project, finding: Finding) -> Plan | None:
             text = f"{before}{wanted(value)!r}"
             changes.append(Replace(launch.module.path, launch.launch.span, argument.span, text))
     return Plan(
-        finding=finding,
         safety=Safety.UNSAFE,
         title=f"give `{param.name}` of `{kernel.name}` as {wanted.__name__} at every launch",
         changes=tuple(changes),
+        rests_on=kernel.path,
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
 from triton_doctor.static.expression import Const, Lambda, Name
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.launched import hides_arguments, spelled_out
-from triton_doctor.static.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
 from triton_doctor.static.plans.subject import (
     changed,
     has_own_decorators,
@@ -37,11 +37,12 @@ def plan(project: Project, finding: Finding) -> Plan | None:
             changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
             how += ", and not specialize on it"
         return Plan(
-            finding=finding,
             safety=_safety(project, kernel, param),
             title=f"make `{param.name}` of `{kernel.name}` {how}",
             changes=tuple(changes),
             kernel=changed(kernel, param.name),
+            rests_on=kernel.path,
+            unseen=Safety.UNSAFE,
         )
     if finding.facts.variability == Kind.PER_CALL.label and _sizes_a_block(kernel, param):
         return _bucket(project, finding, kernel, param)
@@ -95,8 +96,8 @@ def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) ->
         text = f"{before}triton.next_power_of_2({{}})"
         changes.append(Replace(launch.module.path, launch.launch.span, argument.span, text))
     return Plan(
-        finding=finding,
         safety=Safety.UNSAFE,
         title=f"round `{param.name}` of `{kernel.name}` up to a power of two",
         changes=tuple(changes),
+        rests_on=kernel.path,
     )

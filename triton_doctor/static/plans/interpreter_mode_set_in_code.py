@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
-from triton_doctor.static.plan import DropStatement, Plan, Safety
+from triton_doctor.plan import DropStatement, Plan, Safety
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
@@ -25,7 +25,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
             if setting.how in _WHOLE_STATEMENTS or setting.how.startswith("triton.knobs."):
                 on_gpu = file.names_gpu and setting.function is None and finding.severity is not Severity.INFO
                 return Plan(
-                    finding=finding,
                     safety=Safety.SAFE if on_gpu else Safety.UNSAFE,
                     title=f"delete the setting of `{setting.variable}`",
                     changes=(DropStatement(file.path, setting.span, setting.variable),),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import Change, NameArgument, Plan, Safety
 from triton_doctor.static.expression import Star
 from triton_doctor.static.launched import hides_arguments, spelled_out
-from triton_doctor.static.plan import Change, NameArgument, Plan, Safety
 from triton_doctor.static.plans.subject import launches, subject
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
                 return None
         if changes:
             return Plan(
-                finding=finding,
                 safety=Safety.UNSAFE,
                 title=f"give `{param.name}` of `{kernel.name}` by name",
                 changes=tuple(changes),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import Change, DropArgument, GiveArgument, Plan, Replace, Safety
 from triton_doctor.static.expression import Const
 from triton_doctor.static.launched import spelled_out
-from triton_doctor.static.plan import Change, DropArgument, GiveArgument, Plan, Replace, Safety
 from triton_doctor.static.plans.subject import kernel_of, launches
 from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
 
@@ -38,7 +38,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     texts = [f"{name}={one.value.value!r}" for name, one in wanted.items() if isinstance(one.value, Const)]
     added = own.keys() ^ wanted.keys()
     return Plan(
-        finding=finding,
         safety=Safety.SAFE if added <= _SAME_EVERYWHERE else Safety.UNSAFE,
         title=f"launch `{kernel.name}` with {', '.join(f'`{text}`' for text in texts) or 'no options'}",
         changes=tuple(_changes(here[0], list(own.values()), texts)),

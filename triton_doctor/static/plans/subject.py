@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from triton_doctor.plan import ChangedKernel
 from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item, Lambda, Name, Pack, children
 from triton_doctor.static.expression import Mapping as Display
 from triton_doctor.static.launched import hides_arguments, launches_of
-from triton_doctor.static.plan import ChangedKernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +52,7 @@ def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:
 
 def is_in_sight(project: Project, kernel: Kernel) -> bool:
     """Whether nothing but launches in sight uses the kernel."""
-    return kernel.path not in project.partial and not escapes(project, kernel)
+    return not escapes(project, kernel)
 
 
 def is_seen_whole(project: Project, kernel: Kernel) -> bool:
@@ -98,24 +99,15 @@ def is_public(project: Project, kernel: Kernel) -> bool:
         return False
     folder, _, file = kernel.path.rpartition("/")
     parts = [part for part in (*folder.split("/"), file.removesuffix(".py")) if part != "__init__"]
-    return folder in project.packages and not any(part.startswith("_") for part in parts)
+    return project.modules.has(posixpath.join(folder, "__init__.py")) and not any(
+        part.startswith("_") for part in parts
+    )
 
 
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
-    modules = project.modules.values()
-    return any(_sees(module, kernel) and kernel.name in _used_otherwise(module) for module in modules)
-
-
-def _sees(module: Module, kernel: Kernel) -> bool:
-    """Whether the kernel may be named in `module`."""
-    if module.path == kernel.path or module.star_imports:
-        return True
-    stem = kernel.path.rpartition("/")[2].removesuffix(".py")
-    return any(
-        kernel.name == imported.member or stem in (imported.member, imported.module.rpartition(".")[2])
-        for imported in module.imports.values()
-    )
+    modules = project.modules.naming(kernel.name, kernel.path, kernel.name)
+    return any(kernel.name in _used_otherwise(module) for module in modules)
 
 
 @lru_cache(maxsize=4096)

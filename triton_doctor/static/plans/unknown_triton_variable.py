@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.plan import Plan, RenameString, Safety
+from triton_doctor.plan import Plan, RenameString, Safety
 from triton_doctor.variables import INTERPRET, meant, parse_version, variables
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
                 if setting.value is None or known.harmful(setting.value) or name == INTERPRET:
                     continue
                 return Plan(
-                    finding=finding,
                     safety=Safety.UNSAFE,
                     title=f"set `{name}` instead of `{setting.variable}`",
                     changes=(RenameString(file.path, setting.span, setting.variable, name),),

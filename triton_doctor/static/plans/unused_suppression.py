@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.plan import DropDirective, Plan, Safety
+from triton_doctor.plan import DropDirective, Plan, Safety
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Finding
-    from triton_doctor.static.model import Project
+    from triton_doctor.finding import Span
 
 
-def plan(project: Project, finding: Finding) -> Plan | None:
-    """Safe, in Python files; None for a comment that is not understood."""
-    code = finding.facts.word
-    if code is None or not finding.path.endswith(".py"):
+def plan(path: str, span: Span, code: str) -> Plan | None:
+    """Safe, in Python files."""
+    if not path.endswith(".py"):
         return None
     return Plan(
-        finding=finding,
         safety=Safety.SAFE,
         title=f"delete `{code}` from the comment",
-        changes=(DropDirective(finding.path, finding.span, code),),
+        changes=(DropDirective(path, span, code),),
     )

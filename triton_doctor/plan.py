@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Finding, Span
+    from triton_doctor.finding import Span
 
 
 class Safety(StrEnum):
@@ -150,13 +150,18 @@ class ChangedKernel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How to fix `finding`: `title` says it in a few words. `kernel` is None where no kernel is changed."""
+    """How to fix a finding: `title` says it in a few words. `kernel` is None where no kernel is changed.
 
-    finding: Finding
+    `rests_on` is the file all uses of which must be seen; where they are not, `unseen` is how safe it is, None for not
+    to be made at all.
+    """
+
     safety: Safety
     title: str
     changes: tuple[Change, ...]
     kernel: ChangedKernel | None = None
+    rests_on: str | None = None
+    unseen: Safety | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,125 @@
+"""Attributes of objects that a function is handed or makes: what is stored in objects of their class, anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.expression import Call, Name, dotted
+from triton_doctor.static.flow.frame import Place
+from triton_doctor.static.flow.kinds import Kind, Scalar, choice
+from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.parameters import MOST_DEPTH
+from triton_doctor.static.flow.values import Either, Tensor, Value, either
+from triton_doctor.static.model import Class
+from triton_doctor.static.reaching import reaching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from triton_doctor.static.expression import Expr
+    from triton_doctor.static.flow.evaluate import Flow
+    from triton_doctor.static.model import Function, Module, Project, Stored
+
+# A name that is stored in so many places, `weight` or `device`, is everybody's.
+_MOST_STORES = 64
+
+
+class _Store(NamedTuple):
+    """`obj.name = value`, and where that stands."""
+
+    module: Module
+    function: Function
+    stored: Stored
+
+
+class Setters:
+    """Looks up what is stored in attributes, but for tests, by their names; whose they are is decided when asked."""
+
+    def __init__(self, project: Project) -> None:
+        """Index the stores of every module."""
+        self._names = project.names
+        self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
+        self._by_name: dict[str, list[_Store]] = {}
+        for path, module in sorted(project.modules.items()):
+            if path not in project.tests:
+                for function in module.functions.values():
+                    for stored in function.stored:
+                        self._by_name.setdefault(stored.name, []).append(_Store(module, function, stored))
+
+    def value(self, flow: Flow, base: Expr, name: str, place: Place) -> Value | None:
+        """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
+        stores = self._by_name.get(name, ())
+        frame = place.frame
+        if not stores or len(stores) > _MOST_STORES or frame.depth >= MOST_DEPTH:
+            return None
+        owner = self.class_of(base, place.order, frame.module, frame.function)
+        if owner is None:
+            return None
+        key = (id(owner), name)
+        answer, depth = self._answers.get(key, (None, MOST_DEPTH))
+        if answer is None and frame.depth < depth:
+            # What was out of reach from so deep need not be from here.
+            self._answers[key] = (None, 0)
+            answer = _told([_stored(flow, store, frame.depth) for store in stores if self._is_of(owner, store)])
+            self._answers[key] = (answer, frame.depth)
+        return answer
+
+    def _is_of(self, owner: Class, store: _Store) -> bool:
+        """Whether the store is one in an object of `owner`."""
+        module, function, stored = store
+        if stored.base in ("self", "cls") and function.class_name is not None:
+            return module.path == owner.path and function.class_name == owner.qualname
+        return self.class_of(Name(stored.base), stored.order, module, function) is owner
+
+    def class_of(self, base: Expr, order: int, module: Module, function: Function) -> Class | None:
+        """The class of the project whose object the name `base` holds: as annotated, or as made there."""
+        match base:
+            case Name(name):
+                pass
+            case _:
+                return None
+        for word in self._classes_said(name, order, function):
+            found = self._names.dotted(module, word)
+            if isinstance(found, Class):
+                return found
+        return None
+
+    def _classes_said(self, name: str, order: int, function: Function) -> Iterator[str]:
+        found = reaching(function, name, order, ())
+        for binding in found.bindings:
+            if binding.annotation is not None:
+                yield binding.annotation
+            match binding.value:
+                case Call(func, _, _) if (full := dotted(func)) is not None:
+                    yield full
+        if not found.certain:
+            for param in function.params:
+                if param.name == name and param.annotation is not None:
+                    yield param.annotation
+
+
+def _stored(flow: Flow, store: _Store, depth: int) -> Value:
+    module, function, stored = store
+    place = Place(flow.frame(module, function, depth), stored.order)
+    value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
+    note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
+    return value.stepping(note) if isinstance(value, Scalar) else value
+
+
+def _told(values: Iterable[Value]) -> Value | None:
+    """What the stores agree on: a number that changes, or tensors whose axes are known."""
+    every = [one for value in values for one in (value.options if isinstance(value, Either) else (value,))]
+    options = [one for one in every if not _is_none(one)]
+    tensors = [one for one in options if isinstance(one, Tensor)]
+    if tensors:
+        return either(tensors)
+    scalars = [one for one in options if isinstance(one, Scalar)]
+    varying = [one for one in scalars if one.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
+    if varying:
+        return choice(varying)
+    known = scalars and len(scalars) == len(options) and all(one.settled() is not Kind.UNKNOWN for one in scalars)
+    return choice(scalars) if known else None
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Scalar) and value.literal is None
