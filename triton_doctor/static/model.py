@@ -188,8 +188,7 @@ class Kernel:
     `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
     all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
-    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds. For the constexprs in
-    `plain`, plain arguments would do; those in `steering` need not even be specialized on.
+    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds.
     """
 
     name: str
@@ -212,8 +211,6 @@ class Kernel:
     computed: frozenset[str] = frozenset()
     outer: frozenset[str] = frozenset()
     aranges: tuple[Arange, ...] = ()
-    plain: frozenset[str] = frozenset()
-    steering: frozenset[str] = frozenset()
 
     @property
     def key(self) -> tuple[str, str, int]:

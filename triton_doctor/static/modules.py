@@ -77,6 +77,11 @@ class Modules(Mapping[str, "Module"]):
     def __len__(self) -> int:
         return len(self._library.python)
 
+    def source(self, path: str) -> bytes:
+        """The bytes of the file at `path`, which is one of the scan's."""
+        self._consulted.add(path)
+        return self._library.python[path]
+
     def has(self, path: str) -> bool:
         """Whether there is a Python file at `path`, which is not read for that."""
         there = path in self._library.python

@@ -17,6 +17,7 @@ from triton_doctor.static.plans.subject import (
     set_by_configs,
     subject,
 )
+from triton_doctor.static.read.again import spared
 from triton_doctor.static.whole import is_whole
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if finding.facts.use == "read":
         changes: list[Change] = [DropAnnotation(kernel.path, param.span)]
         how = "a plain argument"
-        if param.name in kernel.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
+        body = spared(kernel, project.modules.source(kernel.path))
+        if param.name in body.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
             changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
             how += ", and not specialize on it"
         return Plan(
-            safety=_safety(project, kernel, param),
+            safety=_safety(project, kernel, param) if param.name in body.plain else Safety.UNSAFE,
             title=f"make `{param.name}` of `{kernel.name}` {how}",
             changes=tuple(changes),
             kernel=changed(kernel, param.name),
@@ -59,8 +61,8 @@ def _is_set_by_triton(kernel: Kernel, param: Param) -> bool:
 
 
 def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
-    """SAFE where each use is as good with a plain integer, and each launch gives an integer."""
-    if param.name not in kernel.plain or not has_own_decorators(kernel) or not is_in_sight(project, kernel):
+    """SAFE where each launch is in sight and gives an integer."""
+    if not has_own_decorators(kernel) or not is_in_sight(project, kernel):
         return Safety.UNSAFE
     if param.default is not None and not (isinstance(param.default, Const) and type(param.default.value) is int):
         return Safety.UNSAFE

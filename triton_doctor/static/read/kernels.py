@@ -10,8 +10,6 @@ from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item,
 from triton_doctor.static.model import Arange, Autotune, Heuristic, Kernel, Param
 from triton_doctor.static.read.body import annotation_word
 from triton_doctor.static.read.lower import lower_alone
-from triton_doctor.static.read.plain import plain_names
-from triton_doctor.static.read.steering import steering_names
 from triton_doctor.static.read.uses import read_uses
 
 if TYPE_CHECKING:
@@ -56,8 +54,6 @@ def read_kernel(
         return None
     names = frozenset(param.name for param in params)
     uses = read_uses(node, names)
-    constexprs = frozenset(param.name for param in params if param.is_constexpr)
-    plain = plain_names(node, constexprs - uses.needed, constexprs)
     spans = [source.span(decorator) for decorator in node.decorator_list]
     spans += [source.span(node)] * (len(decorators) - len(spans))
     placed = list(zip(decorators, spans, strict=True))
@@ -82,8 +78,6 @@ def read_kernel(
         computed=uses.computed,
         outer=uses.outer,
         aranges=tuple(_aranges(uses.aranges, source)),
-        plain=plain,
-        steering=steering_names(node, plain),
     )
 
 

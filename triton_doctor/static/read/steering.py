@@ -17,51 +17,67 @@ _NUMBERS_OF_NUMBERS = frozenset({"range", "min", "max", "minimum", "maximum", "c
 
 def steering_names(node: ast.FunctionDef, wanted: frozenset[str]) -> frozenset[str]:
     """Those of `wanted` from which no address, no mask and no value of the kernel `node` is made."""
-    return frozenset(name for name in wanted if _only_steers(node, name))
+    if not wanted:
+        return wanted
+    flows, telling = _gathered(node)
+    return frozenset(name for name in wanted if _reached(name, flows).isdisjoint(telling))
 
 
-def _only_steers(node: ast.FunctionDef, name: str) -> bool:
-    reached = {name}
-    while True:
-        further = {target for target, sources in _flows(node) if sources & reached}
-        if further <= reached:
-            break
-        reached |= further
-    return not any(_names(use) & reached for use in _telling_uses(node))
+def _reached(name: str, flows: list[tuple[set[str], set[str]]]) -> set[str]:
+    """The names that are made of `name`, itself included."""
+    reached, before = {name}, 0
+    while len(reached) > before:
+        before = len(reached)
+        for targets, sources in flows:
+            if not sources.isdisjoint(reached):
+                reached |= targets
+    return reached
 
 
-def _flows(node: ast.FunctionDef) -> Iterator[tuple[str, set[str]]]:
-    """Each name that is bound, and the names that its value is made of."""
+def _gathered(node: ast.FunctionDef) -> tuple[list[tuple[set[str], set[str]]], set[str]]:
+    """Which names are bound to what is made of which; and the names in what tells of addresses, masks and values.
+
+    That is an argument of a call that makes more than numbers of numbers, and a comparison that is no branch's test.
+    """
+    flows: list[tuple[set[str], set[str]]] = []
+    telling: list[ast.AST] = []
+    comparisons: list[ast.Compare] = []
+    tests: set[int] = set()
     for part in ast.walk(node):
-        match part:
-            case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    yield from ((one, _names(value)) for one in _names(target))
-            case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
-                yield from ((one, _names(value)) for one in _names(target))
-            case ast.For(target=target, iter=ast.Call(args=[first, _, _, *_])):
-                # Only where it begins tells, and only if it counts by more than one.
-                yield from ((one, _names(first)) for one in _names(target))
-            case ast.For(target=target, iter=source) if not isinstance(source, ast.Call):
-                yield from ((one, _names(source)) for one in _names(target))
+        kind = type(part)
+        if kind is ast.Call:
+            telling += _telling(part)  # type: ignore[arg-type]
+        elif kind is ast.Compare:
+            comparisons.append(part)  # type: ignore[arg-type]
+        elif kind in (ast.If, ast.While):
+            tests.update(id(inner) for inner in ast.walk(part.test) if type(inner) is ast.Compare)  # type: ignore[attr-defined]
+        elif kind in (ast.Return, ast.Subscript, ast.IfExp):
+            telling.append(part)
+        elif kind is ast.Assign:
+            targets = set[str]().union(*(_names(target) for target in part.targets))  # type: ignore[attr-defined]
+            flows.append((targets, _names(part.value)))  # type: ignore[attr-defined]
+        elif kind in (ast.AugAssign, ast.AnnAssign):
+            flows.append((_names(part.target), _names(part.value)))  # type: ignore[attr-defined]
+        elif kind is ast.For:
+            flows.append((_names(part.target), _names(_beginning(part))))  # type: ignore[attr-defined, arg-type]
+    telling += (one for one in comparisons if id(one) not in tests)
+    return flows, set[str]().union(*map(_names, telling))
 
 
-def _telling_uses(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Arguments of calls that are more than numbers of numbers, and comparisons that make masks."""
-    tests = [part.test for part in ast.walk(node) if isinstance(part, ast.If | ast.While)]
-    in_tests = {id(inner) for test in tests for inner in ast.walk(test)}
-    for part in ast.walk(node):
-        match part:
-            case ast.Call(func=func, args=args, keywords=keywords):
-                callee = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
-                if callee not in _NUMBERS_OF_NUMBERS:
-                    yield from args
-                    yield from (keyword.value for keyword in keywords)
-            case ast.Compare() if id(part) not in in_tests:
-                yield part
-            case ast.Return() | ast.Subscript() | ast.IfExp():
-                yield part
+def _telling(call: ast.Call) -> Iterator[ast.AST]:
+    func = call.func
+    callee = func.id if type(func) is ast.Name else func.attr if type(func) is ast.Attribute else ""
+    if callee not in _NUMBERS_OF_NUMBERS:
+        yield from call.args
+        yield from (keyword.value for keyword in call.keywords)
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+def _beginning(loop: ast.For) -> ast.AST | None:
+    """What tells of the values that a loop counts: where it begins, and only if it counts by more than one."""
+    if not isinstance(loop.iter, ast.Call):
+        return loop.iter
+    return loop.iter.args[0] if len(loop.iter.args) > 2 else None
+
+
+def _names(node: ast.AST | None) -> set[str]:
+    return {part.id for part in ast.walk(node) if type(part) is ast.Name} if node is not None else set()
