@@ -195,3 +195,13 @@ def test_flags_that_make_no_sense_are_refused(flags: list[str], said: str, docto
 
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.splitlines()[0] == said
+
+
+def test_known_findings_are_not_fixed(doctor: Doctor, write: Write) -> None:
+    path = write("a.py", KERNELS)
+    doctor("check", "--write-baseline")
+
+    outcome = doctor("check", "--fix", "--unsafe-fixes", "--baseline", "triton-doctor-baseline.json")
+
+    assert outcome.status == 0
+    assert path.read_text(encoding="utf-8") == KERNELS

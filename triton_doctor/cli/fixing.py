@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.fix.rounds import Fixed
+    from triton_doctor.static.scan import Scan, Weigh
 
 Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
 UnsafeFixes = Annotated[
@@ -44,13 +45,18 @@ class FixChoice:
         """Whether anything is to be fixed, or shown as if."""
         return self.fix or self.only or self.diff
 
-    def require_sense(self, *, from_stdin: bool) -> None:
-        """Raises DoctorError for flags that contradict each other, or say nothing alone."""
+    def require_sense(self, *, from_stdin: bool, otherwise: bool) -> None:
+        """Raises DoctorError for flags that contradict each other, or say nothing alone.
+
+        `otherwise` when findings are to be written to a baseline or silenced.
+        """
         for given, flag in ((self.unsafe, "--unsafe-fixes"), (self.show, "--show-fixes")):
             if given and not self.wanted:
                 raise DoctorError(f"{flag} goes with --fix, --fix-only or --diff", hint=f"--fix {flag}")
         if self.diff and (self.fix or self.only):
             raise DoctorError("--diff writes nothing, --fix does", hint="give one of them")
+        if self.wanted and otherwise:
+            raise DoctorError("fixes do not go with --write-baseline or --add-ignore", hint="fix first, then the other")
         if self.wanted and from_stdin:
             raise DoctorError("fixes need a file, and - is stdin", hint="name the file")
 
@@ -61,12 +67,14 @@ def fix_files(
     choice: FixChoice,
     *,
     cwd: Path,
+    narrow: Callable[[Scan], Scan],
+    weigh: Weigh | None,
     on_progress: Callable[[int], None],
 ) -> Fixed:
-    """Fix `files`, on disk unless a diff is asked for, and say on stderr what was done."""
+    """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done."""
     from triton_doctor.static.fix.rounds import fix
 
-    fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, on_progress=on_progress)
+    fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, on_progress=on_progress)
     if choice.diff:
         _show_diff(fixed)
     else:

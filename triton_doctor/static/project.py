@@ -54,9 +54,13 @@ def whole_project(
     library: Library, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
 ) -> Project:
     """All kernels and launches of `library` as one project, as `settings` see it."""
-    shares = Shares(library, {}, NO_CHANGES, on_progress)
+    return whole(empty_project(library, settings, cwd), Shares(library, {}, NO_CHANGES, on_progress))
+
+
+def whole(project: Project, shares: Shares) -> Project:
+    """`project` with all the kernels and launches of `shares`."""
     return replace(
-        empty_project(library, settings, cwd),
+        project,
         scope=tuple(path for path, share in shares.by_path.items() if share.kernels),
         launches=tuple(one for path in shares.by_path for one in shares.launches(path) if one.kernels),
         set_anywhere=shares.variables,

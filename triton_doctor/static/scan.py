@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
@@ -13,7 +13,7 @@ from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
 from triton_doctor.static.modules import NO_CHANGES
 from triton_doctor.static.plans import planned
-from triton_doctor.static.project import empty_project, part
+from triton_doctor.static.project import empty_project, part, whole
 from triton_doctor.static.shares import Shares
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
+
+
+Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +58,12 @@ def scan(
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
+    weigh: Weigh | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far."""
+    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
+
+    `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
+    """
     began = time.perf_counter()
     known = frozenset(page_paths()) | frozenset(CHECKS)
     runs = frozenset(
@@ -68,6 +75,9 @@ def scan(
     shares = Shares(library, {}, NO_CHANGES, on_progress)
     project = empty_project(library, settings, cwd)
     found = list(check_files(project, library, shares, runs))
+    if weigh is not None:
+        weighed = weigh(whole(project, shares), found)
+        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
     if UNREADABLE in runs:
         found += library.unreadable.values()
     kept = suppress(found, library.directives(), ran=runs, known=known)
