@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _answer(
         if any(kernel.path == path for kernel in one.kernels)
     ]
     own = part(project, library, path, starting)
-    found = tuple(run_checks(own, codes, path))
+    found = tuple(planned(own, finding) for finding in run_checks(own, codes, path))
     rests = own.modules.rests()
     return Answer(found, tuple(library.unreadable_among({path, *rests.consulted})), launchers, rests)
 

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor import finding
+from triton_doctor import finding, plan
 from triton_doctor.static import answers, memory, modules, prefilter, shares
 from triton_doctor.static.memory import NO_MEMORY, Memory
 from triton_doctor.version import __version__
@@ -29,9 +29,10 @@ _DIGEST_BYTES = 16
 _CLASSES: dict[tuple[str, str], type] = {
     (one.__module__, one.__name__): one
     for one in (
-        *(one for one in vars(finding).values() if isinstance(one, type) and one.__module__ == finding.__name__),
+        *(one for one in (*vars(finding).values(), *vars(plan).values()) if isinstance(one, type)),
         *(memory.Memory, shares.Share, answers.Answer, modules.Rests, prefilter.Role),
     )
+    if one.__module__.startswith("triton_doctor.")
 }
 
 

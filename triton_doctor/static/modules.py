@@ -78,6 +78,18 @@ class Modules(Mapping[str, "Module"]):
     def __len__(self) -> int:
         return len(self._library.python)
 
+    def source(self, path: str) -> bytes:
+        """The bytes of the file at `path`, which is one of the scan's."""
+        self._consulted.add(path)
+        return self._library.python[path]
+
+    def has(self, path: str) -> bool:
+        """Whether there is a Python file at `path`, which is not read for that."""
+        there = path in self._library.python
+        if not there:
+            self._missed.add(last_name(path))
+        return there
+
     def naming(self, name: str, home: str, text: str) -> Iterator[Module]:
         """The modules that hold `text` and may name what `home` defines as `name`, by path."""
         words, paths = self._library.naming(name, home, text)

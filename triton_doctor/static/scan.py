@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
@@ -16,6 +16,7 @@ from triton_doctor.static.memory import NO_MEMORY, remember
 from triton_doctor.static.modules import NO_CHANGES
 from triton_doctor.static.project import empty_project, whole
 from triton_doctor.static.shares import Shares
+from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
+
+
+Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,7 @@ def scan(
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
-    weigh: Callable[[Project, Sequence[Finding]], Sequence[Finding]] | None = None,
+    weigh: Weigh | None = None,
     cache: Cache | None = None,
 ) -> Scan:
     """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
@@ -88,7 +92,9 @@ def scan(
         unread = (finding for answer in answers.values() for finding in answer.unreadable)
         found += {finding.path: finding for finding in (*library.unreadable.values(), *unread)}.values()
     kept = suppress(found, library.directives(), ran=runs, known=known)
-    findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
+    sight = Sight(frozenset(file.shown for file in files), cwd)
+    seen = (sight.judge(finding) for finding in ignore_per_file(kept, settings, cwd))
+    findings = sorted(seen, key=lambda finding: finding.order)
     starts = [starts for share in shares.by_path.values() for starts in share.starts]
     return Scan(
         findings=tuple(findings),
