@@ -27,7 +27,7 @@ from triton_doctor.static.expression import (
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
-from triton_doctor.static.flow.calls import call_value
+from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
@@ -115,7 +115,7 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
+        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             return own if asked is None else replace(asked, size=own.size)
         return own
@@ -263,6 +263,8 @@ class Flow:
         if place.local is None and key in frame.values:
             return frame.values[key]
         function = self.callers.reached(frame.module, frame.function, call.func)
+        if function is not None and rounds_up(function.name):
+            function = None
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:
             frame.values[key] = value

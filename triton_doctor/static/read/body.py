@@ -105,6 +105,7 @@ class Body:
             annotation=annotation_word(arg.annotation),
             variadic=variadic,
             keyword_only=keyword_only,
+            items=annotation_word(arg.annotation.slice) if isinstance(arg.annotation, ast.Subscript) else None,
         )
 
     def _statement(self, node: ast.stmt) -> None:
