@@ -71,7 +71,9 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
     [
         pytest.param('selct = ["TRD2"]', "has no setting `selct`", "did you mean `select`?", id="misspelt"),
         pytest.param("fail_on = 1", "has no setting `fail_on`", "did you mean `fail-on`?", id="snake case"),
-        pytest.param("zzz = 1", "has no setting `zzz`", "there are: budgets, exclude, fail-on", id="unlike any"),
+        pytest.param(
+            "zzz = 1", "has no setting `zzz`", "there are: baseline, budgets, exclude, fail-on", id="unlike any"
+        ),
         pytest.param('select = "TRD2"', ".select is 'TRD2'", "it takes codes or prefixes", id="no array"),
         pytest.param("ignore = [201]", ".ignore is [201]", "it takes codes or prefixes", id="no strings"),
         pytest.param('select = ["TRD998"]', "there is no rule TRD998 in ", "`triton-doctor rules`", id="no such rule"),

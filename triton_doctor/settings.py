@@ -26,6 +26,7 @@ class Settings:
     Codes are whole or prefixes: `TRD2`. Patterns are those of .gitignore, relative to `root`. `tests` are the files
     where a setting harms less. `fixed` and `per_call` are expressions or names whose variability the user knows better;
     `budgets` the number of compiles allowed to kernels whose name matches. `triton_version` None is the newest known.
+    `baseline` is a file, relative to `root`, with the findings that are known.
     """
 
     root: Path
@@ -39,6 +40,7 @@ class Settings:
     fixed: tuple[str, ...] = ()
     per_call: tuple[str, ...] = ()
     budgets: tuple[tuple[str, int], ...] = ()
+    baseline: str | None = None
 
 
 def load_settings(start: Path) -> Settings:
@@ -177,6 +179,7 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "triton-version": (version, 'a version: "3.6"'),
     "fixed": (strings, STRINGS),
     "per-call": (strings, STRINGS),
+    "baseline": (string, 'the path of a file: "triton-doctor-baseline.json"'),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }
 assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root"}

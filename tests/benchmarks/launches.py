@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
 from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
-from triton_doctor.static.link import link
-from triton_doctor.static.reader import Reader
+from triton_doctor.static.library import Library
+from triton_doctor.static.modules import NO_CHANGES
+from triton_doctor.static.shares import Shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +60,14 @@ def split(kernel: str) -> tuple[str, str]:
 def read_launches(package: Package) -> dict[tuple[str, int, int], frozenset[tuple[str, str]]]:
     """What the reader takes for a launch of which kernels, by path, line and column; none where it cannot say."""
     folder = fetch(package)
-    reader = Reader(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    project = link(reader.read_all(lambda done: None), reader.read_further)
+    library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    shares = Shares(library, {}, NO_CHANGES)
     return {
         (linked.module.path, linked.launch.span.line, linked.launch.span.column): frozenset(
             (kernel.path, kernel.name) for kernel in linked.kernels
         )
-        for linked in (*project.launches, *project.unresolved)
+        for path in shares.by_path
+        for linked in shares.launches(path)
     }
 
 

@@ -191,3 +191,11 @@ def test_every_variable_of_a_version_is_listed(doctor: Callable[..., Outcome]) -
 
     assert "TRITON_HIP_USE_ASYNC_COPY" in new
     assert "TRITON_HIP_USE_ASYNC_COPY" not in old
+
+
+def test_misspelt_variable_that_would_slow_kernels_is_to_be_unset(machine: dict[str, str]) -> None:
+    slow = ask_env(machine | {"TRITON_INTERPET": "1"}).finding("TRD603")
+    kept = ask_env(machine | {"TRITON_CACHE_DRI": "/cache"}).finding("TRD603")
+
+    assert (slow["command"], "unset it" in slow["remedy"]) == ("unset TRITON_INTERPET", True)
+    assert kept["command"] == "unset TRITON_CACHE_DRI; export TRITON_CACHE_DIR=/cache"

@@ -198,6 +198,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                     "trail": [],
                     "also": [],
                     "fixable": "no",
+                    "evidence": None,
                 },
                 {
                     "code": "TRD900",
@@ -222,6 +223,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                     ],
                     "also": [{"path": "src/other.py", "line": 20}, {"path": "src/other.py", "line": 30}],
                     "fixable": "no",
+                    "evidence": None,
                 },
             ],
             "summary": {

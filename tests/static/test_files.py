@@ -11,7 +11,7 @@ import pytest
 from triton_doctor.errors import DoctorError
 from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
-from triton_doctor.static.prefilter import may_matter
+from triton_doctor.static.prefilter import Role, imported_words, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,16 +136,33 @@ def test_missing_path_is_an_error(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "matters"),
+    ("data", "role"),
     [
-        pytest.param(b"@triton.jit", True, id="defines a kernel"),
-        pytest.param(b"import triton", True, id="names Triton"),
-        pytest.param(b"x  # triton-doctor: ignore[TRD201]", True, id="has a word for us"),
-        pytest.param(b"add_kernel[grid](x, y)", True, id="calls a subscript"),
-        pytest.param(b"os.environ[name('TRITON_INTERPRET')]", True, id="names a variable of Triton"),
-        pytest.param(b"import torch\n\nx = f(a[0])", False, id="neither"),
-        pytest.param(b"", False, id="empty"),
+        pytest.param(b"@triton.jit", Role.SUBJECT, id="defines a kernel"),
+        pytest.param(b"@ours.kernel\ndef f(N: ours.constexpr): ...", Role.SUBJECT, id="its own decorator"),
+        pytest.param(b"import triton\nadd[grid](x)", Role.SUBJECT, id="names Triton and launches"),
+        pytest.param(b"import triton\nt = time.time()", Role.SUBJECT, id="names Triton and reads a clock"),
+        pytest.param(b"x  # triton-doctor: ignore[TRD201]", Role.SUBJECT, id="has a word for us"),
+        pytest.param(b"os.environ[name('TRITON_INTERPRET')]", Role.SETTER, id="names a variable of Triton"),
+        pytest.param(b"add_kernel[grid](x, y)", Role.LAUNCHER, id="calls a subscript"),
+        pytest.param(b"from .triton_ops import add\nadd(x)", Role.CALLER, id="names Triton"),
+        pytest.param(b"import torch\n\nx = f(a[0])", Role.BYSTANDER, id="none of these"),
+        pytest.param(b"", Role.BYSTANDER, id="empty"),
     ],
 )
-def test_prefilter_keeps_what_could_matter(data: bytes, matters: bool) -> None:
-    assert may_matter(data) is matters
+def test_role_of_a_file_is_told_from_its_bytes(data: bytes, role: Role) -> None:
+    assert role_of(data) is role
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(b"import a.b as c\n", {"a", "b", "as", "c"}, id="a module"),
+        pytest.param(b"from a.b import (\n    c,\n    d as e,\n)\n", {"c", "d", "as", "e"}, id="several lines"),
+        pytest.param(b"from a import b, \\\n    c\n", {"b", "c"}, id="a line that goes on"),
+        pytest.param(b"from .kernels import *\n", {"kernels"}, id="all of a module"),
+        pytest.param(b"x = 1\n", set(), id="nothing"),
+    ],
+)
+def test_imported_words(data: bytes, words: set[str]) -> None:
+    assert imported_words(data) == words

@@ -153,12 +153,13 @@ def test_crash_of_a_check_says_which_it_was(folder: Path, write: Write, monkeypa
         raise ZeroDivisionError
         yield
 
+    write("a.py", KERNEL)
     monkeypatch.setitem(scan_module.CHECKS, "TRD900", crash)
 
     with pytest.raises(ZeroDivisionError) as caught:
         scan_folder(folder)
 
-    assert caught.value.__notes__ == ["TRD900 was checking"]
+    assert caught.value.__notes__ == ["TRD900 was checking a.py"]
 
 
 def test_findings_depend_neither_on_the_order_of_files_nor_on_hash_seeds(folder: Path, write: Write) -> None:

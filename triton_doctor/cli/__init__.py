@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
 from triton_doctor.cli.env import env
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
-app.command()(check)
+app.command(cls=CheckCommand)(check)
 app.command()(explain)
 app.command()(env)
 app.add_typer(cache, name="cache")

@@ -6,6 +6,13 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.adoption import (
+    AddIgnoreOption,
+    BaselineOption,
+    ChangedOption,
+    RecordingOption,
+    WriteBaselineOption,
+)
 from triton_doctor.cli.collection import uncollected
 from triton_doctor.report import Form
 
@@ -57,17 +64,26 @@ def check(
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
     color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
+    baseline: BaselineOption = None,
+    write_baseline: WriteBaselineOption = False,
+    add_ignore: AddIgnoreOption = None,
+    changed: ChangedOption = None,
+    recording: RecordingOption = None,
 ) -> None:
     """Find what makes kernels recompile or run in the wrong mode, by reading Python and settings files.
 
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
+    from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
+    from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.streams import choose_view, read_stdin, write_report
     from triton_doctor.errors import DoctorError
     from triton_doctor.report import render
     from triton_doctor.report.statistics import render_statistics
+    from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
+    from triton_doctor.static.changed import changed_files
     from triton_doctor.static.files import find_files
     from triton_doctor.static.scan import scan
     from triton_doctor.variables import parse_version
@@ -91,15 +107,40 @@ def check(
         fail_on=severity(fail_on) if fail_on else None,
         triton_version=str(parse_version(triton_version)) if triton_version is not None else None,
     )
+    wishes = adoption(
+        settings,
+        baseline=baseline,
+        write_baseline=write_baseline,
+        add_ignore=add_ignore,
+        changed=changed,
+        recording=recording or (),
+        from_stdin=from_stdin,
+    )
+    of_changed = None if wishes.changed is None else changed_files(map(Path, asked), wishes.changed, cwd=cwd)
     files = [read_stdin(first, cwd)] if from_stdin else list(find_files(map(Path, asked), settings, cwd=cwd))
     if not files:
         typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
+    view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)
+    known = KnownFindings(wishes, files, cwd, view.lines_of)
+    weigh = weighing(wishes, cwd)
     with show_progress(len(files)) as on_progress:
-        result = scan(files, settings, cwd=cwd, on_progress=on_progress)
-    if statistics:
-        text = render_statistics(result)
-    else:
-        text = render(result, output_format, choose_view(files, color, cwd=cwd, to_file=output_file is not None))
+        result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
+    tell_weighing(weigh)
+
+    def is_on(code: str) -> bool:
+        return is_selected(code, select=settings.select, ignore=settings.ignore)
+
+    if wishes.writes:
+        known.write(result.findings, is_on)
+        raise typer.Exit(CLEAN)
+    result = known.leave_out(result, is_on)
+    if of_changed is not None:
+        result = only_changed(result, of_changed, cwd)
+    if wishes.reason is not None:
+        from triton_doctor.cli.silencing import silence
+
+        result = silence(result, wishes.reason, cwd)
+    text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)
     failed = any(finding.severity >= settings.fail_on for finding in result.findings)
     raise typer.Exit(FOUND if failed and not exit_zero else CLEAN)

@@ -29,8 +29,8 @@ def explain(
     from triton_doctor.report.variants import draw_kernels, render_kernels_json
     from triton_doctor.settings import load_settings
     from triton_doctor.static.files import find_files
-    from triton_doctor.static.reader import Reader
-    from triton_doctor.static.scan import read_project
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.project import whole_project
     from triton_doctor.static.variants import explain as explain_kernels
 
     cwd = Path.cwd()
@@ -38,7 +38,7 @@ def explain(
     settings = load_settings(cwd / asked[0])
     files = list(find_files(map(Path, asked), settings, cwd=cwd))
     with show_progress(len(files)) as on_progress:
-        project = read_project(Reader(files), settings, cwd, on_progress)
+        project = whole_project(Library(files), settings, cwd, on_progress)
     kernels = explain_kernels(project, kernel)
     if output_format is VariantsForm.JSON:
         typer.echo(render_kernels_json(kernels), nl=False)

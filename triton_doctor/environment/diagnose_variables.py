@@ -156,7 +156,10 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
     elif looks_like_triton(name):
         told, near = f"no triton up to {newest_version()} reads `{name}`", meant(name)
         evidence = "it is set in this environment, and does nothing"
-        if near is not None and near[1]:
+        harm = harm_of(near[0], value, version) if near is not None and near[1] else None
+        if near is not None and harm is not None:
+            remedy = f"did you mean `{near[0]}`? {harm}: unset it, unless this run is for debugging"
+        elif near is not None and near[1]:
             remedy, command = f"did you mean `{near[0]}`?", f"unset {name}; export {near[0]}={shlex.quote(value)}"
         else:
             severity, command = Severity.INFO, None
@@ -166,6 +169,14 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
     yield MachineFinding(
         code="TRD603", severity=severity, message=told, evidence=evidence, remedy=remedy, command=command
     )
+
+
+def harm_of(name: str, value: str, version: Version) -> str | None:
+    """What the variable `name`, one that triton reads, would do at `value`; None for no harm."""
+    if name == INTERPRET:
+        return "it makes every kernel slow" if turns_interpreter_on(value, version) else None
+    variable = variables()[name]
+    return HARMS[variable.harm] if variable.harm and variable.harmful(value) else None
 
 
 def find_ignored(variable: Variable, value: str, version: Version) -> Iterator[MachineFinding]:

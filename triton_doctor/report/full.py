@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from triton_doctor.finding import Severity
-from triton_doctor.report.concise import plural, summarize
+from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
 from triton_doctor.report.frame import Frame, draw_frame, draw_line, printable
 from triton_doctor.rulebook import rule_name
 
@@ -32,7 +32,7 @@ def render_full(scan: Scan, view: View) -> str:
     """Every finding as a block, a blank line after each, then the summary."""
     width = max(view.width, NARROWEST)
     lines = [line for finding in scan.findings for line in (*draw_finding(finding, view, width), Text())]
-    lines.append(Text(summarize(scan), "bold"))
+    lines += [*map(Text, summarize_evidence(scan)), Text(summarize(scan), "bold")]
     if not view.color:
         return "".join(f"{line.plain}\n" for line in lines)
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", no_color=False)
@@ -54,6 +54,9 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
     yield from hang("  ", finding.message, width)
     yield from draw_frame(frame, style)
     yield from draw_trail(finding.trail, frame)
+    evidence = tell_evidence(finding)
+    if evidence:
+        yield from hang(f"{frame.margin} = runs: ", evidence, width)
     if finding.advice:
         yield from hang(f"{frame.margin} = help: ", finding.advice, width)
     yield from draw_launches(finding.facts.also, frame)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
+from triton_doctor.report.concise import tell_evidence
 from triton_doctor.rulebook import rule_name
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def command(finding: Finding) -> str:
         properties |= {"col": span.column, "endColumn": max(span.end_column - 1, span.column)}
     properties["title"] = f"{finding.code} {rule_name(finding.code)}"
     listed = ",".join(f"{name}={escape_property(str(value))}" for name, value in properties.items())
-    text = "\n".join(filter(None, [finding.message, finding.advice]))
+    text = "\n".join(filter(None, [finding.message, finding.advice, tell_evidence(finding)]))
     return f"::{LEVELS[finding.severity]} {listed}::{escape(text)}"
 
 

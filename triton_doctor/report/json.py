@@ -10,7 +10,7 @@ from triton_doctor.rulebook import rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Evidence, Finding
     from triton_doctor.static.scan import Scan
 
 SCHEMA = 1
@@ -50,4 +50,19 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "trail": [asdict(step) for step in finding.trail],
         "also": [asdict(place) for place in facts.also],
         "fixable": facts.fixable,
+        "evidence": evidence_object(finding.evidence) if finding.evidence else None,
+    }
+
+
+def evidence_object(evidence: Evidence) -> dict[str, Any]:
+    """What recordings say; `verdict` is confirmed, cleared, not_exercised or added."""
+    return {
+        "verdict": evidence.verdict.value,
+        "text": evidence.text,
+        "values": evidence.values,
+        "launches": evidence.launches,
+        "compiled": evidence.compiled,
+        "from_disk": evidence.from_disk,
+        "rounds": evidence.rounds,
+        "waited_ms": evidence.waited_us / 1000,
     }

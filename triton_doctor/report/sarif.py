@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from triton_doctor.finding import Severity
+from triton_doctor.report.concise import tell_evidence
+from triton_doctor.report.json import evidence_object
 from triton_doctor.rulebook import page_paths, read_page, rule_name
 from triton_doctor.version import __version__
 
@@ -66,7 +68,7 @@ def result(finding: Finding, rule_index: int) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": rule_index,
         "level": LEVELS[finding.severity],
-        "message": {"text": "\n".join(filter(None, [finding.message, finding.advice]))},
+        "message": {"text": "\n".join(filter(None, [finding.message, finding.advice, tell_evidence(finding)]))},
         "locations": [{"physicalLocation": physical_location(finding.path, region(finding.span))}],
         "relatedLocations": [
             {
@@ -76,7 +78,10 @@ def result(finding: Finding, rule_index: int) -> dict[str, Any]:
             }
             for number, (path, line, text) in enumerate(steps + others)
         ],
-        "properties": {"name": rule_name(finding.code)},
+        "properties": {
+            "name": rule_name(finding.code),
+            **({"evidence": evidence_object(finding.evidence)} if finding.evidence else {}),
+        },
     }
 
 

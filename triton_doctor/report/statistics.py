@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from triton_doctor.report.concise import summarize
+from triton_doctor.report.concise import summarize, summarize_evidence
 from triton_doctor.rulebook import rule_name
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ def render_statistics(scan: Scan) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     width = len(str(ordered[0][1])) if ordered else 0
     lines = [f"{count:>{width}}  {code}  {rule_name(code)}" for code, count in ordered]
-    return "\n".join([*lines, summarize(scan)]) + "\n"
+    return "\n".join([*lines, *summarize_evidence(scan), summarize(scan)]) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.keys import KeyChange
     from triton_doctor.runtime.recording import Recording
 
+# A config as triton spells it (triton 3.9 autotuner.py, Config.__str__): `BLOCK: 64, num_warps: 4`.
+_SET = re.compile(r"(\w+): ")
 # Launches a variant at least, where nothing compiled twice, to say that all the compiling was in the first steps.
 LAUNCHES_A_VARIANT = 3
 
@@ -178,8 +181,11 @@ def _kernel(
     tried_us = sum(event.duration_us + event.process_us for event in compiles if event.tuning)
     tuning_us = sum(event.duration_us or 0 for event in tunings)
     again: defaultdict[str, list[int]] = defaultdict(list)
+    configured = set_by_configs(tunings)
     for cause in causes:
-        if cause.nearest is not None:
+        # A round tries all configs whatever the program does.
+        tried = {change.name for change in cause.changes if change.code == cause.code} <= configured
+        if cause.nearest is not None and not (cause.changes and tried):
             again[cause.code].append(cause.event.duration_us or 0)
     sites = {event.launch_site for event in events if event.launch_site is not None}
     ranks = sorted({event.rank for event in events if event.rank is not None})
@@ -206,6 +212,11 @@ def _kernel(
         ranks=tuple((rank, _share(e for e in events if e.rank == rank)) for rank in ranks),
         direct=bool(compiles) and all(event.direct for event in compiles),
     )
+
+
+def set_by_configs(tunings: Iterable[AutotuneEvent]) -> frozenset[str]:
+    """What the configs of these rounds set: parameters, and launch options."""
+    return frozenset(name for tuning in tunings for name in _SET.findall(tuning.best))
 
 
 def _share(events: Iterable[CompileEvent | AutotuneEvent]) -> Share:

@@ -86,7 +86,8 @@ class CompileEvent:
 class AutotuneEvent:
     """A round of tuning. `key` names each value where the names are known; `best` and `timings` are configs as text.
 
-    `duration_us` is None when the timings came from the cache on disk (`cached`).
+    `duration_us` is None when the timings came from the cache on disk (`cached`). `trials` are the launches that the
+    round made to try its configs; None where launches were not counted.
     """
 
     kernel: KernelName
@@ -99,6 +100,7 @@ class AutotuneEvent:
     thread: int
     rank: int | None
     at_ns: int
+    trials: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.arguments import given
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 def told_by_launches(project: Project, flow: Flow) -> Told:
     """The leanings that the launches of `project` add, by path, function and argument, then by axis."""
     told: defaultdict[tuple[str, str, str], dict[int, Leanings]] = defaultdict(dict)
-    worth = {path for path, module in project.modules.items() if _unpacks_many(module)}
     for launch in project.launches:
-        for atom, leaning in _said(launch, flow) if launch.module.path in worth else ():
+        for atom, leaning in _said(launch, flow) if _unpacks_many(launch.module) else ():
             if isinstance(atom, Axis) and _is_inner(atom):
                 axes = told[atom.root.path, atom.root.function, atom.root.name]
                 axes[atom.position] = axes.get(atom.position, Leanings()).and_(Leanings(frozenset({leaning})))
     return told
 
 
+@cache
 def _unpacks_many(module: Module) -> bool:
     """Whether some function of the module says what the many axes of a shape are."""
     every = (one for function in module.functions.values() for found in function.bindings.values() for one in found)
@@ -61,7 +62,7 @@ def spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
 
 
 def _said(launch: LinkedLaunch, flow: Flow) -> Iterator[tuple[Atom, str]]:
-    yield from ((atom, leanings.GRID) for atom in spanned(launch, flow))
+    yield from ((atom, leanings.COVERED) for atom in spanned(launch, flow))
     for kernel in launch.kernels:
         with suppress(RecursionError):
             yield from _said_by_kernel(launch, kernel, flow)
@@ -77,6 +78,6 @@ def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Flow) -> Iterato
         if scalar.kind is Kind.UNKNOWN and len(scalar.atoms) == 1:
             (atom,) = scalar.atoms
             if name in kernel.walked:
-                yield atom, leanings.WALKED
+                yield atom, leanings.COVERED
             if name in kernel.replaced:
                 yield atom, leanings.LOADED

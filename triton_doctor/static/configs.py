@@ -121,7 +121,7 @@ def _followed(
     if isinstance(expr, Call):
         callee = project.names.dotted(module, dotted(expr.func) or "?")
         if isinstance(callee, Function) and len(callee.returns) == 1:
-            return (project.names.home(callee) or module, callee, callee.returns[0].value)
+            return (project.names.home(callee), callee, callee.returns[0].value)
     return None
 
 

@@ -1,36 +1,34 @@
-"""Modules to Project: which kernels each launch may start."""
+"""Launches to kernels: which each may start, wherever it is defined."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Choice, Const, Expr, Item, Mapping, Name, dotted
-from triton_doctor.static.model import Function, Kernel, LinkedLaunch, Module, Project
-from triton_doctor.static.names import Names
+from triton_doctor.static.model import Function, Kernel, LinkedLaunch
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from triton_doctor.static.model import Arm
+    from triton_doctor.static.model import Arm, Launch, Module
+    from triton_doctor.static.names import Names
 
 # A kernel passes through a few names (`kernel = a if c else b`, `fn = wrap(kernel)`) before it is launched.
 _MOST_STEPS = 8
 
 
-def link(modules: Sequence[Module], load: Callable[[str], Module | None] = lambda path: None) -> Project:
-    """The project that `modules` make; `load` reads a further file of the scan by its path, or gives None."""
-    by_path = {module.path: module for module in sorted(modules, key=lambda module: module.path)}
-    names = Names(by_path, load)
-    launches: list[LinkedLaunch] = []
-    unresolved: list[LinkedLaunch] = []
-    for module in by_path.values():
-        for function, launch in module.launches():
-            place = _Place(module, function, launch.order, launch.arms)
-            kernels = {kernel.key: kernel for kernel in _follow(names, launch.kernel, place, _MOST_STEPS)}
-            linked = LinkedLaunch(module=module, function=function, launch=launch, kernels=tuple(kernels.values()))
-            (launches if kernels else unresolved).append(linked)
-    return Project(modules=by_path, names=names, launches=tuple(launches), unresolved=tuple(unresolved))
+def link(module: Module, names: Names) -> tuple[LinkedLaunch, ...]:
+    """The launches that `module` makes, in order; those that no kernel was found for have none."""
+    return tuple(
+        LinkedLaunch(module=module, function=function, launch=launch, kernels=_kernels(names, module, function, launch))
+        for function, launch in module.launches()
+    )
+
+
+def _kernels(names: Names, module: Module, function: Function, launch: Launch) -> tuple[Kernel, ...]:
+    place = _Place(module, function, launch.order, launch.arms)
+    return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, place, _MOST_STEPS)}.values())
 
 
 class _Place(NamedTuple):
@@ -75,7 +73,7 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
             full = dotted(func)
             callee = names.dotted(place.module, full) if full is not None else None
             if isinstance(callee, Function):
-                home = names.home(callee) or place.module
+                home = names.home(callee)
                 for returned in callee.returns:
                     inner = _Place(home, callee, returned.order, ())
                     yield from _follow(names, returned.value, inner, steps - 1)
@@ -103,7 +101,7 @@ def _follow_entry(names: Names, table: Expr, name: str, place: _Place, steps: in
             full = dotted(func)
             callee = names.dotted(place.module, full) if full is not None else None
             if isinstance(callee, Function):
-                home = names.home(callee) or place.module
+                home = names.home(callee)
                 for returned in callee.returns:
                     yield from _follow_entry(
                         names, returned.value, name, _Place(home, callee, returned.order, ()), steps - 1

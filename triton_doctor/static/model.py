@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.expression import Lambda
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from triton_doctor.finding import Span
     from triton_doctor.static.expression import Call, Expr
     from triton_doctor.static.model_environment import EnvironmentFile
+    from triton_doctor.static.modules import Modules
     from triton_doctor.static.names import Names
 
 
@@ -113,6 +114,7 @@ class Function:
 
     name: str
     qualname: str
+    path: str
     line: int
     params: tuple[HostParam, ...]
     decorators: tuple[Expr, ...]
@@ -239,10 +241,14 @@ class Class:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
-    """One Python file, as far as Triton is concerned. `functions` and `kernels` are by qualified name."""
+    """One Python file, as far as Triton is concerned. `functions` and `kernels_named` are by qualified name.
+
+    Of kernels, definitions of one name share an entry; of functions, a later one is `name#2`.
+    """
 
     path: str
     kernels: tuple[Kernel, ...] = ()
+    kernels_named: Mapping[str, tuple[Kernel, ...]] = field(default_factory=dict)
     functions: Mapping[str, Function] = field(default_factory=dict)
     classes: Mapping[str, Class] = field(default_factory=dict)
     imports: Mapping[str, Import] = field(default_factory=dict)
@@ -268,22 +274,32 @@ class LinkedLaunch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Project:
-    """All modules of one scan by path, and the launches whose kernel was found; `unresolved` are the others.
+    """What the checks look at: the files of `scope`, and all that their values lead to.
 
-    `environment` are the files that set variables, Python among them, by path; `tests` the paths of modules that only
-    test; `declared` the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
+    `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
+    in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
+    that some file of the scan sets. `tests` tells which modules only test; `declared` are the names of values that the
+    user calls `fixed` or `per_call`. `triton_version` None is the newest.
     """
 
-    modules: Mapping[str, Module]
+    scope: tuple[str, ...]
+    modules: Modules
     names: Names
     launches: tuple[LinkedLaunch, ...] = ()
-    unresolved: tuple[LinkedLaunch, ...] = ()
     environment: tuple[EnvironmentFile, ...] = ()
-    tests: frozenset[str] = frozenset()
+    set_anywhere: frozenset[str] = frozenset()
+    tests: Container[str] = frozenset()
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
 
+    def subjects(self) -> Iterator[Module]:
+        """The modules of `scope`, in its order."""
+        for path in self.scope:
+            module = self.modules.get(path)
+            if module is not None:
+                yield module
+
     def kernels(self) -> Iterator[Kernel]:
-        """Every kernel, by path and place."""
-        for path in sorted(self.modules):
-            yield from self.modules[path].kernels
+        """Every kernel of `scope`, by path and place."""
+        for module in self.subjects():
+            yield from module.kernels

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from triton_doctor.static.model import Class, Function, Kernel, Module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from triton_doctor.static.model import Import
+    from triton_doctor.static.modules import Modules
 
 Definition: TypeAlias = Module | Kernel | Function | Class
 
@@ -19,44 +20,29 @@ _MOST_HOPS = 8
 
 
 class Names:
-    """Looks names up in the modules of a project.
+    """Looks names up in `modules`, which reads a file of the scan when it is asked for."""
 
-    `load` reads a file of the scan that was not selected for reading, a package's `__init__.py` say, or gives None.
-    """
-
-    def __init__(self, modules: Mapping[str, Module], load: Callable[[str], Module | None]) -> None:
-        """`modules` are those already read, by path."""
-        self._modules: dict[str, Module] = {}
-        self._load = load
-        self._kernels: dict[tuple[str, str], list[Kernel]] = {}
-        self._homes: dict[int, Module] = {}
+    def __init__(self, modules: Modules) -> None:
+        """Nothing is looked up yet."""
+        self._modules = modules
         self._found: dict[tuple[str, str], Definition | None] = {}
         self._files: dict[str, Module | None] = {}
-        for module in modules.values():
-            self._add(module)
 
     def kernels(self, module: Module, qualname: str) -> Sequence[Kernel]:
         """The kernels of that qualified name: several where `if` chooses between definitions."""
-        return self._kernels.get((module.path, qualname), ())
+        return module.kernels_named.get(qualname, ())
 
     def variants(self, kernel: Kernel) -> Sequence[Kernel]:
         """All definitions that share the kernel's name and scope, itself among them."""
-        return self._kernels[kernel.path, _plain(kernel.qualname)]
+        return self._modules[kernel.path].kernels_named[kernel.qualname.partition("#")[0]]
 
-    def home(self, function: Function) -> Module | None:
+    def home(self, function: Function) -> Module:
         """The module that `function` was read from."""
-        return self._homes.get(id(function))
+        return self._modules[function.path]
 
-    def home_of_class(self, of: Class) -> Module | None:
+    def home_of_class(self, of: Class) -> Module:
         """The module that the class was read from."""
-        return self._modules.get(of.path)
-
-    def _add(self, module: Module) -> None:
-        self._modules[module.path] = module
-        for kernel in module.kernels:
-            self._kernels.setdefault((module.path, _plain(kernel.qualname)), []).append(kernel)
-        for function in module.functions.values():
-            self._homes[id(function)] = module
+        return self._modules[of.path]
 
     def defined(self, module: Module, name: str) -> Definition | None:
         """What `name` is at the top level of `module`: its own, imported or re-exported."""
@@ -155,18 +141,6 @@ class Names:
     def _file(self, stem: str) -> Module | None:
         if stem not in self._files:
             paths = (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py")
-            self._files[stem] = next((found for path in paths if (found := self._loaded(path)) is not None), None)
+            found = (self._modules.get(path) for path in paths)
+            self._files[stem] = next((module for module in found if module is not None), None)
         return self._files[stem]
-
-    def _loaded(self, path: str) -> Module | None:
-        if path not in self._modules:
-            loaded = self._load(path)
-            if loaded is None:
-                return None
-            self._add(loaded)
-        return self._modules[path]
-
-
-def _plain(qualname: str) -> str:
-    """`kernel` of `kernel#2`, the name's second definition."""
-    return qualname.partition("#")[0]

@@ -31,13 +31,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there."""
+    """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
+
+    `for_tests` where the launch is that of a test.
+    """
 
     launch: LinkedLaunch
     path: str
     span: Span
     expr: Expr | None
     scalar: Scalar
+    for_tests: bool
 
     @property
     def kind(self) -> Kind:
@@ -100,7 +104,9 @@ class Parameters:
         if not params:
             return
         sources: dict[str, list[Source]] = {param.name: [] for param in params}
-        for launch in self._launches.get(kernel.key, ()):
+        launches = self._launches.get(kernel.key, ())
+        # What a test passes says little of what a program does, and nothing where a program launches the kernel too.
+        for launch in [one for one in launches if one.module.path not in self._project.tests] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
                 self._add_sources(launch, kernel, sources)
@@ -120,7 +126,14 @@ class Parameters:
             if name in sources:
                 scalar = flow.as_scalar(one.value, frame)
                 sources[name].append(
-                    Source(launch=launch, path=launch.module.path, span=one.span, expr=one.expr, scalar=scalar)
+                    Source(
+                        launch=launch,
+                        path=launch.module.path,
+                        span=one.span,
+                        expr=one.expr,
+                        scalar=scalar,
+                        for_tests=launch.module.path in self._project.tests,
+                    )
                 )
         for heuristic in kernel.heuristics:
             if heuristic.param in sources and heuristic.param not in arguments:
@@ -130,7 +143,14 @@ class Parameters:
                     scalar = flow.as_scalar(value, frame)
                     expr = heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value
                     sources[heuristic.param].append(
-                        Source(launch=launch, path=kernel.path, span=heuristic.span, expr=expr, scalar=scalar)
+                        Source(
+                            launch=launch,
+                            path=kernel.path,
+                            span=heuristic.span,
+                            expr=expr,
+                            scalar=scalar,
+                            for_tests=launch.module.path in self._project.tests,
+                        )
                     )
 
     def _heuristic(self, value: Expr, kernel: Kernel, table: Table) -> Value | None:
@@ -145,7 +165,7 @@ class Parameters:
             case Name(name):
                 function = self._project.names.defined(module, name)
                 if isinstance(function, Function) and function.params:
-                    home = self._project.names.home(function) or module
+                    home = self._project.names.home(function)
                     inner = Frame(home, function, {function.params[0].name: table}, depth=1)
                     found = [self._flow.value(one.value, end_of(inner)) for one in function.returns]
                     return found[0] if len(found) == 1 else None
@@ -166,10 +186,10 @@ class Parameters:
         if scalar.kind is not Kind.UNKNOWN:
             return replace(source, scalar=scalar)
         pro = set(scalar.pro)
-        if name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro):
-            pro.add(leanings.WALKED)
-        if name in kernel.replaced:
+        # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
+        walked = name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro)
+        if walked or scalar.atoms & self._grid(source.launch):
+            pro.add(leanings.COVERED)
+        if name in kernel.replaced and scalar.atoms:
             pro.add(leanings.LOADED)
-        if scalar.atoms & self._grid(source.launch):
-            pro.add(leanings.GRID)
         return replace(source, scalar=replace(scalar, pro=frozenset(pro)))

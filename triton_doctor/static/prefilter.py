@@ -1,14 +1,72 @@
-"""Bytes of a file to an answer: could anything in it matter? Asked of every file, so it only searches."""
+"""Bytes of a Python file to its role: what could it hold that matters? Asked of every file, so it only searches."""
 
 from __future__ import annotations
 
+import re
+from enum import Enum
+
+from triton_doctor.static.directives import MARK
 from triton_doctor.static.read_environment import python_may_set
 
-# A launch needs no word of Triton in its file, `from .kernels import add` and `add[grid](x)` do; but it is always
-# a subscript that is called. Of 4,719 files in sglang 0.5.23, 885 name Triton and 161 more have such a call.
-SIGNS = (b"triton", b"](")
+# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
+_ALWAYS = (
+    *(b".constexpr", b": constexpr", b"constexpr("),
+    *(b"per_device_train_batch_size", b"per_device_eval_batch_size", MARK),
+)
+LAUNCH = b"]("
+# What a file that names Triton may do with it: define, launch, time, train.
+_WITH_TRITON = (
+    *(b"jit", LAUNCH, b".run(", b".warmup(", b".backward("),
+    *(b"time()", b"time_ns()", b"perf_counter", b"monotonic", b"timer()"),
+)
+# What follows `import`: `from a import (b, c as d)` says b, c, as and d; `import a.b` says a and b.
+_IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
+_FROM_ALL = re.compile(rb"(\w+)[ \t]+import[ \t]*\*")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_SUBSCRIPTED_MEMBER = re.compile(rb"\.([A-Za-z_]\w*)[ \t]*\[")
 
 
-def may_matter(data: bytes) -> bool:
-    """False only where nothing in `data`, a Python file, could define or launch a kernel or set up Triton."""
-    return any(sign in data for sign in SIGNS) or python_may_set(data)
+class Role(Enum):
+    """What a file is read for.
+
+    A `SUBJECT` may hold anything that a check speaks of, a `SETTER` variables of the environment. A `LAUNCHER`, and a
+    `SETTER` too, may hold a launch if it can name a kernel. A `CALLER` names Triton, and so may call what launches. It
+    is read, as a `BYSTANDER` is, when something leads there; but nobody looks for callers among bystanders.
+    """
+
+    SUBJECT = "subject"
+    SETTER = "setter"
+    LAUNCHER = "launcher"
+    CALLER = "caller"
+    BYSTANDER = "bystander"
+
+
+def role_of(data: bytes) -> Role:
+    """The role of the file that holds `data`.
+
+    A launch needs no word of Triton in its file, `from .kernels import add` and `add[grid](x)` do; but it is always a
+    subscript that is called.
+    """
+    names_triton = b"triton" in data
+    if names_triton and any(sign in data for sign in _WITH_TRITON):
+        return Role.SUBJECT
+    if any(sign in data for sign in _ALWAYS):
+        return Role.SUBJECT
+    if python_may_set(data):
+        return Role.SETTER
+    if LAUNCH in data:
+        return Role.LAUNCHER
+    return Role.CALLER if names_triton else Role.BYSTANDER
+
+
+def imported_words(data: bytes) -> frozenset[str]:
+    """The names that stand after an `import`: modules, what is taken from them; a module of which all is taken."""
+    found = _IMPORTED.findall(data)
+    if any(b"*" in imported for imported in found):
+        found += _FROM_ALL.findall(data)
+    return frozenset(_WORD.findall(b" ".join(found).decode("ascii", "replace")))
+
+
+def subscripted_members(data: bytes) -> frozenset[str]:
+    """Every `name` of `something.name[`."""
+    return frozenset(name.decode("ascii", "replace") for name in _SUBSCRIPTED_MEMBER.findall(data))

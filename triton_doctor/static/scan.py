@@ -10,20 +10,21 @@ from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
-from triton_doctor.static.link import link
-from triton_doctor.static.reader import Reader
+from triton_doctor.static.library import Library
+from triton_doctor.static.modules import NO_CHANGES
+from triton_doctor.static.project import empty_project, part, whole
+from triton_doctor.static.shares import Shares
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
-    from triton_doctor.static.model_environment import EnvironmentFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,12 @@ def scan(
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
+    weigh: Callable[[Project, Sequence[Finding]], Sequence[Finding]] | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far."""
+    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
+
+    `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
+    """
     began = time.perf_counter()
     known = frozenset(page_paths()) | frozenset(CHECKS)
     runs = frozenset(
@@ -61,62 +66,53 @@ def scan(
         for code in (*CHECKS, UNREADABLE, UNUSED)
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
-    reader = Reader(files)
-    project = read_project(reader, settings, cwd, on_progress)
-    found = [*run_checks(project, runs), *(reader.unreadable if UNREADABLE in runs else ())]
-    kept = suppress(found, reader.directives, ran=runs, known=known)
+    library = Library(files)
+    shares = Shares(library, {}, NO_CHANGES, on_progress)
+    project = empty_project(library, settings, cwd)
+    found = list(check_files(project, library, shares, runs))
+    if weigh is not None:
+        weighed = weigh(whole(project, shares), found)
+        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
+    if UNREADABLE in runs:
+        found += library.unreadable.values()
+    kept = suppress(found, library.directives(), ran=runs, known=known)
     findings = sorted(ignore_per_file(kept, settings, cwd), key=lambda finding: finding.order)
+    starts = [starts for share in shares.by_path.values() for starts in share.starts]
     return Scan(
         findings=tuple(findings),
         summary=Summary(
             files_seen=len(files),
-            files_read=reader.files_read,
-            kernels=sum(1 for _ in project.kernels()),
-            launches=len(project.launches) + len(project.unresolved),
-            launches_resolved=len(project.launches),
+            files_read=library.files_read,
+            kernels=sum(len(share.kernels) for share in shares.by_path.values()),
+            launches=len(starts),
+            launches_resolved=sum(1 for kernels in starts if kernels),
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
 
 
-def read_project(
-    reader: Reader, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
-) -> Project:
-    """All that the files of `reader` say, linked, as `settings` see it."""
-    linked = link(reader.read_all(on_progress), reader.read_further)
-    is_test = test_files(settings, cwd)
-    return replace(
-        linked,
-        environment=tuple(environment_files(linked, reader.environment, is_test)),
-        tests=frozenset(filter(is_test, linked.modules)),
-        declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
-        triton_version=settings.triton_version,
-    )
+def check_files(project: Project, library: Library, shares: Shares, codes: frozenset[str]) -> Iterator[Finding]:
+    """What the checks of `codes` find, file by file."""
+    project = replace(project, set_anywhere=shares.variables)
+    launchers = shares.launchers()
+    for path in shares.by_path:
+        starting = [
+            one
+            for launcher in launchers.get(path, ())
+            for one in shares.launches(launcher)
+            if any(kernel.path == path for kernel in one.kernels)
+        ]
+        yield from run_checks(part(project, library, path, starting), codes, path)
 
 
-def test_files(settings: Settings, cwd: Path) -> Callable[[str], bool]:
-    """Tells whether `settings` call the file at a path, as findings spell it, a test."""
-    rules = compile_rules(settings.root, settings.tests)
-    return lambda path: bool(rules and rules.verdict((cwd / path).as_posix()))
-
-
-def environment_files(
-    project: Project, settings_files: Iterable[EnvironmentFile], is_test: Callable[[str], bool]
-) -> Iterator[EnvironmentFile]:
-    """The files that set variables, by path; tests are marked as such."""
-    python = (module.environment for module in project.modules.values() if module.environment is not None)
-    for file in sorted([*python, *settings_files], key=lambda file: file.path):
-        yield replace(file, for_tests=file.for_tests or is_test(file.path))
-
-
-def run_checks(project: Project, codes: frozenset[str]) -> Iterator[Finding]:
-    """What the checks of `codes` find. A check that crashes says which it was."""
+def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:
+    """What the checks of `codes` find in `project`, the part about `path`. A check that crashes says which it was."""
     for code, check in CHECKS.items():
         if code in codes:
             try:
                 yield from check(project)
             except Exception as error:
-                error.add_note(f"{code} was checking")
+                error.add_note(f"{code} was checking {path}")
                 raise
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.launched import flow_of
+from triton_doctor.static.link import link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.model import Arm, CallSite, Function, Kernel, Module, Project
+    from triton_doctor.static.model import Arm, CallSite, Function, Kernel, Launch, Module, Project
 
 _CLOCKS = frozenset(
     f"{module}.{name}{unit}"
@@ -49,7 +50,7 @@ class Stretch(NamedTuple):
 
 def stretches(project: Project) -> Iterator[Stretch]:
     """Those with launches in them, by path and place."""
-    measured = [module for _, module in sorted(project.modules.items()) if _has_clock(module)]
+    measured = [module for module in project.subjects() if _has_clock(module)]
     if not measured:
         return
     launching = Launching(project)
@@ -104,8 +105,8 @@ class Launching:
 
     def __init__(self, project: Project) -> None:
         self._callers = flow_of(project).callers
-        self._kernels: dict[int, Kernel] = {id(one.launch): one.kernels[0] for one in project.launches}
         self._project = project
+        self._linked: dict[str, dict[int, Kernel]] = {}
 
     def may_have_launched(self, module: Module, function: Function, before: int, depth: int = _MOST_CALLS) -> bool:
         """Whether anything before the event `before`, or before the one call of `function`, may launch a kernel."""
@@ -117,8 +118,9 @@ class Launching:
     def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[Start]:
         """What launches a kernel after the event `begin` and before `end`, in order."""
         for launch in function.launches:
-            if begin < launch.order < end and id(launch) in self._kernels:
-                yield Start(self._kernels[id(launch)], None, None, launch.order, launch.span.line)
+            kernel = self._kernel(module, launch) if begin < launch.order < end else None
+            if kernel is not None:
+                yield Start(kernel, None, None, launch.order, launch.span.line)
         for site in function.calls:
             if begin < site.order < end:
                 callee = self._callers.reached(module, function, site.call.func)
@@ -127,16 +129,23 @@ class Launching:
                     yield Start(kernel, callee, site.call, site.order, site.line)
 
     def _launched_by(self, function: Function, depth: int) -> Kernel | None:
-        for launch in function.launches:
-            if id(launch) in self._kernels:
-                return self._kernels[id(launch)]
         home = self._project.names.home(function)
+        for launch in function.launches:
+            kernel = self._kernel(home, launch)
+            if kernel is not None:
+                return kernel
         for site in function.calls if depth else ():
-            callee = self._callers.reached(home, function, site.call.func) if home is not None else None
+            callee = self._callers.reached(home, function, site.call.func)
             kernel = self._launched_by(callee, depth - 1) if callee is not None and callee is not function else None
             if kernel is not None:
                 return kernel
         return None
+
+    def _kernel(self, module: Module, launch: Launch) -> Kernel | None:
+        if module.path not in self._linked:
+            linked = link(module, self._project.names)
+            self._linked[module.path] = {id(one.launch): one.kernels[0] for one in linked if one.kernels}
+        return self._linked[module.path].get(id(launch))
 
 
 def last_name(expr: Expr) -> str | None:

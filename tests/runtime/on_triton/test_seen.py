@@ -88,6 +88,7 @@ def test_each_tuning_key_is_a_round_and_one_compiles_nothing(x):
     assert [dict(round_.key)["n"] for round_ in recording.tunings] == [1000, 1001, 1003]
     assert [len(round_.timings_ms) for round_ in recording.tunings] == [3, 3, 3]
     assert not any(round_.cached for round_ in recording.tunings)
+    assert sum(recording.launches.values()) - sum(round_.trials for round_ in recording.tunings) == 4
     assert recording.count == 3
     assert all(event.tuning for event in recording.compiles)
     assert [recompile.code for recompile in recording.causes][-2:] == ["TRD714", "TRD714"]

@@ -82,6 +82,7 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
             _attached.counting.append(sink)
             if _attached.counter is None:
                 _attached.counter = LaunchCounter(observer)
+                observer.count_launches = _attached.counter.totals
                 _attached.counter_slots = list(_as_far_as_possible(observer, "launches", _attached.counter.watch()))
 
 
@@ -145,6 +146,8 @@ def parse_version(text: str) -> tuple[int, ...]:
 def _stop_counting() -> None:
     for slot in _attached.counter_slots:
         slot.restore()
+    if _attached.observer is not None:
+        _attached.observer.count_launches = None
     if _attached.counter is not None:
         _attached.counter.forget()
     _attached.counter, _attached.counter_slots = None, []

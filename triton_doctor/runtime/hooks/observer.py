@@ -55,6 +55,7 @@ class Observer:
     def __init__(self) -> None:
         self.sinks: tuple[Callable[[Event], None], ...] = ()
         self.process_us = 0
+        self.count_launches: Callable[[], Mapping[KernelName, int]] | None = None
         self._faults = 0
         self._interpreted: set[KernelName] = set()
         self.interpreting: dict[KernelName, tuple[int, int]] = {}
@@ -149,9 +150,14 @@ class Observer:
         timings: Mapping[Any, Any] | None,
         duration_s: float | None,
         cached: bool,
+        launched_before: int | None,
     ) -> None:
-        """A round of tuning ended. `names` are those of the first parts of `key`; the rest are dtypes of tensors."""
+        """A round of tuning ended. `names` are those of the first parts of `key`; the rest are dtypes of tensors.
+
+        `launched_before` is what `launched` gave when it began.
+        """
         try:
+            launched = self.launched(fn)
             event = AutotuneEvent(
                 kernel=self.name_of(fn),
                 key=tuple(_named(key, names)),
@@ -163,11 +169,16 @@ class Observer:
                 thread=threading.get_native_id(),
                 rank=rank(),
                 at_ns=time.time_ns(),
+                trials=None if launched is None or launched_before is None else launched - launched_before,
             )
         except Exception:
             self.fault("reading a round of tuning")
             return
         self.emit(event)
+
+    def launched(self, fn: Any) -> int | None:
+        """How often the kernel of `fn` was launched so far; None while nobody counts."""
+        return None if self.count_launches is None else self.count_launches().get(self.name_of(fn), 0)
 
     def interpreted(self, function: Any) -> None:
         """The plain `function` of a kernel is about to run in interpreter mode; told once a kernel."""

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 def watch_tuning(observer: Observer) -> Iterator[Slot]:
     """`observer` learns of each round of tuning from now on."""
     import triton
+    from triton.runtime.autotuner import Autotuner
 
     autotuning = getattr(getattr(triton, "knobs", None), "autotuning", None)
+    rounds = Rounds()
+    yield _watch_beginning(Autotuner, rounds, observer)
     if hasattr(autotuning, "listener"):
-        yield _watch_listener(autotuning, observer)
+        yield _watch_listener(autotuning, rounds, observer)
     else:
-        yield from _watch_rounds(observer)
+        yield from _watch_rounds(Autotuner, rounds, observer)
 
 
-def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
+def _watch_listener(autotuning: Any, rounds: Rounds, observer: Observer) -> Slot:
     slot = Slot(autotuning, "listener")
     before = slot.before
 
@@ -45,6 +48,7 @@ def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
 
     def hear(told: dict[str, Any], tuner: Any) -> None:
         try:
+            now = rounds.open.pop(id(tuner), None)
             read = {
                 "fn": told["fn"],
                 "key": told["key"],
@@ -53,6 +57,7 @@ def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
                 "timings": told["configs_timings"],
                 "duration_s": told["duration"],
                 "cached": bool(told["cache_hit"]),
+                "launched_before": None if now is None else now.launched,
             }
         except Exception:
             observer.fault("listening to a round of tuning")
@@ -65,10 +70,14 @@ def _watch_listener(autotuning: Any, observer: Observer) -> Slot:
 
 @dataclass(slots=True)
 class Round:
-    """A round of tuning that goes on: how many configs are to be tried, and those that were."""
+    """A round of tuning that goes on: how many configs are to be tried, and those that were.
+
+    `launched` is how often its kernel had been launched before; None while nobody counts.
+    """
 
     configs: int
     started_ns: int
+    launched: int | None
     timings: dict[Any, Any] = field(default_factory=dict)
 
 
@@ -79,27 +88,24 @@ class Rounds(threading.local):
         self.open: dict[int, Round] = {}
 
 
-def _watch_rounds(observer: Observer) -> Iterator[Slot]:
-    """Until 3.7. Wrapping `Autotuner.run` would cost each launch 0.4 us; these three are called in a round alone.
-
-    A round asks for the configs that are left after pruning, then tries each (triton 3.2 autotuner.py:184).
-    """
-    from triton.runtime.autotuner import Autotuner
-
-    rounds = Rounds()
-    yield _watch_beginning(Autotuner, rounds)
-    yield _watch_trials(Autotuner, rounds, observer)
-    if "check_disk_cache" in vars(Autotuner):
-        yield _watch_disk(Autotuner, rounds, observer)
+def _watch_rounds(autotuner: Any, rounds: Rounds, observer: Observer) -> Iterator[Slot]:
+    """Until 3.7. Wrapping `Autotuner.run` would cost each launch 0.4 us; these are called in a round alone."""
+    yield _watch_trials(autotuner, rounds, observer)
+    if "check_disk_cache" in vars(autotuner):
+        yield _watch_disk(autotuner, rounds, observer)
 
 
-def _watch_beginning(autotuner: Any, rounds: Rounds) -> Slot:
+def _watch_beginning(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
+    """A round asks for the configs that are left after pruning, then tries each (triton 3.2 autotuner.py:184)."""
     slot = Slot(autotuner, "prune_configs")
     before = slot.before
 
     def prune_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
         left = before(self, *args, **kwargs)
-        rounds.open[id(self)] = Round(len(left), time.perf_counter_ns())
+        try:
+            rounds.open[id(self)] = Round(len(left), time.perf_counter_ns(), observer.launched(_kernel(self)))
+        except Exception:
+            observer.fault("reading a round of tuning")
         return left
 
     slot.fill(prune_configs)
@@ -118,7 +124,7 @@ def _watch_trials(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
             if len(now.timings) == now.configs:
                 del rounds.open[id(self)]
                 duration_s = (time.perf_counter_ns() - now.started_ns) / 1e9
-                _tell(observer, self, now.timings, duration_s)
+                _tell(observer, self, now.timings, duration_s, now.launched)
         return timing
 
     slot.fill(_bench)
@@ -132,21 +138,24 @@ def _watch_disk(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
     def check_disk_cache(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = before(self, *args, **kwargs)
         if found:
-            rounds.open.pop(id(self), None)
-            _tell(observer, self, self.configs_timings, None)
+            now = rounds.open.pop(id(self), None)
+            _tell(observer, self, self.configs_timings, None, None if now is None else now.launched)
         return found
 
     slot.fill(check_disk_cache)
     return slot
 
 
-def _tell(observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None) -> None:
+def _tell(
+    observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None, launched: int | None
+) -> None:
     try:
         read = {
             "fn": _kernel(tuner),
             "key": _key_of_round(tuner),
             "names": _names(tuner),
             "best": min(timings, key=timings.__getitem__),
+            "launched_before": launched,
         }
     except Exception:
         observer.fault("reading a round of tuning")

@@ -20,7 +20,7 @@ _ALLOWING = "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS"
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel and global, at the kernel. What may be Triton by another name only is left alone."""
-    allowed = any(setting.variable == _ALLOWING for file in project.environment for setting in file.settings)
+    allowed = _ALLOWING in project.set_anywhere
     for kernel in project.kernels():
         module = project.modules[kernel.path]
         if kernel.jit_span is None or kernel.made_in or is_for_a_fork(module):

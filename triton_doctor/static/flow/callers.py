@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.model import Class, Function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from triton_doctor.static.model import CallSite, Module, Project
 
@@ -22,33 +23,28 @@ class Caller(NamedTuple):
 
 
 class Callers:
-    """Looks up calls, but for those of tests, by the name they call; which function that is, is decided when asked."""
+    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for."""
 
     def __init__(self, project: Project) -> None:
-        """Index the calls of every module."""
+        """Nothing is looked up yet."""
         self._project = project
-        self._by_name: dict[str, list[Caller]] = {}
-        for path, module in sorted(project.modules.items()):
-            if path in project.tests:
-                # What a test passes says little of what a program does.
-                continue
-            for function in module.functions.values():
-                for site in function.calls:
-                    func = site.call.func
-                    name = func.name if isinstance(func, Attr) else func.id if isinstance(func, Name) else None
-                    if name == "apply" and isinstance(func, Attr):
-                        name = _last(func.base)
-                    if name is not None:
-                        self._by_name.setdefault(name, []).append(Caller(module, function, site))
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`."""
-        owner = function.class_name
-        is_forward = owner is not None and function.name == "forward"
-        wanted = owner.rpartition(".")[2] if owner is not None and is_forward else function.name
-        for caller in self._by_name.get(wanted, ()):
-            if self.reached(caller.module, caller.function, caller.site.call.func) is function:
-                yield caller
+        """The calls that reach `function` of `module`, by path and place."""
+        wanted = function.name
+        homes: Iterable[Module] = (module,)
+        if function.class_name is not None and function.name == "forward":
+            wanted = function.class_name.rpartition(".")[2]
+            homes = self._project.modules.naming(wanted, module.path, f"{wanted}.apply")
+        elif function.parent == "<module>" and function.class_name is None:
+            homes = self._project.modules.naming(wanted, module.path, wanted)
+        for home in homes:
+            if home.path in self._project.tests:
+                # What a test passes says little of what a program does.
+                continue
+            for caller in calls_by_name(home).get(wanted, ()):
+                if self.reached(home, caller.function, caller.site.call.func) is function:
+                    yield caller
 
     def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
         """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
@@ -73,8 +69,22 @@ class Callers:
         return found if isinstance(found, Function) else None
 
     def _method(self, owner: Class, name: str) -> Function | None:
-        home = self._project.names.home_of_class(owner)
-        return home.functions.get(f"{owner.qualname}.{name}") if home is not None else None
+        return self._project.names.home_of_class(owner).functions.get(f"{owner.qualname}.{name}")
+
+
+@cache
+def calls_by_name(module: Module) -> dict[str, list[Caller]]:
+    """The calls that `module` makes, by the last name of what they call: `forward` of an autograd class is its name."""
+    found: dict[str, list[Caller]] = {}
+    for function in module.functions.values():
+        for site in function.calls:
+            func = site.call.func
+            name = func.name if isinstance(func, Attr) else func.id if isinstance(func, Name) else None
+            if name == "apply" and isinstance(func, Attr):
+                name = _last(func.base)
+            if name is not None:
+                found.setdefault(name, []).append(Caller(module, function, site))
+    return found
 
 
 def _last(expr: Expr) -> str | None:

@@ -27,7 +27,7 @@ from triton_doctor.static.expression import (
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
-from triton_doctor.static.flow.calls import call_value
+from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
@@ -90,12 +90,6 @@ class Flow:
             self._setters = Setters(self.project)
         return self._setters
 
-    def hearing(self, told: Told) -> Flow:
-        """A flow that knows `told`, and shares what was indexed."""
-        other = Flow(self.project, told)
-        other._callers = self._callers
-        return other
-
     def at(self, launch: LinkedLaunch) -> Place:
         """The place of a launch, in its function entered from wherever it is called."""
         frame = self.frame(launch.module, launch.function)
@@ -130,7 +124,7 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
+        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             return own if asked is None else replace(asked, size=own.size)
         return own
@@ -192,13 +186,13 @@ class Flow:
         """Whether what `key` names is being evaluated."""
         return key in self._active
 
-    def home(self, function: Function, frame: Frame) -> Module:
-        """The module that `function` was read from; that of `frame`, if it is not known."""
-        return self.project.names.home(function) or frame.module
+    def home(self, function: Function) -> Module:
+        """The module that `function` was read from."""
+        return self.project.names.home(function)
 
-    def home_of_class(self, of: Class, frame: Frame) -> Module:
-        """The module that the class was read from; that of `frame`, if it is not known."""
-        return self.project.names.home_of_class(of) or frame.module
+    def home_of_class(self, of: Class) -> Module:
+        """The module that the class was read from."""
+        return self.project.names.home_of_class(of)
 
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
@@ -278,6 +272,8 @@ class Flow:
         if place.local is None and key in frame.values:
             return frame.values[key]
         function = self.callers.reached(frame.module, frame.function, call.func)
+        if function is not None and rounds_up(function.name):
+            function = None
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:
             frame.values[key] = value
@@ -290,7 +286,7 @@ class Flow:
         if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
         arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
-        inner = Frame(self.home(function, frame), function, arguments, frame.depth + 1)
+        inner = Frame(self.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
             returned = [self.value(one.value, Place(inner, one.order)) for one in function.returns]

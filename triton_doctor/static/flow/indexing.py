@@ -42,6 +42,10 @@ def attribute(flow: Flow, value: Value, name: str, base: Expr, place: Place) -> 
             return items[name]
         case _:
             pass
+    if name == "shape":
+        frame = place.frame
+        root = Root(frame.module.path, frame.function.qualname, spell(base), frame.function.line, None, weight=False)
+        return Shape(of=Thing(root=root, scalar=UNKNOWN))
     return _out_of_sight(value, name, base, place)
 
 
@@ -181,6 +185,8 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
                 return UNKNOWN
             if isinstance(of, Thing) and not open_ and of.root.rank is None:
                 of = Thing(root=replace(of.root, rank=size), scalar=of.scalar, origin=of.origin)
+            if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
+                position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return flow.axis(of, position, frame)
         case Sequence(items, False):
             if len(items) == 1 and isinstance(items[0], Shape):

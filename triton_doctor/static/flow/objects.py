@@ -24,7 +24,7 @@ _EMPTY = (Pack(()), Mapping(()), Call(Name("list"), (), ()), Call(Name("deque"),
 
 def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
     """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
-    module = flow.home_of_class(of, frame)
+    module = flow.home_of_class(of)
     values: list[Value] = []
     for function in module.functions.values():
         if function.class_name != of.qualname:
@@ -48,7 +48,7 @@ def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:
     """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
     if frame.depth >= MOST_DEPTH or not forward.params:
         return UNKNOWN
-    module = flow.home(forward, frame)
+    module = flow.home(forward)
     context = forward.params[0].name
     if name == "saved_tensors":
         for site in forward.calls:

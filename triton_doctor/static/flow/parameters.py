@@ -96,7 +96,7 @@ class Asked:
         return answer
 
     def _ask(self, function: Function, name: str, frame: Frame, position: int | None) -> Scalar | None:
-        module = self._flow.home(function, frame)
+        module = self._flow.home(function)
         found: list[Scalar] = []
         for count, caller in enumerate(self._flow.callers.of(module, function)):
             if count >= _MOST_CALLERS:
@@ -109,6 +109,9 @@ class Asked:
             return replace(choice(varying), trail=varying[0].trail)
         if found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
             return choice(found)
+        if position is not None and any(scalar.literal == 1 or leanings.SINGLE in scalar.con for scalar in found):
+            # One batch of all that there is: what the others pass is not known, and need not be more.
+            return replace(UNKNOWN, con=frozenset({leanings.SINGLE}), trail=found[0].trail)
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Call, Name, dotted
@@ -33,24 +34,18 @@ class _Store(NamedTuple):
 
 
 class Setters:
-    """Looks up what is stored in attributes, but for tests, by their names; whose they are is decided when asked."""
+    """Looks up what is stored in attributes, but for tests, in the files that can name their class."""
 
     def __init__(self, project: Project) -> None:
-        """Index the stores of every module."""
+        """Nothing is looked up yet."""
+        self._project = project
         self._names = project.names
         self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
-        self._by_name: dict[str, list[_Store]] = {}
-        for path, module in sorted(project.modules.items()):
-            if path not in project.tests:
-                for function in module.functions.values():
-                    for stored in function.stored:
-                        self._by_name.setdefault(stored.name, []).append(_Store(module, function, stored))
 
     def value(self, flow: Flow, base: Expr, name: str, place: Place) -> Value | None:
         """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
-        stores = self._by_name.get(name, ())
         frame = place.frame
-        if not stores or len(stores) > _MOST_STORES or frame.depth >= MOST_DEPTH:
+        if frame.depth >= MOST_DEPTH:
             return None
         owner = self.class_of(base, place.order, frame.module, frame.function)
         if owner is None:
@@ -60,9 +55,21 @@ class Setters:
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
             self._answers[key] = (None, 0)
-            answer = _told([_stored(flow, store, frame.depth) for store in stores if self._is_of(owner, store)])
+            stores = list(islice(self._stores(owner, name), _MOST_STORES + 1))
+            if len(stores) <= _MOST_STORES:
+                own = (store for store in stores if self._is_of(owner, store))
+                answer = _told([_stored(flow, store, frame.depth) for store in own])
             self._answers[key] = (answer, frame.depth)
         return answer
+
+    def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
+        """What is stored as `name` where objects of `owner` may be, by path and place."""
+        for module in self._project.modules.naming(owner.name, owner.path, f".{name}"):
+            if module.path not in self._project.tests:
+                for function in module.functions.values():
+                    for stored in function.stored:
+                        if stored.name == name:
+                            yield _Store(module, function, stored)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
@@ -109,7 +116,7 @@ def _stored(flow: Flow, store: _Store, depth: int) -> Value:
 def _told(values: Iterable[Value]) -> Value | None:
     """What the stores agree on: a number that changes, or tensors whose axes are known."""
     every = [one for value in values for one in (value.options if isinstance(value, Either) else (value,))]
-    options = [one for one in every if not _is_none(one)]
+    options = [one for one in every if not _is_placeholder(one)]
     tensors = [one for one in options if isinstance(one, Tensor)]
     if tensors:
         return either(tensors)
@@ -121,5 +128,12 @@ def _told(values: Iterable[Value]) -> Value | None:
     return choice(scalars) if known else None
 
 
-def _is_none(value: Value) -> bool:
-    return isinstance(value, Scalar) and value.literal is None
+def _is_placeholder(value: Value) -> bool:
+    """Whether it stands in for a value to come: None, or a tensor without elements."""
+    match value:
+        case Scalar():
+            return value.literal is None
+        case Tensor():
+            return any(axis.literal == 0 for axis in value.front)
+        case _:
+            return False

@@ -47,6 +47,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         case Axis(_, position):
             if position == 0:
                 pro.add(leanings.FIRST)
+                if leanings.names_stack(root.name):
+                    con.add(leanings.STACKED)
                 if root.rank is not None and root.rank >= MANY_AXES:
                     pro.add(leanings.MANY)
             elif position == -1 or (root.rank is not None and position == root.rank - 1):
@@ -62,8 +64,12 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
             if front == 0:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
+            if atom == Rest(root, 0, 0):
+                text = f"the number of elements of `{root.name}`"
     if root.item:
         pro.clear()
+        if isinstance(atom, Rest):
+            con.add(leanings.ROW)
     if root.weight:
         pro, con = set(), {leanings.LAST, leanings.KEPT}
     return Scalar(
@@ -152,6 +158,8 @@ def reshape(value: Tensor | Thing, sizes: Sequence[Scalar | None]) -> Tensor:
 def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
     """What the other axes leave of `total`: those that it holds itself cancel."""
     if total.size is None:
+        if any(follows_data(other) for other in others):
+            return replace(UNKNOWN, trail=total.trail)
         return replace(join([total, *others]), size=None) if total.settled() is not Kind.PER_CALL else total
     size = total.size
     for other in others:

@@ -28,11 +28,20 @@ def read_module(path: str, source: bytes) -> Module:
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(source)
+    tree = _parse(source)
     environment = read_environment(path, tree, Source(source)) if python_may_set(source) else None
     return _Reader(path, Source(source)).module(tree, environment)
+
+
+def read_setter(path: str, source: bytes) -> EnvironmentFile:
+    """Nothing but what the module at `path` sets in the environment. Raises as `read_module` does."""
+    return read_environment(path, _parse(source), Source(source))
+
+
+def _parse(source: bytes) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
 
 
 class _Reader:
@@ -52,10 +61,13 @@ class _Reader:
         body.read(tree.body)
         wrapped = _wrapped_by_jit(body, self._imports)
         self._nested(body, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
-        self._functions["<module>"] = body.function(None, qualname="<module>", class_name=None, parent=None)
+        self._functions["<module>"] = body.function(
+            None, path=self._path, qualname="<module>", class_name=None, parent=None
+        )
         return Module(
             path=self._path,
             kernels=tuple(self._kernels),
+            kernels_named=_named(self._kernels),
             functions=self._functions,
             classes=self._classes,
             imports=self._imports.names,
@@ -77,7 +89,7 @@ class _Reader:
     def _class(self, node: ast.ClassDef, qualname: str, parent: str) -> None:
         body = Body(self._source)
         body.read(node.body)
-        own = body.function(None, qualname=qualname, class_name=qualname, parent=parent)
+        own = body.function(None, path=self._path, qualname=qualname, class_name=qualname, parent=parent)
         self._classes[qualname] = Class(
             name=node.name,
             qualname=qualname,
@@ -99,7 +111,7 @@ class _Reader:
         body = Body(self._source)
         body.read(node.body)
         self._functions[qualname] = body.function(
-            node, qualname=qualname, class_name=class_name, parent=parent, decorators=decorators
+            node, path=self._path, qualname=qualname, class_name=class_name, parent=parent, decorators=decorators
         )
         self._nested(
             body,
@@ -113,6 +125,14 @@ class _Reader:
         """A name defined twice, in two arms of an `if` say, keeps both definitions."""
         count = self._taken[qualname] = self._taken.get(qualname, 0) + 1
         return qualname if count == 1 else f"{qualname}#{count}"
+
+
+def _named(kernels: list[Kernel]) -> dict[str, tuple[Kernel, ...]]:
+    named: dict[str, tuple[Kernel, ...]] = {}
+    for kernel in kernels:
+        name = kernel.qualname.partition("#")[0]
+        named[name] = (*named.get(name, ()), kernel)
+    return named
 
 
 def _import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -49,6 +49,7 @@ class Body:
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef | None,
         *,
+        path: str,
         qualname: str,
         class_name: str | None,
         parent: str | None,
@@ -58,6 +59,7 @@ class Body:
         return Function(
             name=node.name if node is not None else qualname,
             qualname=qualname,
+            path=path,
             line=node.lineno if node is not None else 1,
             params=self._params(node.args) if node is not None else (),
             decorators=decorators,

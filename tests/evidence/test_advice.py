@@ -1,5 +1,8 @@
 """Each cause of a compile has something to do about it, or a reason why not; each rule that is named has a page."""
 
+from dataclasses import replace
+
+from tests.evidence.recorded import compile_event, process, tuning_event
 from triton_doctor.evidence import REMEDIES, advise, rules_behind
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.account import account
@@ -28,3 +31,12 @@ def test_advice_is_sorted_by_what_it_saves_and_leaves_bystanders_out():
     (mask,) = [one for one in advice if one.kernel and one.kernel.name == "constexpr_mask"]
     assert "`stride_mask_qo` and `max_kv_len_per_req`" in mask.remedy
     assert "BLOCK" not in mask.remedy
+
+
+def test_what_a_round_of_tuning_tries_is_nothing_to_change():
+    first = compile_event(17, tuning=True)
+    wider = replace(first, key=replace(first.key, constants=(("n_rows", 17), ("BLOCK", 128))))
+
+    advised = advise(account([process([first, wider, tuning_event(17)], 900)]))
+
+    assert [advice.codes for advice in advised if advice.kernel] == []

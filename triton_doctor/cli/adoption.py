@@ -1,0 +1,131 @@
+"""What a team needs to adopt `check`: a baseline, comments in bulk, changed files only, and the evidence of runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triton_doctor.cli.asides import say, say_more
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.evidence.weighing import Weighing
+    from triton_doctor.settings import Settings
+    from triton_doctor.static.scan import Scan
+
+STRANGERS_SHOWN = 3
+
+BaselineOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Leave out the findings that FILE knows.", show_default="none"),
+]
+WriteBaselineOption = Annotated[
+    bool, typer.Option("--write-baseline", help="Write all that is found to the baseline, and report nothing.")
+]
+AddIgnoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--add-ignore",
+        metavar="[=REASON]",
+        help="Add a comment that silences each finding to its line, and report what is left.",
+        show_default=False,
+    ),
+]
+ChangedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--changed",
+        metavar="[REV]",
+        help="Findings in files that changed since REV only; HEAD where it is left out.",
+        show_default=False,
+    ),
+]
+RecordingOption = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE...", help="What `run -o` recorded, to confirm or clear findings.", show_default=False),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """What was asked for. None where it was not; `changed` is the revision, `reason` that of the comments to add."""
+
+    baseline: Path | None
+    writes: bool
+    reason: str | None
+    changed: str | None
+    recordings: tuple[Path, ...]
+
+
+def adoption(
+    settings: Settings,
+    *,
+    baseline: Path | None,
+    write_baseline: bool,
+    add_ignore: str | None,
+    changed: str | None,
+    recording: Sequence[Path],
+    from_stdin: bool,
+) -> Adoption:
+    """The wishes of a command line over `settings`. Raises DoctorError for those that do not go together."""
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.static.baseline import DEFAULT_NAME
+    from triton_doctor.static.changed import HEAD
+
+    for wished, name in ((add_ignore is not None, "--add-ignore"), (changed is not None, "--changed")):
+        if wished and from_stdin:
+            raise DoctorError(f"{name} is about files, and - is stdin", hint="name the file")
+        if wished and write_baseline:
+            raise DoctorError(f"--write-baseline does not go with {name}", hint="a baseline holds all that is found")
+    if write_baseline and from_stdin:
+        raise DoctorError("--write-baseline is about files, and - is stdin", hint="name the file")
+    if add_ignore is not None and not add_ignore.isprintable():
+        raise DoctorError(
+            "the reason of --add-ignore is more than one line", hint='--add-ignore="three lengths in all"'
+        )
+    file = baseline
+    if file is None and settings.baseline is not None:
+        file = settings.root / settings.baseline
+    if file is None and write_baseline:
+        file = Path(DEFAULT_NAME)
+    return Adoption(
+        baseline=file,
+        writes=write_baseline,
+        reason=add_ignore,
+        changed=changed if changed is None else changed or HEAD,
+        recordings=tuple(recording),
+    )
+
+
+def weighing(adoption: Adoption, cwd: Path) -> Weighing | None:
+    """What weighs findings by the recordings that were asked for. Raises DoctorError for what is none."""
+    if not adoption.recordings:
+        return None
+    from triton_doctor.evidence.weighing import Weighing
+    from triton_doctor.runtime.recording import Recording
+
+    return Weighing(recordings=Recording.read_each(adoption.recordings), cwd=cwd)
+
+
+def tell_weighing(weighed: Weighing | None) -> None:
+    """Say which kernels of the recordings were not found, where that may surprise."""
+    if weighed is None:
+        return
+    if weighed.strangers:
+        say("no kernel of the recordings is in the files that were read")
+        for kernel in weighed.strangers[:STRANGERS_SHOWN]:
+            say_more(f"`{kernel.name}` of {kernel.path}")
+        if len(weighed.strangers) > STRANGERS_SHOWN:
+            say_more(f"and {len(weighed.strangers) - STRANGERS_SHOWN} more")
+    for name in weighed.ambiguous:
+        say(f"`{name}` of the recordings could be any of several kernels, and counts for none")
+
+
+def only_changed(result: Scan, changed: frozenset[str], cwd: Path) -> Scan:
+    """`result` with the findings in the files `changed` alone."""
+    kept = [finding for finding in result.findings if (cwd / finding.path).resolve().as_posix() in changed]
+    return replace(result, findings=tuple(kept))

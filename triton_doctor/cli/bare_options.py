@@ -1,0 +1,57 @@
+"""Options of `check` whose value may be left out, or may be several words: before the library sees the line.
+
+--changed src/            the value is left out: src/ is a path
+--changed origin/main     the value is a revision, for there is no such path
+--add-ignore src/         a reason is given with `=` only
+--recording a.jsonl b.jsonl src/
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+RECORDING_SUFFIX = ".jsonl"
+
+
+class CheckCommand(TyperCommand):
+    """`check`, with such options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Spell them all with their value."""
+        return super().parse_args(ctx, spell_out(args))
+
+
+def spell_out(arguments: Sequence[str]) -> list[str]:
+    """`arguments` with a value for each of these options, and one recording for each `--recording`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    spelled: list[str] = []
+    of_recording = False
+    pending = list(arguments[:end])
+    while pending:
+        word = pending.pop(0)
+        if word == "--changed":
+            names_one = bool(pending) and not pending[0].startswith("-") and not is_path(pending[0])
+            spelled.append(f"--changed={pending.pop(0) if names_one else ''}")
+        elif word == "--add-ignore":
+            spelled.append("--add-ignore=")
+        elif word == "--recording" and pending:
+            spelled += [word, pending.pop(0)]
+        elif of_recording and word.endswith(RECORDING_SUFFIX):
+            spelled += ["--recording", word]
+            continue
+        else:
+            spelled.append(word)
+        of_recording = word.startswith("--recording")
+    return [*spelled, *arguments[end:]]
+
+
+def is_path(word: str) -> bool:
+    """Whether there is a file or folder `word`, or could only be one."""
+    return os.path.exists(word) or word in (".", "..", "") or word.endswith((".py", "/"))  # noqa: PTH110, too long a word

@@ -1,0 +1,75 @@
+"""The baseline of one `check`: what it knows is left out, or written anew; what is gone is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.cli.asides import say, say_more
+from triton_doctor.report.concise import plural
+from triton_doctor.static.baseline import Entries, compare, read_baseline, write_baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from triton_doctor.cli.adoption import Adoption
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.baseline import Entry
+    from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.scan import Scan
+
+GONE_SHOWN = 10
+
+
+class KnownFindings:
+    """The baseline of one run: what it knows is left out, or written."""
+
+    def __init__(
+        self, adoption: Adoption, files: Sequence[SourceFile], cwd: Path, lines_of: Callable[[str], Sequence[str]]
+    ) -> None:
+        self._path = adoption.baseline
+        self._writes = adoption.writes
+        self._files = files
+        if self._path is not None:
+            there = self._path.exists() or not self._writes
+            self._known = read_baseline(self._path) if there else None
+            self._entries = Entries(self._path, cwd, lines_of)
+
+    def leave_out(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
+        """`result` without what is known; entries that no longer occur are told."""
+        if self._path is None or self._known is None:
+            return result
+        compared = compare(result.findings, self._known, self._entries, self._looked(is_on))
+        if len(compared.new) < len(result.findings):
+            left_out = len(result.findings) - len(compared.new)
+            say(f"{plural(left_out, 'known finding')} left out by {self._path}")
+        if compared.gone:
+            count = len(compared.gone)
+            say(f"{plural(count, 'entry', 'entries')} of {self._path} no longer found; --write-baseline drops them")
+            for entry in compared.gone[:GONE_SHOWN]:
+                say_more(tell_entry(entry))
+            if count > GONE_SHOWN:
+                say_more(f"and {count - GONE_SHOWN:,} more")
+        return replace(result, findings=compared.new)
+
+    def write(self, findings: Iterable[Finding], is_on: Callable[[str], bool]) -> None:
+        """Make `findings` the known ones. Of files and rules that were not looked at, what was known stays known."""
+        assert self._path is not None
+        looked = self._looked(is_on)
+        found = [self._entries.of(finding) for finding in findings]
+        kept = [] if self._known is None else [entry for entry in self._known.elements() if not looked(entry)]
+        write_baseline(self._path, [*found, *kept])
+        say(f"{plural(len(found), 'finding')} written to {self._path}")
+
+    def _looked(self, is_on: Callable[[str], bool]) -> Callable[[Entry], bool]:
+        """Whether this run would have found an entry: it read the file, or nobody can, and looked for the rule."""
+        read = {self._entries.path_of(file.shown) for file in self._files}
+        return lambda entry: is_on(entry.code) and (entry.path in read or not self._entries.exists(entry))
+
+
+def tell_entry(entry: Entry) -> str:
+    """`TRD201 `bs` of `_triton_rope` in ops/rope.py`."""
+    what = f" `{entry.parameter}`" if entry.parameter else ""
+    of = f" of `{entry.kernel}`" if entry.kernel and what else f" `{entry.kernel}`" if entry.kernel else ""
+    return f"{entry.code}{what}{of} in {entry.path}"

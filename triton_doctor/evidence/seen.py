@@ -1,0 +1,187 @@
+"""Recordings to what they saw of each kernel: its values, its launches, and what each value cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.account import set_by_configs
+from triton_doctor.runtime.causes import explain_all
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.event import KernelName, LaunchSite, Scalar
+    from triton_doctor.runtime.keys import KeyChange
+    from triton_doctor.runtime.recording import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """One kernel in one process.
+
+    `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
+    `varied` is whether one line of the program launched some kernel in two ways.
+    """
+
+    launches: int
+    tuned: bool
+    compiles: tuple[CompileEvent, ...]
+    causes: tuple[Recompile, ...]
+    tunings: tuple[AutotuneEvent, ...]
+    varied: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What some compiles, loads and rounds of tuning came to."""
+
+    compiled: int = 0
+    from_disk: int = 0
+    rounds: int = 0
+    waited_us: int = 0
+
+    @property
+    def times(self) -> int:
+        """How often the program waited."""
+        return self.compiled + self.from_disk + self.rounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One kernel over all recorded processes."""
+
+    processes: tuple[Process, ...]
+
+    @property
+    def launches(self) -> int:
+        """Those of the program, and of tuning where they cannot be told apart."""
+        return sum(process.launches for process in self.processes)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """Their names, as they were when it ran."""
+        return frozenset(name for event in self._compiles() for name, _ in event.key.signature)
+
+    @property
+    def tuned(self) -> bool:
+        """Whether rounds of tuning launched it nobody knows how often: then launches say nothing."""
+        return any(process.tuned for process in self.processes)
+
+    @property
+    def configured(self) -> frozenset[str]:
+        """What the configs of its tuning set: each round tries all of these values, whatever the program does."""
+        return set_by_configs(tuning for process in self.processes for tuning in process.tunings)
+
+    @property
+    def causes(self) -> tuple[Recompile, ...]:
+        """Why it compiled or was tuned, process by process."""
+        return tuple(cause for process in self.processes for cause in process.causes)
+
+    def most_values(self, values_in: Callable[[Process], Iterable[Scalar]]) -> tuple[Scalar, ...]:
+        """The values of the process that has most of them; 2, 2.0 and True are three."""
+        told = ({repr(value): value for value in values_in(process)} for process in self.processes)
+        return max((tuple(values.values()) for values in told), key=len, default=())
+
+    def constexpr_values(self, name: str) -> tuple[Scalar, ...]:
+        """The values of the constexpr `name` in the process that has most of them."""
+        return self.most_values(
+            lambda process: (
+                value
+                for event in process.compiles
+                if (name, "constexpr") in event.key.signature
+                for parameter, value in event.key.constants
+                if parameter == name
+            )
+        )
+
+    def key_values(self, name: str) -> tuple[Scalar, ...]:
+        """The values that `name` had in keys of tuning, in the process that has most of them."""
+        return self.most_values(
+            lambda process: (value for event in process.tunings for part, value in event.key if part == name)
+        )
+
+    def situations(self, without: frozenset[str]) -> int:
+        """How many keys and arguments differ in more than the parameters `without`."""
+        return len({situation(event, without) for event in self._compiles()})
+
+    def price(self, concerns: Callable[[KeyChange], bool], *, with_first: bool = False) -> Price:
+        """What came with a change that `concerns`; `with_first` counts what each process began with, too."""
+        found = [
+            cause.event
+            for cause in self.causes
+            if any(map(concerns, cause.changes)) or (with_first and cause.nearest is None)
+        ]
+        return price_of(found)
+
+    def _compiles(self) -> Iterable[CompileEvent]:
+        return (event for process in self.processes for event in process.compiles)
+
+
+def price_of(events: Sequence[CompileEvent | AutotuneEvent]) -> Price:
+    """What `events` came to; the time of a round has its compiles in it."""
+    compiles = [event for event in events if isinstance(event, CompileEvent)]
+    compiled = sum(1 for event in compiles if event.tier == COMPILED)
+    return Price(
+        compiled=compiled,
+        from_disk=len(compiles) - compiled,
+        rounds=len(events) - len(compiles),
+        waited_us=sum(
+            event.duration_us or 0 for event in events if not (isinstance(event, CompileEvent) and event.tuning)
+        ),
+    )
+
+
+def situation(event: CompileEvent, without: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """All that `event` tells of the arguments, but for the parameters `without`."""
+    key = event.key
+    told: tuple[tuple[str, Scalar], ...] = (*key.signature, *key.constants, *key.attributes, *event.values)
+    return tuple((name, repr(value)) for name, value in told if name not in without)
+
+
+def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Process, ...]]:
+    """The kernels of `recordings`, one a process. What compilers such as Inductor made is left out.
+
+    A process that was given twice, by its file and by the folder of it, counts once.
+    """
+    found: defaultdict[KernelName, list[Process]] = defaultdict(list)
+    for recording in {recording.headers[0]: recording for recording in recordings}.values():
+        events: defaultdict[KernelName, list[CompileEvent | AutotuneEvent]] = defaultdict(list)
+        for event in recording.events:
+            if isinstance(event, AutotuneEvent) or (isinstance(event, CompileEvent) and not event.direct):
+                events[event.kernel].append(event)
+        launches = recording.launches
+        processes = {kernel: _process(told, launches.get(kernel, 0)) for kernel, told in events.items()}
+        varied = any(map(_varies, processes.values()))
+        for kernel, process in processes.items():
+            found[kernel].append(replace(process, varied=varied))
+    return {kernel: tuple(processes) for kernel, processes in found.items()}
+
+
+def _process(events: Sequence[CompileEvent | AutotuneEvent], launches: int) -> Process:
+    compiles = tuple(event for event in events if isinstance(event, CompileEvent))
+    tunings = tuple(event for event in events if isinstance(event, AutotuneEvent))
+    rounds = [event.trials for event in tunings if not event.cached]
+    uncounted = None in rounds or (not tunings and any(event.tuning for event in compiles))
+    tried = 0 if uncounted else sum(count or 0 for count in rounds)
+    return Process(
+        # Of a process that was killed, the last may not be counted.
+        launches=max(launches - tried, sum(1 for event in compiles if not event.warmup and not event.tuning)),
+        tuned=uncounted,
+        compiles=compiles,
+        causes=explain_all(events),
+        tunings=tunings,
+        varied=False,
+    )
+
+
+def _varies(process: Process) -> bool:
+    """Whether one line launched it in two ways: two lines may differ by design, as forward and backward do."""
+    configured = Seen(processes=(process,)).configured
+    ways: defaultdict[LaunchSite | None, set[object]] = defaultdict(set)
+    for event in process.compiles:
+        ways[event.launch_site].add(situation(event, configured))
+    return any(len(told) > 1 for told in ways.values())

@@ -1,0 +1,172 @@
+"""What recorded runs saw, and no finding tells, to findings at the kernel that it is about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence import REMEDIES, join_names, rules_behind
+from triton_doctor.evidence.seen import price_of
+from triton_doctor.evidence.verdicts import MANY, confirmed
+from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
+from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.event import CompileEvent
+from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.parameters import Parameters
+from triton_doctor.static.telling import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from triton_doctor.evidence.seen import Seen
+    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.runtime.event import Scalar
+    from triton_doctor.static.model import Kernel, Param, Project
+    from triton_doctor.static.parameters import Parameter
+
+OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
+CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
+# Told by values, or never: the first compile, another device, a mode that somebody chose.
+ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714"})
+LONGEST = 80
+
+
+def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Collection[Finding]) -> Iterator[Finding]:
+    """A finding for each reason to wait again and again that none of `findings` gives.
+
+    By what the source says now: a parameter that is no constexpr any more has been mended since the run.
+    """
+    told = defaultdict[tuple[str, str | None, int | None], set[str | None]](set)
+    for finding in findings:
+        place = finding.facts.kernel_place
+        if place is not None:
+            told[finding.code, place.path, place.line].add(finding.facts.parameter)
+    every = Parameters(project)
+    for kernel in project.kernels():
+        if kernel.key in seen:
+            of_kernel = {code: told[code, kernel.path, kernel.span.line] for code in _codes()}
+            yield from _of_kernel(kernel, every, seen[kernel.key], of_kernel)
+
+
+def _codes() -> frozenset[str]:
+    causes = (code for cause in REMEDIES for code in rules_behind(cause))
+    return frozenset({*causes, *REMEDIES, *OF_A_CONSTEXPR, TUNING_KEY})
+
+
+def _of_kernel(kernel: Kernel, every: Parameters, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
+    by_configs = seen.configured | (kernel.autotune.sets or frozenset() if kernel.autotune is not None else frozenset())
+    told_of = set[str | None]().union(*(told[code] for code in OF_A_CONSTEXPR))
+    for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr and param.name not in by_configs):
+        values = seen.constexpr_values(parameter.param.name)
+        if parameter.param.name not in told_of and len(values) >= MANY:
+            yield _constexpr(parameter, seen, values)
+    key = kernel.autotune.key if kernel.autotune is not None else ()
+    if not told[TUNING_KEY]:
+        most = max(key, key=lambda name: len(seen.key_values(name)), default=None)
+        if most is not None and len(seen.key_values(most)) >= MANY:
+            yield _tuning(kernel, most, seen, seen.key_values(most))
+    yield from _causes(kernel, seen, told)
+
+
+def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Finding:
+    kernel, name = parameter.kernel, parameter.param.name
+    price = seen.price(lambda change: change.name == name, with_first=True)
+    source = parameter.worst or next(iter(parameter.sources), None)
+    at_launch = source is not None and source.kind is not Kind.FIXED
+    powers = all(type(value) is int and value.bit_count() == 1 for value in values)
+    return Finding(
+        path=source.path if source is not None and at_launch else kernel.path,
+        span=source.span if source is not None and at_launch else parameter.param.span,
+        code=UNREAD if parameter.use == "unread" else CONSTEXPR,
+        severity=Severity.INFO if powers else Severity.ERROR,
+        message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
+        advice=REMEDIES["TRD702"].text.format(names=f"`{name}`"),
+        facts=facts(parameter, source),
+        evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
+    )
+
+
+def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> Finding:
+    price = seen.price(lambda change: change.part == "tuning" and change.name == name, with_first=True)
+    param = next((param for param in kernel.params if param.name == name), None)
+    return Finding(
+        path=kernel.path,
+        span=param.span if param is not None else kernel.span,
+        code=TUNING_KEY,
+        severity=Severity.ERROR,
+        message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
+        advice=REMEDIES["TRD714"].text.format(names=f"`{name}`"),
+        facts=_facts(kernel, param),
+        evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
+    )
+
+
+def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
+    """The other causes, one finding each, that names all the parameters that had it."""
+    names = defaultdict[str, dict[str, None]](dict)
+    params = {param.name: param for param in kernel.params}
+    prices = defaultdict[str, list[CompileEvent]](list)
+    for cause in seen.causes:
+        # A round of tuning tries its configs whatever the program does.
+        if not isinstance(cause.event, CompileEvent) or cause.event.tuning or cause.code in ELSEWHERE:
+            continue
+        prices[cause.code].append(cause.event)
+        names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+    for cause_code, changed in sorted(names.items()):
+        code = next(iter(rules_behind(cause_code)), cause_code)
+        price = price_of(prices[cause_code])
+        kept = [name for name in changed if name in params]
+        if price.times < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
+            continue
+        first = params[kept[0]] if kept else None
+        quoted = join_names([f"`{name}`" for name in kept]) if kept else None
+        what = f"{quoted} of `{kernel.name}`" if quoted else f"`{kernel.name}`"
+        yield Finding(
+            path=kernel.path,
+            span=first.span if first is not None else kernel.span,
+            code=code,
+            severity=Severity.WARNING,
+            message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
+            advice=REMEDIES[cause_code].text.format(names=quoted or "them"),
+            facts=_facts(kernel, first if len(kept) == 1 else None),
+            evidence=_added(confirmed(seen, f"{price.times:,} changes seen", price)),
+        )
+
+
+WORDS = {
+    "TRD703": "changed between 1, multiples of 16 and others",
+    "TRD704": "changed its type",
+    "TRD705": "was aligned to 16 bytes or not",
+    "TRD706": "was passed or left out",
+    "TRD707": "was launched with other options",
+    "TRD708": "was launched with its options in other spellings",
+    "TRD711": "changed with what it captures",
+    "TRD712": "was made anew",
+    "TRD713": "was given equal values of several types",
+}
+assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
+
+
+def _added(evidence: Evidence) -> Evidence:
+    return replace(evidence, verdict=Verdict.ADDED)
+
+
+def _facts(kernel: Kernel, param: Param | None) -> Facts:
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Place(kernel.path, kernel.span.line),
+        parameter=param.name if param is not None else None,
+        parameter_place=Place(kernel.path, param.span.line) if param is not None else None,
+    )
+
+
+def shown(values: Sequence[Scalar]) -> str:
+    """The first of `values`, as they would be written, and that there are more."""
+    text = ""
+    for at, value in enumerate(values):
+        more = f"{text}, {value!r}" if text else repr(value)
+        if len(more) > LONGEST and at:
+            return f"{text}, ..."
+        text = more
+    return text

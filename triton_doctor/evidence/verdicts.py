@@ -1,0 +1,224 @@
+"""A finding and what was seen of its kernel, to what that says of it: confirmed, cleared, or too little to tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence.seen import Price
+from triton_doctor.finding import Evidence, Severity, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from triton_doctor.evidence.seen import Seen
+    from triton_doctor.finding import Finding
+    from triton_doctor.runtime.event import Scalar
+
+# As many values, or waits, are no handful: a prediction that there would be many is confirmed.
+MANY = 5
+# With fewer values, a prediction is cleared where each had so many launches while something else varied: a program
+# that does one thing again and again shows nothing.
+LAUNCHES_A_VALUE = 100
+# Or where so many keys, or sets of arguments, that differ in other parameters had each of them.
+SITUATIONS_A_VALUE = 8
+
+
+def judge(finding: Finding, seen: Seen | None) -> Evidence | None:
+    """What `seen`, all that was recorded of the finding's kernel, says; None where a run cannot tell."""
+    judged = JUDGES.get(finding.code)
+    if judged is None or finding.facts.kernel is None:
+        return None
+    if seen is None or seen.launches == 0:
+        return Evidence(verdict=Verdict.NOT_EXERCISED, text=f"`{finding.facts.kernel}` was not launched", launches=0)
+    return judged(finding, seen)
+
+
+def settle(finding: Finding, evidence: Evidence | None) -> Finding:
+    """`finding` with its evidence: up a step if it made the program wait again and again, down to info if cleared.
+
+    What grows with the logarithm is told as that, and was seen as that. What names no kernel is about the mode in which
+    all of them run, and once proves it.
+    """
+    if evidence is None:
+        return finding
+    severity = finding.severity
+    waits = evidence.compiled + evidence.from_disk + evidence.rounds
+    if evidence.verdict is Verdict.CLEARED:
+        severity = Severity.INFO
+    elif evidence.verdict is Verdict.CONFIRMED and (
+        finding.facts.kernel is None or (waits >= MANY and finding.facts.variability != "logarithmic")
+    ):
+        severity = Severity(min(severity + 1, Severity.ERROR))
+    return replace(finding, severity=severity, evidence=evidence)
+
+
+def by_values(finding: Finding, seen: Seen) -> Evidence:
+    """A constexpr: by the number of its values."""
+    name = finding.facts.parameter or ""
+    values = seen.constexpr_values(name)
+    if not values:
+        return _untold(seen, f"`{name}` was no constexpr of the kernel that ran")
+    return of_values(seen, name, values, "value")
+
+
+def by_rounds(finding: Finding, seen: Seen) -> Evidence:
+    """A part of a tuning key: by the number of its values."""
+    name = finding.facts.parameter or ""
+    values = seen.key_values(name)
+    return of_values(seen, name, values, "value") if values else _untold(seen, "no round of tuning was seen")
+
+
+def of_values(seen: Seen, name: str, values: Sequence[Scalar], noun: str) -> Evidence:
+    """Many values confirm, few in many launches or situations clear."""
+    count, launches = len(values), seen.launches
+    numbers = f"{counted(count, noun)} seen"
+    if count >= MANY:
+        return confirmed(seen, numbers, seen.price(lambda change: change.name == name, with_first=True), values=count)
+    situations = seen.situations(seen.configured | {name})
+    if situations >= SITUATIONS_A_VALUE * count:
+        text = f"{counted(count, noun)} in {counted(situations, 'variant')}"
+        text += "" if seen.tuned else f", {counted(launches, 'launch')}"
+        return Evidence(verdict=Verdict.CLEARED, text=text, values=count, launches=launches)
+    in_launches = f"{counted(count, noun)} in {counted(launches, 'launch')}"
+    if seen.tuned:
+        return _untold(seen, f"{numbers}; its launches cannot be told from those of tuning", count)
+    if launches < LAUNCHES_A_VALUE * count:
+        return _untold(seen, f"{in_launches}, too few to tell", count)
+    if count == 1 and not any(process.varied for process in seen.processes):
+        return _untold(seen, f"{in_launches}, while nothing else varied either", count)
+    return Evidence(verdict=Verdict.CLEARED, text=in_launches, values=count, launches=launches)
+
+
+def by_types(finding: Finding, seen: Seen) -> Evidence:
+    """A constexpr of equal values of several types: by the types."""
+    values = seen.constexpr_values(finding.facts.parameter or "")
+    types = sorted({type(value).__name__ for value in values})
+    if not values:
+        return _untold(seen, f"`{finding.facts.parameter}` was no constexpr of the kernel that ran")
+    if len(types) > 1:
+        price = seen.price(lambda change: change.code == "TRD713")
+        return confirmed(
+            seen, f"values of {counted(len(types), 'type')} seen: {', '.join(types)}", price, values=len(values)
+        )
+    return _rare(seen, f"{types[0]} alone")
+
+
+def by_objects(finding: Finding, seen: Seen) -> Evidence:
+    """A kernel made anew: by the number of its objects."""
+    made = max((event.made for process in seen.processes for event in process.compiles), default=1)
+    if made > 1:
+        price = seen.price(lambda change: change.part == "object", with_first=True)
+        return confirmed(seen, f"made {made:,} times", price)
+    return _rare(seen, "made once")
+
+
+def by_options(finding: Finding, seen: Seen) -> Evidence:
+    """A launch option: by its values, or by the spellings of all where none is named."""
+    name = finding.facts.parameter
+    price = seen.price(lambda change: change.part in ("option", "spelling") and (name is None or change.name == name))
+    if price.times:
+        return confirmed(seen, "launched with other options", price)
+    return _rare(seen, f"`{name}` stayed" if name else "the options stayed")
+
+
+def by_code(code: str, what: str) -> Callable[[Finding, Seen], Evidence]:
+    """A judge by how often the cause `code` made the kernel compile again; `what` is that it did not happen."""
+
+    def by_cause(finding: Finding, seen: Seen) -> Evidence:
+        name = finding.facts.parameter
+        price = seen.price(lambda change: change.code == code and name in (None, change.name))
+        if price.times:
+            return confirmed(seen, "", price)
+        return _rare(seen, what)
+
+    return by_cause
+
+
+def by_shadow(finding: Finding, seen: Seen) -> Evidence:
+    """A parameter that is called like a launch option: by what the kernel was compiled with."""
+    name = finding.facts.parameter or ""
+    pairs = {
+        (constants[name], options[name])
+        for process in seen.processes
+        for event in process.compiles
+        if name in (constants := dict(event.key.constants)) and name in (options := dict(event.key.options))
+    }
+    other = sorted({(str(given), str(ran)) for given, ran in pairs if given != ran})
+    if other:
+        given, ran = other[0]
+        return confirmed(seen, f"`{name}` was given as {given}, and the kernel ran with {ran}", Price())
+    return (
+        _rare(seen, f"`{name}` was what triton sets anyway") if pairs else _untold(seen, f"`{name}` was not recorded")
+    )
+
+
+JUDGES: Mapping[str, Callable[[Finding, Seen], Evidence]] = {
+    "TRD201": by_values,
+    "TRD202": by_values,
+    "TRD203": by_types,
+    "TRD205": by_objects,
+    "TRD206": by_values,
+    "TRD207": by_options,
+    "TRD208": by_code("TRD703", "no argument changed its class"),
+    "TRD209": by_code("TRD705", "the alignment stayed"),
+    "TRD210": by_code("TRD711", "nothing that it captures changed"),
+    "TRD211": by_shadow,
+    "TRD301": by_rounds,
+}
+
+
+def confirmed(seen: Seen, what: str, price: Price, *, values: int | None = None) -> Evidence:
+    """What was predicted happened, at that price."""
+    return Evidence(
+        verdict=Verdict.CONFIRMED,
+        text=", ".join(filter(None, [what, *tell_price(price)])),
+        values=values,
+        launches=seen.launches,
+        compiled=price.compiled,
+        from_disk=price.from_disk,
+        rounds=price.rounds,
+        waited_us=price.waited_us,
+    )
+
+
+def tell_price(price: Price) -> Sequence[str]:
+    """`37 compiles`, `3 loads from disk`, `1.9 s`; nothing for what there is none of."""
+    if not price.times:
+        return []
+    told = [
+        counted(number, noun)
+        for number, noun in ((price.compiled, "compile"), (price.rounds, "round of tuning"))
+        if number
+    ]
+    if price.from_disk:
+        told.append(f"{price.from_disk:,} {'load' if price.from_disk == 1 else 'loads'} from disk")
+    return [*told, duration(price.waited_us)]
+
+
+def duration(us: int) -> str:
+    """`1.9 s`, `32 ms`."""
+    return f"{us / 1e6:,.1f} s" if us >= 1_000_000 else f"{us / 1000:,.0f} ms"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 launch`, `4,000 launches`, `7 rounds of tuning`."""
+    head, _, rest = noun.partition(" ")
+    plural = head if count == 1 else f"{head}es" if head.endswith("ch") else f"{head}s"
+    return f"{count:,} {plural}{' ' if rest else ''}{rest}"
+
+
+def _rare(seen: Seen, what: str) -> Evidence:
+    """What was predicted did not happen: cleared by as much as one value would be."""
+    text = f"{what} in {counted(seen.launches, 'launch')}"
+    if seen.tuned:
+        return _untold(seen, f"{what}; its launches cannot be told from those of tuning")
+    if seen.launches < LAUNCHES_A_VALUE:
+        return _untold(seen, f"{text}, too few to tell")
+    if not any(process.varied for process in seen.processes):
+        return _untold(seen, f"{text}, while nothing else varied either")
+    return Evidence(verdict=Verdict.CLEARED, text=text, launches=seen.launches)
+
+
+def _untold(seen: Seen, text: str, values: int | None = None) -> Evidence:
+    return Evidence(verdict=Verdict.NOT_EXERCISED, text=text, values=values, launches=seen.launches)

@@ -1,0 +1,56 @@
+"""Findings and recordings to findings that say what the runs showed: the one place where the two sides meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence.modes import judge_mode, read_modes
+from triton_doctor.evidence.seen import read_seen
+from triton_doctor.evidence.unpredicted import unpredicted
+from triton_doctor.evidence.verdicts import judge, settle
+from triton_doctor.evidence.whose import match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.finding import Finding
+    from triton_doctor.runtime.event import KernelName
+    from triton_doctor.runtime.recording import Recording
+    from triton_doctor.static.model import Project
+
+
+@dataclass(slots=True, kw_only=True)
+class Weighing:
+    """Weighs the findings of one scan. Afterwards `known` kernels of the source had been seen.
+
+    `strangers` are the kernels of the recordings where none is known; `ambiguous` names fit several kernels of the
+    source, and count for none.
+    """
+
+    recordings: Sequence[Recording]
+    cwd: Path
+    known: int = 0
+    strangers: tuple[KernelName, ...] = ()
+    ambiguous: tuple[str, ...] = ()
+
+    def __call__(self, project: Project, findings: Sequence[Finding]) -> list[Finding]:
+        """`findings` with the evidence for each, and what the recordings alone show."""
+        recorded = read_seen(self.recordings)
+        modes = read_modes(self.recordings)
+        matched = match(project, recorded, self.cwd)
+        self.known, self.ambiguous = len(matched.seen), matched.ambiguous
+        found = matched.seen or matched.ambiguous
+        self.strangers = () if found else tuple(sorted(recorded, key=lambda one: (one.path, one.line)))
+        at_place: dict[tuple[str, int, str], KernelKey] = {
+            (kernel.path, kernel.span.line, kernel.name): kernel.key for kernel in project.kernels()
+        }
+        weighed = []
+        for finding in findings:
+            place = finding.facts.kernel_place
+            key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
+            seen = matched.seen.get(key) if key is not None else None
+            weighed.append(settle(finding, judge_mode(finding, modes, self.cwd) or judge(finding, seen)))
+        return [*weighed, *unpredicted(project, matched.seen, weighed)]

@@ -1,0 +1,100 @@
+"""Kernels of a recording to those of the project: by name and module, or by the end of the path; never by name alone.
+
+The paths of a recording are those of the machine that made it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence.seen import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from triton_doctor.evidence.seen import Process
+    from triton_doctor.runtime.event import KernelName
+    from triton_doctor.static.model import Kernel, Project
+
+KernelKey = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """What was seen of the project's kernels, by `Kernel.key`; `ambiguous` names fit several, and count for none."""
+
+    seen: Mapping[KernelKey, Seen]
+    ambiguous: tuple[str, ...]
+
+
+def match(project: Project, recorded: Mapping[KernelName, tuple[Process, ...]], cwd: Path) -> Matched:
+    """Find the kernel of `project`, whose paths are relative to `cwd` where they can be, for each recorded one."""
+    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for kernel in project.kernels():
+        by_name[kernel.name].append(kernel)
+    found: defaultdict[KernelKey, list[Process]] = defaultdict(list)
+    ambiguous = set[str]()
+    for name, processes in recorded.items():
+        owners = owners_of(name, Seen(processes=processes).parameters, by_name.get(name.name, ()), cwd)
+        if len(owners) == 1:
+            found[owners[0].key] += processes
+        elif owners:
+            ambiguous.add(name.name)
+    return Matched(
+        seen={key: Seen(processes=tuple(processes)) for key, processes in found.items()},
+        ambiguous=tuple(sorted(ambiguous)),
+    )
+
+
+def owners_of(
+    name: KernelName, parameters: frozenset[str], candidates: Iterable[Kernel], cwd: Path
+) -> Sequence[Kernel]:
+    """Those of `candidates`, kernels of that name, that `name` may be; several where nothing tells them apart."""
+    fits = [(kernel, fit) for kernel in candidates if any(fit := fit_of(name, (cwd / kernel.path).as_posix()))]
+    best = max((fit for _, fit in fits), default=None)
+    owners = [kernel for kernel, fit in fits if fit == best]
+    for narrower in (
+        lambda kernel: parameters == {param.name for param in kernel.params},
+        lambda kernel: kernel.span.line == name.line,
+    ):
+        if len(owners) > 1:
+            owners = list(filter(narrower, owners)) or owners
+    return owners
+
+
+def fit_of(name: KernelName, path: str) -> tuple[int, int]:
+    """By how many parts of its module, then of its path, the file at `path` is where `name` came from; (0, 0): not.
+
+    A file that is called alike is enough for a script, whose folder may be called anything; not for a package.
+    """
+    here = _parts(path)
+    there = _parts(name.path.replace("\\", "/"))
+    shared = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(here), reversed(there), strict=False))
+    )
+    module = name.module.split(".")
+    in_package = len(module) > 1
+    of_module = len(module) if here[-len(module) :] == module and name.module != "__main__" else 0
+    return (of_module, shared) if of_module or shared > in_package else (0, 0)
+
+
+def is_program(path: str, recorded: str) -> bool:
+    """Whether the file at `path` is the script `recorded` of a command: by its last two names, if it has two."""
+    there = _parts(recorded.replace("\\", "/"))
+    return bool(there) and _shared(_parts(path), there) >= min(len(there), 2)
+
+
+def _shared(here: Sequence[str], there: Sequence[str]) -> int:
+    pairs = zip(reversed(here), reversed(there), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path to a Python file as those of a module: without `.py`, and without `__init__`."""
+    parts = list(PurePosixPath(path).with_suffix("").parts) if path.strip("./") else []
+    return parts[:-1] if parts[-1:] == ["__init__"] else parts

@@ -1,0 +1,192 @@
+"""The files of a scan: all are looked at as bytes, and parsed where they could matter or where something leads."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from triton_doctor.static.directives import read_hash_directives, read_python_directives
+from triton_doctor.static.files import Kind
+from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of, subscripted_members
+from triton_doctor.static.read import read_module, read_setter
+from triton_doctor.static.read_environment import may_set
+from triton_doctor.static.read_settings import read_settings
+from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.directives import Directive
+    from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.model import Module
+    from triton_doctor.static.model_environment import EnvironmentFile
+
+# A name is handed on from package to package that often.
+_MOST_HOPS = 4
+Read = TypeVar("Read")
+
+
+class Library:
+    """Reads `files`, by path as findings spell it.
+
+    `python` and `settings` hold the bytes of those that could be read; `unreadable` a TRD900 for each that could not,
+    or that was parsed and did not parse.
+    """
+
+    def __init__(self, files: Sequence[SourceFile], on_progress: Callable[[int], None] = lambda done: None) -> None:
+        """Look at all `files`. `on_progress` gets the number of those done so far."""
+        self.python: dict[str, bytes] = {}
+        self.settings: dict[str, bytes] = {}
+        self.unreadable: dict[str, Finding] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._environments: dict[str, EnvironmentFile | None] = {}
+        self._naming: dict[tuple[str, str, str], tuple[frozenset[str], tuple[str, ...]]] = {}
+        self._words: dict[str, frozenset[str]] = {}
+        self._recalled_roles: dict[str, Role] = {}
+        for done, file in enumerate(files, start=1):
+            try:
+                data = read_bytes(file)
+            except (OSError, TooLargeError) as error:
+                self.unreadable[file.shown] = explain_unreadable(file.shown, error)
+            else:
+                (self.settings if file.kind is Kind.SETTINGS else self.python)[file.shown] = data
+            on_progress(done)
+
+    @property
+    def files_read(self) -> int:
+        """The number of files that were more than looked at."""
+        return sum(1 for path in {*self._modules, *self._environments} if path in self.python or path in self.settings)
+
+    @cached_property
+    def roles(self) -> Mapping[str, Role]:
+        """What each Python file is read for."""
+        return {path: self._recalled_roles.get(path) or role_of(data) for path, data in self.python.items()}
+
+    @property
+    def idle(self) -> int:
+        """The number of files that nothing is looked for in."""
+        return len(self.python) + len(self.settings) - len(self.subjects())
+
+    def subjects(self) -> list[str]:
+        """The files that may hold what a check speaks of, by path."""
+        working = (Role.SUBJECT, Role.SETTER)
+        return sorted([*(path for path, role in self.roles.items() if role in working), *self._setting])
+
+    def is_code(self, path: str) -> bool:
+        """Whether the file at `path` may hold kernels or launches."""
+        role = self.roles.get(path)
+        return role is Role.SUBJECT or (role is not None and LAUNCH in self.python[path])
+
+    def launchers(self, kernels: Iterable[tuple[str, str]]) -> list[str]:
+        """The files, but for the subjects, that may launch one of `kernels`, by path.
+
+        Each of `kernels` is the last name of its module, and its own.
+        """
+        names = {name for _, name in kernels}
+        homes = {home for home, _ in kernels}
+        found = []
+        for path, role in self.roles.items():
+            if role is Role.LAUNCHER:
+                words = self.words(path)
+                by_module = not words.isdisjoint(homes) and not subscripted_members(self.python[path]).isdisjoint(names)
+                if by_module or not words.isdisjoint(names):
+                    found.append(path)
+        return sorted(found)
+
+    def module(self, path: str) -> Module | None:
+        """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
+        if path not in self._modules:
+            self._modules[path] = self._parsed(path, read_module) if path in self.python else None
+        return self._modules[path]
+
+    def environment(self, path: str) -> EnvironmentFile | None:
+        """What the file at `path` sets; None where it can set nothing."""
+        if path not in self._environments:
+            self._environments[path] = self._environment(path)
+        return self._environments[path]
+
+    def directives(self) -> dict[str, tuple[Directive, ...]]:
+        """The comments to the doctor, by path."""
+        python = {path: read_python_directives(data) for path, data in self.python.items()}
+        others = {path: read_hash_directives(data) for path, data in self.settings.items()}
+        return {path: found for path, found in {**python, **others}.items() if found}
+
+    def naming(self, name: str, home: str, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+        """The files that hold `text` and may name what `home` defines as `name`, by path: itself, and importers.
+
+        They import the name, its module, or a package whose `__init__` does, which hands it on. All these words first.
+        """
+        key = (name, home, text)
+        if key not in self._naming:
+            words, found = {name, last_name(home)}, {home}
+            for _ in range(_MOST_HOPS):
+                new = {path for word in words for path in self._importing.get(word, ())} - found
+                found |= new
+                packages = {last_name(path) for path in new if path.endswith("__init__.py")} - words
+                if not packages:
+                    break
+                words |= packages
+            wanted = text.encode()
+            holding = sorted(path for path in found if wanted in self.python[path])
+            self._naming[key] = (frozenset(words), tuple(holding))
+        return self._naming[key]
+
+    def words(self, path: str) -> frozenset[str]:
+        """The names that stand after an `import` in the Python file at `path`."""
+        if path not in self._words:
+            self._words[path] = imported_words(self.python[path])
+        return self._words[path]
+
+    @cached_property
+    def _importing(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for path, role in self.roles.items():
+            if role is not Role.BYSTANDER:
+                for word in self.words(path):
+                    found.setdefault(word, []).append(path)
+        return found
+
+    @cached_property
+    def _setting(self) -> Sequence[str]:
+        return [path for path, data in self.settings.items() if may_set(data)]
+
+    def _environment(self, path: str) -> EnvironmentFile | None:
+        if path in self.settings:
+            return read_settings(path, self.settings[path])
+        if path in self._modules or self.is_code(path):
+            module = self.module(path)
+            return module.environment if module is not None else None
+        return self._parsed(path, read_setter)
+
+    def _parsed(self, path: str, read: Callable[[str, bytes], Read]) -> Read | None:
+        try:
+            return read(path, self.python[path])
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.unreadable[path] = explain_unreadable(path, error)
+            return None
+        except Exception as error:
+            error.add_note(f"it was reading {path}")
+            raise
+
+
+def last_name(path: str) -> str:
+    """What an import calls the module at `path`: `b` for `a/b.py` and for `a/b/__init__.py`."""
+    folder, _, file = path.rpartition("/")
+    return posixpath.basename(folder) if file == "__init__.py" else file.removesuffix(".py")
+
+
+def read_bytes(file: SourceFile) -> bytes:
+    """The bytes of `file`. Raises OSError, and TooLargeError."""
+    if file.text is not None:
+        return file.text
+    with file.path.open("rb") as stream:
+        status = os.fstat(stream.fileno())
+        whole = stat.S_ISREG(status.st_mode) and status.st_size <= LIMIT_BYTES
+        data = stream.read(-1 if whole else LIMIT_BYTES + 1)
+    if len(data) > LIMIT_BYTES:
+        raise TooLargeError
+    return data

@@ -1,0 +1,83 @@
+"""A library to projects: the whole of a scan, or the part of it that one file's findings are about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.ignore_rules import compile_rules
+from triton_doctor.static.model import Project
+from triton_doctor.static.modules import NO_CHANGES, Modules
+from triton_doctor.static.names import Names
+from triton_doctor.static.shares import Shares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from triton_doctor.settings import Settings
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.model import LinkedLaunch
+
+
+class Tests:
+    """The paths, as findings spell them, that `settings` call tests."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        """Paths are relative to `cwd` where they can be."""
+        self._rules = compile_rules(settings.root, settings.tests)
+        self._cwd = cwd
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, str):
+            return False
+        if path not in self._known:
+            self._known[path] = bool(self._rules and self._rules.verdict((self._cwd / path).as_posix()))
+        return self._known[path]
+
+
+def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:
+    """A project of no files yet, as `settings` see it."""
+    modules = Modules(library)
+    return Project(
+        scope=(),
+        modules=modules,
+        names=Names(modules),
+        tests=Tests(settings, cwd),
+        declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
+        triton_version=settings.triton_version,
+    )
+
+
+def whole_project(
+    library: Library, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
+) -> Project:
+    """All kernels and launches of `library` as one project, as `settings` see it."""
+    return whole(empty_project(library, settings, cwd), Shares(library, {}, NO_CHANGES, on_progress))
+
+
+def whole(project: Project, shares: Shares) -> Project:
+    """`project` with all the kernels and launches of `shares`."""
+    return replace(
+        project,
+        scope=tuple(path for path, share in shares.by_path.items() if share.kernels),
+        launches=tuple(one for path in shares.by_path for one in shares.launches(path) if one.kernels),
+        set_anywhere=shares.variables,
+    )
+
+
+def part(project: Project, library: Library, path: str, launches: Iterable[LinkedLaunch]) -> Project:
+    """The part of `project` that is about the file at `path`, whose kernels `launches` start; it asks anew."""
+    modules = Modules(library)
+    environment = library.environment(path)
+    if environment is not None:
+        environment = replace(environment, for_tests=environment.for_tests or path in project.tests)
+    return replace(
+        project,
+        scope=(path,) if library.is_code(path) else (),
+        modules=modules,
+        names=Names(modules),
+        launches=tuple(launches),
+        environment=(environment,) if environment is not None and environment.settings else (),
+    )

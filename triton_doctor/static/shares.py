@@ -1,0 +1,105 @@
+"""Each file's share of a scan: its kernels, what it sets, and which kernels its launches start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.library import last_name
+from triton_doctor.static.link import link
+from triton_doctor.static.modules import Modules
+from triton_doctor.static.names import Names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.model import LinkedLaunch
+    from triton_doctor.static.modules import Changes, Rests
+
+
+class Share(NamedTuple):
+    """What one file adds: the names of its `kernels`, the variables it `sets`, and its launches.
+
+    For each launch, `starts` has the paths of the kernels that it may start; none where it is not known.
+    """
+
+    kernels: tuple[str, ...]
+    sets: frozenset[str]
+    starts: tuple[frozenset[str], ...]
+    rests: Rests
+
+
+class Shares:
+    """The shares of the files of `library`, by path; one of `kept` that still stands after `changes` is taken over.
+
+    `anew` are the paths of the others.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        kept: Mapping[str, Share],
+        changes: Changes,
+        on_progress: Callable[[int], None] = lambda done: None,
+    ) -> None:
+        """Work out all shares. `on_progress` gets the number of files done so far."""
+        self._library = library
+        self._kept = kept
+        self._changes = changes
+        self._linked: dict[str, tuple[LinkedLaunch, ...]] = {}
+        self.by_path: dict[str, Share] = {}
+        self.anew: set[str] = set()
+        done = library.idle
+        if done:
+            on_progress(done)
+        for path in library.subjects():
+            self._add(path)
+            done += 1
+            on_progress(done)
+        kernels = [(last_name(path), name) for path, share in self.by_path.items() for name in share.kernels]
+        for path in library.launchers(kernels):
+            self._add(path)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that some file sets."""
+        return frozenset[str]().union(*(share.sets for share in self.by_path.values()))
+
+    def launchers(self) -> dict[str, tuple[str, ...]]:
+        """The files that launch the kernels of each file, by path."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.by_path):
+            for home in frozenset[str]().union(*self.by_path[path].starts):
+                found.setdefault(home, []).append(path)
+        return {home: tuple(paths) for home, paths in found.items()}
+
+    def launches(self, path: str) -> tuple[LinkedLaunch, ...]:
+        """The launches that the file at `path` makes, in order; those that no kernel was found for have none."""
+        if path not in self._linked:
+            self._link(path)
+        return self._linked[path]
+
+    def _add(self, path: str) -> None:
+        kept = self._kept.get(path)
+        if kept is not None and path not in self._changes.paths and kept.rests.stands(self._changes):
+            self.by_path[path] = kept
+        else:
+            self.by_path[path] = self._share(path)
+            self.anew.add(path)
+
+    def _share(self, path: str) -> Share:
+        rests = self._link(path)
+        module = self._library.module(path) if self._library.is_code(path) else None
+        environment = self._library.environment(path)
+        return Share(
+            kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
+            sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
+            starts=tuple(frozenset(kernel.path for kernel in one.kernels) for one in self._linked[path]),
+            rests=rests,
+        )
+
+    def _link(self, path: str) -> Rests:
+        modules = Modules(self._library)
+        module = modules.get(path) if self._library.is_code(path) else None
+        self._linked[path] = link(module, Names(modules)) if module is not None else ()
+        return modules.rests()
