@@ -6,12 +6,13 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence import REMEDIES, join_names, rules_behind
+from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.seen import price_of
 from triton_doctor.evidence.verdicts import MANY, confirmed
 from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
+from triton_doctor.runtime.remedies import REMEDIES, join_names
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import Parameters
 from triton_doctor.static.telling import facts
@@ -81,7 +82,7 @@ def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Fi
         code=UNREAD if parameter.use == "unread" else CONSTEXPR,
         severity=Severity.INFO if powers else Severity.ERROR,
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
-        advice=REMEDIES["TRD702"].text.format(names=f"`{name}`"),
+        advice=advise_on("TRD702", f"`{name}`"),
         facts=facts(parameter, source),
         evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
     )
@@ -96,7 +97,7 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
         code=TUNING_KEY,
         severity=Severity.ERROR,
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
-        advice=REMEDIES["TRD714"].text.format(names=f"`{name}`"),
+        advice=advise_on("TRD714", f"`{name}`"),
         facts=_facts(kernel, param),
         evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
     )
@@ -128,7 +129,7 @@ def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> 
             code=code,
             severity=Severity.WARNING,
             message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
-            advice=REMEDIES[cause_code].text.format(names=quoted or "them"),
+            advice=advise_on(cause_code, quoted or "them"),
             facts=_facts(kernel, first if len(kept) == 1 else None),
             evidence=_added(confirmed(seen, f"{price.times:,} changes seen", price)),
         )
@@ -146,6 +147,12 @@ WORDS = {
     "TRD713": "was given equal values of several types",
 }
 assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
+
+
+def advise_on(cause: str, names: str) -> str | None:
+    """What to change about `cause`, in the parameters `names`."""
+    change = REMEDIES[cause].change
+    return None if change is None else change.format(names=names)
 
 
 def _added(evidence: Evidence) -> Evidence:
