@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
 # Told by values, or never: the first compile, another device, a mode that somebody chose.
 ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714"})
 LONGEST = 80
+NAMES_SHOWN = 4
 
 
 def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Collection[Finding]) -> Iterator[Finding]:
@@ -105,23 +106,28 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
 
 def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
     """The other causes, one finding each, that names all the parameters that had it."""
-    names = defaultdict[str, dict[str, None]](dict)
     params = {param.name: param for param in kernel.params}
-    prices = defaultdict[str, list[CompileEvent]](list)
-    for cause in seen.causes:
-        # A round of tuning tries its configs whatever the program does.
-        if not isinstance(cause.event, CompileEvent) or cause.event.tuning or cause.code in ELSEWHERE:
-            continue
-        prices[cause.code].append(cause.event)
-        names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+    names = defaultdict[str, dict[str, None]](dict)
+    events = defaultdict[str, list[CompileEvent]](list)
+    most = Counter[str]()
+    for process in seen.processes:
+        counts = Counter[str]()
+        for cause in process.causes:
+            # A round of tuning tries its configs whatever the program does.
+            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and cause.code not in ELSEWHERE:
+                counts[cause.code] += 1
+                events[cause.code].append(cause.event)
+                names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+        most |= counts
     for cause_code, changed in sorted(names.items()):
         code = next(iter(rules_behind(cause_code)), cause_code)
-        price = price_of(prices[cause_code])
+        price = price_of(events[cause_code])
         kept = [name for name in changed if name in params]
-        if price.times < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
+        # Once or twice in each of many processes is not again and again.
+        if most[cause_code] < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
             continue
         first = params[kept[0]] if kept else None
-        quoted = join_names([f"`{name}`" for name in kept]) if kept else None
+        quoted = join_names(quote(kept)) if kept else None
         what = f"{quoted} of `{kernel.name}`" if quoted else f"`{kernel.name}`"
         yield Finding(
             path=kernel.path,
@@ -166,6 +172,12 @@ def _facts(kernel: Kernel, param: Param | None) -> Facts:
         parameter=param.name if param is not None else None,
         parameter_place=Place(kernel.path, param.span.line) if param is not None else None,
     )
+
+
+def quote(names: Sequence[str]) -> Sequence[str]:
+    """The first of `names` in quotes, and how many more there are."""
+    quoted = [f"`{name}`" for name in names[:NAMES_SHOWN]]
+    return [*quoted, f"{len(names) - NAMES_SHOWN} more"] if len(names) > NAMES_SHOWN else quoted
 
 
 def shown(values: Sequence[Scalar]) -> str:
