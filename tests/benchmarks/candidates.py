@@ -51,15 +51,17 @@ def constexprs_in_numbers(project: Project) -> Iterator[Near]:
     literals = Literals(project, flow_of(project).callers)
     for kernel in project.kernels():
         for param in kernel.params:
-            given: list[tuple[LinkedLaunch, object]] = []
+            given: list[tuple[str, int, object]] = []
             for launch in launches_of(project).get(kernel.key, ()) if param.is_constexpr else ():
                 argument = spelled_out(launch, kernel).get(param.name)
                 values = literals.at(launch, argument.value) if argument is not None else ()
-                given += [(launch, one.value) for one in values if isinstance(one.value, bool | int | float)]
-            distinct = {(type(value).__name__, value) for _, value in given}
+                if argument is not None:
+                    place = (launch.module.path, argument.span.line)
+                    given += [(*place, one.value) for one in values if isinstance(one.value, bool | int | float)]
+            distinct = {(type(value).__name__, value) for *_, value in given}
             if len(distinct) > 1 or len(given) > 2:
-                launch = given[-1][0]
-                yield Near(launch.module.path, launch.launch.span.line, f"{param.name} of {kernel.name}: {distinct}")
+                path, line, _ = given[-1]
+                yield Near(path, line, f"{param.name} of {kernel.name}: {distinct}")
 
 
 def lists_of_the_unspecialized(project: Project) -> Iterator[Near]:
@@ -138,7 +140,8 @@ def options_among_parameters(project: Project) -> Iterator[Near]:
             argument = spelled_out(launch, kernel).get(param.name)
             if param.name in LAUNCH_OPTIONS:
                 how = "not given" if argument is None else "by name" if argument.name else "by position"
-                yield Near(launch.module.path, launch.launch.span.line, f"{param.name} of {kernel.name}: {how}")
+                span = argument.span if argument is not None else launch.launch.span
+                yield Near(launch.module.path, span.line, f"{param.name} of {kernel.name}: {how}")
 
 
 def many_configs(project: Project) -> Iterator[Near]:
