@@ -46,6 +46,37 @@ def test_start_loads_nothing_heavy(program: str, allowed: set[str]) -> None:
     assert loaded_by(program) & HEAVY <= allowed
 
 
+FIXABLE = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def fill(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), 0, mask=tl.arange(0, BLOCK) < n)
+
+def launch(x):
+    fill[(4,)](x, x.numel(), BLOCK=64)
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "loaded"),
+    [
+        *((["--output-format", form], False) for form in ("full", "concise", "json", "github")),
+        (["--output-format", "sarif"], True),  # it carries what to replace
+        (["--diff"], True),
+    ],
+)
+def test_libcst_is_loaded_only_to_fix_something(flags: list[str], loaded: bool, tmp_path: Path) -> None:
+    source = tmp_path / "kernels.py"
+    source.write_text(FIXABLE, encoding="utf-8")
+    program = f"from triton_doctor.cli import main; main(['check', {str(source)!r}, *{flags!r}])"
+
+    assert ("libcst" in loaded_by(program)) is loaded
+    source.write_text("import triton\n", encoding="utf-8")
+    assert "libcst" not in loaded_by(program)
+
+
 def test_check_runs_where_torch_and_triton_are_not_installed(tmp_path: Path) -> None:
     source = tmp_path / "kernels.py"
     source.write_text("import triton\n\n@triton.jit\ndef double(x_ptr):\n    pass\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from triton_doctor.rulebook import RulePage, page_paths, read_page
 from triton_doctor.settings import Settings
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.files import find_files
+from triton_doctor.static.plans import PLANNERS
 from triton_doctor.static.scan import scan
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PAGES = [read_page(code) for code in page_paths()]
 SECTIONS = ["What it does", "Why it matters", "Bad", "Good", "References"]
+FIX = "Fix"  # before the references, on the pages of rules that have a fix
 FENCE = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"[ \t]*# error: \[(?P<codes>[^\]]+)\][ \t]*$", re.MULTILINE)
 SUFFIXES = {"python": "py"}  # of the languages whose name is not the suffix of their files
@@ -102,7 +104,8 @@ def test_good_example_is_silent(page: RulePage, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
 def test_page_has_the_one_form(page: RulePage) -> None:
-    assert [title for title, _ in page.sections] == SECTIONS
+    sections = [*SECTIONS[:-1], FIX, SECTIONS[-1]] if page.code in {*PLANNERS, "TRD901"} else SECTIONS
+    assert [title for title, _ in page.sections] == sections
     assert all(text for _, text in page.sections)
     assert page.evidence in {"static", "environment", "runtime"}
     assert re.fullmatch(r"\d+\.\d+\.\d+", page.since)

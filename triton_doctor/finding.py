@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triton_doctor.plan import Plan
 
 
 class Severity(IntEnum):
@@ -51,7 +55,8 @@ class Facts:
     """What is known beside the message; None where it does not apply. Words as in the JSON contract.
 
     `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
-    call in the same file that the finding stands in, and at `parameter_place`.
+    call in the same file that the finding stands in, and at `parameter_place`. `word` is what of the text at the
+    finding is meant: an option, a code.
     """
 
     kernel: str | None = None
@@ -63,7 +68,7 @@ class Facts:
     bound: int | None = None
     use: str | None = None
     also: tuple[Place, ...] = ()
-    fixable: str = "no"
+    word: str | None = None
 
 
 class Verdict(StrEnum):
@@ -103,8 +108,9 @@ class Finding:
     """One thing that the doctor found.
 
     `path` is posix, relative to the working directory where it lies below it. `message` is one line in lower case
-    without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`.
-    `evidence` is None where no recording was asked, or none can tell.
+    without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`. `fix` is
+    how the source could be changed, where that is known. `evidence` is None where no recording was asked, or none can
+    tell.
     """
 
     path: str
@@ -115,7 +121,13 @@ class Finding:
     advice: str | None = None
     facts: Facts = field(default_factory=Facts)
     trail: tuple[Step, ...] = ()
+    fix: Plan | None = None
     evidence: Evidence | None = None
+
+    @property
+    def fixable(self) -> str:
+        """`safe`, `unsafe` or `no`."""
+        return self.fix.safety.value if self.fix is not None else "no"
 
     @property
     def order(self) -> tuple[str, Span, str, str]:

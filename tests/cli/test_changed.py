@@ -48,7 +48,7 @@ def git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def found(doctor: Doctor, *arguments: str) -> list[str]:
     outcome = doctor("check", "--output-format", "concise", *arguments)
     assert outcome.err == ""
-    return [line.partition(":")[0] for line in outcome.out.splitlines()[:-1]]
+    return [line.partition(":")[0] for line in outcome.out.splitlines() if line.count(":") > 2]
 
 
 def test_bare_flag_means_what_is_not_committed(doctor: Doctor, write: Write, git: Callable[..., None]) -> None:

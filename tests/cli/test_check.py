@@ -43,6 +43,7 @@ src/a.py:1:16: TRD901 unused-suppression (warning)
   = help: remove it
 
 found 1 problem (1 warning) in 1 file, 0 kernels, 0 launches
+fixable: 1 with `--fix`
 """)
 
 
@@ -174,6 +175,7 @@ def test_statistics_stand_in_for_the_findings(doctor: Doctor, write: Write) -> N
 2  TRD900  unreadable-source
 1  TRD901  unused-suppression
 found 3 problems (3 warnings) in 3 files, 0 kernels, 0 launches
+fixable: 1 with `--fix`
 """)
 
 

@@ -14,6 +14,7 @@ from triton_doctor.cli.adoption import (
     WriteBaselineOption,
 )
 from triton_doctor.cli.collection import uncollected
+from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, UnsafeFixes, fix_files
 from triton_doctor.report import Form
 
 CLEAN, FOUND = 0, 1
@@ -63,12 +64,18 @@ def check(
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write .triton_doctor_cache.")] = False,
     color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
     baseline: BaselineOption = None,
     write_baseline: WriteBaselineOption = False,
     add_ignore: AddIgnoreOption = None,
     changed: ChangedOption = None,
     recording: RecordingOption = None,
+    fix: Fix = False,
+    unsafe_fixes: UnsafeFixes = False,
+    fix_only: FixOnly = False,
+    diff: Diff = False,
+    show_fixes: ShowFixes = False,
 ) -> None:
     """Find what makes kernels recompile or run in the wrong mode, by reading Python and settings files.
 
@@ -83,9 +90,10 @@ def check(
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
+    from triton_doctor.static.cache import Cache
     from triton_doctor.static.changed import changed_files
     from triton_doctor.static.files import find_files
-    from triton_doctor.static.scan import scan
+    from triton_doctor.static.scan import Scan, scan
     from triton_doctor.variables import parse_version
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
@@ -98,6 +106,8 @@ def check(
         raise DoctorError("- stands for stdin, and other paths were given", hint="give it alone")
     if stdin_filename and not from_stdin:
         raise DoctorError("--stdin-filename goes with the path -", hint="triton-doctor check --stdin-filename a.py -")
+    choice = FixChoice(fix=fix, unsafe=unsafe_fixes, only=fix_only, diff=diff, show=show_fixes)
+    choice.require_sense(from_stdin=from_stdin, otherwise=write_baseline or add_ignore is not None)
     cwd = Path.cwd()
     first = stdin_filename or Path("stdin.py") if from_stdin else Path(asked[0])
     settings = override(
@@ -123,13 +133,29 @@ def check(
     view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)
     known = KnownFindings(wishes, files, cwd, view.lines_of)
     weigh = weighing(wishes, cwd)
-    with show_progress(len(files)) as on_progress:
-        result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
-    tell_weighing(weigh)
 
     def is_on(code: str) -> bool:
         return is_selected(code, select=settings.select, ignore=settings.ignore)
 
+    def narrow(found: Scan) -> Scan:
+        new = known.new_of(found, is_on)
+        return new if of_changed is None else only_changed(new, of_changed, cwd)
+
+    with show_progress(len(files)) as on_progress:
+        if choice.wanted:
+            fixed = fix_files(files, settings, choice, cwd=cwd, narrow=narrow, weigh=weigh, on_progress=on_progress)
+            result = fixed.scan
+        else:
+            cache = None if no_cache or from_stdin else Cache(cwd, asked, settings)
+            result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh, cache=cache)
+    tell_weighing(weigh)
+    if choice.diff:
+        raise typer.Exit(FOUND if fixed.files and not exit_zero else CLEAN)
+    if choice.only:
+        raise typer.Exit(CLEAN)
+    if choice.wanted:
+        view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)  # the lines are others now
+        known = KnownFindings(wishes, files, cwd, view.lines_of)
     if wishes.writes:
         known.write(result.findings, is_on)
         raise typer.Exit(CLEAN)

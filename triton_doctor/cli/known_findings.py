@@ -53,6 +53,12 @@ class KnownFindings:
                 say_more(f"and {count - GONE_SHOWN:,} more")
         return replace(result, findings=compared.new)
 
+    def new_of(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
+        """As `leave_out`, and nothing is told."""
+        if self._path is None or self._known is None:
+            return result
+        return replace(result, findings=compare(result.findings, self._known, self._entries, self._looked(is_on)).new)
+
     def write(self, findings: Iterable[Finding], is_on: Callable[[str], bool]) -> None:
         """Make `findings` the known ones. Of files and rules that were not looked at, what was known stays known."""
         assert self._path is not None

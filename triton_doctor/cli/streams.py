@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
 from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
+from triton_doctor.static.library import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import Replacement
+    from triton_doctor.static.fix.apply import Workbench
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
@@ -34,8 +40,22 @@ def choose_view(files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: 
     return View(
         lines_of=line_reader(cwd, texts),
         color=use_color(color, on_terminal=on_terminal),
+        replaced=replacer(files),
         width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
     )
+
+
+def replacer(files: Sequence[SourceFile]) -> Callable[[Finding], Sequence[Replacement]]:
+    """What a fix replaces in `files`; libcst is imported, and a file parsed, when that is asked."""
+    by_path = {file.shown: file for file in files}
+
+    @cache
+    def workbench() -> Workbench:
+        from triton_doctor.static.fix.apply import Workbench
+
+        return Workbench(lambda path: read_bytes(by_path[path]))
+
+    return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
 
 
 def use_color(wish: str, *, on_terminal: bool) -> bool:

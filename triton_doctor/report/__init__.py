@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import Replacement
     from triton_doctor.static.scan import Scan
 
 
@@ -32,11 +34,15 @@ class MachineForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable."""
+    """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable.
+
+    `replaced` gives what the fix of a finding replaces; only SARIF asks.
+    """
 
     lines_of: Callable[[str], Sequence[str]]
     color: bool
     width: int
+    replaced: Callable[[Finding], Sequence[Replacement]] = field(default=lambda finding: ())
 
 
 def render(scan: Scan, form: Form, view: View) -> str:
@@ -61,4 +67,4 @@ def render(scan: Scan, form: Form, view: View) -> str:
         case Form.SARIF:
             from triton_doctor.report.sarif import render_sarif
 
-            return render_sarif(scan)
+            return render_sarif(scan, view.replaced)

@@ -56,7 +56,16 @@ def summarize(scan: Scan) -> str:
         )
         if counts[severity]
     ]
-    return f"found {plural(len(scan.findings), 'problem')} ({', '.join(parts)}) in {looked}"
+    found = f"found {plural(len(scan.findings), 'problem')} ({', '.join(parts)}) in {looked}"
+    return "\n".join(filter(None, [found, fixable(scan)]))
+
+
+def fixable(scan: Scan) -> str | None:
+    """How many of the findings can be fixed, and by which flag; None for none."""
+    kinds = Counter(finding.fixable for finding in scan.findings)
+    flags = ((kinds["safe"], "--fix"), (kinds["unsafe"], "--fix --unsafe-fixes"))
+    parts = [f"{count:,} with `{flag}`" for count, flag in flags if count]
+    return f"fixable: {', '.join(parts)}" if parts else None
 
 
 def plural(count: int, word: str, words: str | None = None) -> str:

@@ -49,7 +49,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "use": facts.use,
         "trail": [asdict(step) for step in finding.trail],
         "also": [asdict(place) for place in facts.also],
-        "fixable": facts.fixable,
+        "fixable": finding.fixable,
         "evidence": evidence_object(finding.evidence) if finding.evidence else None,
     }
 

@@ -14,15 +14,18 @@ from triton_doctor.rulebook import page_paths, read_page, rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from triton_doctor.finding import Finding, Span
+    from triton_doctor.plan import Plan, Replacement
     from triton_doctor.static.scan import Scan
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render_sarif(scan: Scan) -> str:
-    """One log with one run; its rules are those that were found."""
+def render_sarif(scan: Scan, replaced: Callable[[Finding], Sequence[Replacement]] = lambda finding: ()) -> str:
+    """One log with one run; its rules are those that were found. `replaced` gives what a fix replaces."""
     codes = sorted({finding.code for finding in scan.findings})
     document = {
         "$schema": SCHEMA,
@@ -38,7 +41,7 @@ def render_sarif(scan: Scan) -> str:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [result(finding, codes.index(finding.code)) for finding in scan.findings],
+                "results": [result(finding, codes.index(finding.code), replaced(finding)) for finding in scan.findings],
             }
         ],
     }
@@ -60,7 +63,18 @@ def rule_object(code: str) -> dict[str, Any]:
     }
 
 
-def result(finding: Finding, rule_index: int) -> dict[str, Any]:
+def fix_object(plan: Plan, replaced: Sequence[Replacement]) -> dict[str, Any]:
+    """The fix object of `plan`: a change for each file."""
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for one in replaced:
+        region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), (*one.start, *one.end), strict=True))
+        replacement = {"deletedRegion": region, "insertedContent": {"text": one.text}}
+        by_path.setdefault(one.path, []).append(replacement)
+    changes = [{"artifactLocation": location(path), "replacements": found} for path, found in by_path.items()]
+    return {"description": {"text": f"{plan.title} ({plan.safety})"}, "artifactChanges": changes}
+
+
+def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -> dict[str, Any]:
     """The result object of `finding`; its trail and the other launches are related locations."""
     steps = [(step.path, step.line, step.text) for step in finding.trail]
     others = [(place.path, place.line, "also launched here") for place in finding.facts.also]
@@ -82,13 +96,18 @@ def result(finding: Finding, rule_index: int) -> dict[str, Any]:
             "name": rule_name(finding.code),
             **({"evidence": evidence_object(finding.evidence)} if finding.evidence else {}),
         },
+        **({"fixes": [fix_object(finding.fix, replaced)]} if finding.fix is not None and replaced else {}),
     }
 
 
 def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
     """`region` of the file at `path`: a path below the working directory stays relative to it."""
-    absolute = PurePosixPath(path).is_absolute()
-    return {"artifactLocation": {"uri": f"file://{quote(path)}" if absolute else quote(path)}, "region": region}
+    return {"artifactLocation": location(path), "region": region}
+
+
+def location(path: str) -> dict[str, str]:
+    """The artifactLocation of the file at `path`."""
+    return {"uri": f"file://{quote(path)}" if PurePosixPath(path).is_absolute() else quote(path)}
 
 
 def region(span: Span) -> dict[str, int]:

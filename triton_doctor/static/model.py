@@ -99,13 +99,17 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostParam:
-    """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name."""
+    """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name.
+
+    `items` is the last name of what its brackets hold: `int` of `list[int]`.
+    """
 
     name: str
     default: Expr | None
     annotation: str | None
     variadic: str = ""
     keyword_only: bool = False
+    items: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -68,7 +68,7 @@ class EnvironmentFile:
 
     `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make"
     and so on. `for_tests` when it only configures a test runner. `cpu_only` when it says itself that no GPU is used, so
-    that interpreter mode is meant.
+    that interpreter mode is meant; `names_gpu` when it puts tensors on one, come what may.
     """
 
     path: str
@@ -77,3 +77,4 @@ class EnvironmentFile:
     timings: tuple[Timing, ...] = ()
     for_tests: bool = False
     cpu_only: bool = False
+    names_gpu: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.library import last_name
@@ -59,7 +60,7 @@ class Modules(Mapping[str, "Module"]):
 
     def rests(self) -> Rests:
         """What was asked so far."""
-        return Rests(frozenset(self._consulted), frozenset(self._missed), frozenset(self._sought))
+        return Rests(*(frozenset(map(intern, names)) for names in (self._consulted, self._missed, self._sought)))
 
     def __getitem__(self, path: str) -> Module:
         if path not in self._library.python:
@@ -76,6 +77,18 @@ class Modules(Mapping[str, "Module"]):
 
     def __len__(self) -> int:
         return len(self._library.python)
+
+    def source(self, path: str) -> bytes:
+        """The bytes of the file at `path`, which is one of the scan's."""
+        self._consulted.add(path)
+        return self._library.python[path]
+
+    def has(self, path: str) -> bool:
+        """Whether there is a Python file at `path`, which is not read for that."""
+        there = path in self._library.python
+        if not there:
+            self._missed.add(last_name(path))
+        return there
 
     def naming(self, name: str, home: str, text: str) -> Iterator[Module]:
         """The modules that hold `text` and may name what `home` defines as `name`, by path."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.arguments import given
+from triton_doctor.static.axes import spanned
 from triton_doctor.static.expression import Expr, Lambda, Name
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, end_of
@@ -17,7 +18,7 @@ from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
 from triton_doctor.static.launched import flow_of, launches_of
 from triton_doctor.static.model import Function, Kernel
-from triton_doctor.static.uses_of_parameters import Uses, grid_expressions, keys
+from triton_doctor.static.uses_of_parameters import Uses, keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,12 +174,8 @@ class Parameters:
     def _grid(self, launch: LinkedLaunch) -> frozenset[Atom]:
         """The undecided axes that the grid of a launch spans."""
         if id(launch) not in self._grids:
-            with suppress(RecursionError):
-                place = self._flow.at(launch)
-                expressions = grid_expressions(launch)
-                scalars = [self._flow.scalar(expr, place) for expr in expressions]
-                self._grids[id(launch)] = frozenset(atom for scalar in scalars for atom in scalar.atoms)
-        return self._grids.get(id(launch), frozenset())
+            self._grids[id(launch)] = spanned(launch, self._flow)
+        return self._grids[id(launch)]
 
     def _told(self, source: Source, kernel: Kernel, name: str) -> Source:
         """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""

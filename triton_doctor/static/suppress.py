@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.directives import Directive, Word
+from triton_doctor.static.plans.unused_suppression import plan as plan_removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +50,7 @@ def suppress(
     for path, found in directives.items():
         working = {(silence.directive, silence.code) for silence in silences[path] if (path, silence) in used}
         for directive in found:
-            for message, advice in complaints(directive, found, working, ran=ran, known=known):
+            for message, advice, code in complaints(directive, found, working, ran=ran, known=known):
                 complaint = Finding(
                     path=path,
                     span=directive.span,
@@ -57,6 +58,7 @@ def suppress(
                     severity=Severity.WARNING,
                     message=message,
                     advice=advice,
+                    fix=plan_removal(path, directive.span, code) if code is not None else None,
                 )
                 if not any(silencers_of(complaint, silences)):
                     yield complaint
@@ -102,22 +104,22 @@ def complaints(
     *,
     ran: frozenset[str],
     known: frozenset[str],
-) -> Iterator[tuple[str, str]]:
-    """Message and advice for each thing that is wrong with `directive`; `working` are the codes that silence."""
+) -> Iterator[tuple[str, str, str | None]]:
+    """Message, advice and the code that may go, for each thing wrong with `directive`; codes in `working` silence."""
     if directive.word is None:
         words = ", ".join(f"`{word.value}[...]`" for word in Word)
-        yield f"`{directive.text}` is not understood", f"write one of {words}"
+        yield f"`{directive.text}` is not understood", f"write one of {words}", None
         return
     word = directive.word.value
     if not directive.codes:
-        yield f"`{word}` names no rule, so it silences nothing", f"write `{word}[TRD201]`"
+        yield f"`{word}` names no rule, so it silences nothing", f"write `{word}[TRD201]`", None
     for code in directive.codes:
         meant = {rule for rule in known if rule.startswith(code)}
         if not meant:
-            yield f"`{word}[{code}]` names a rule that does not exist", "`triton-doctor rules` lists them"
+            yield f"`{word}[{code}]` names a rule that does not exist", "`triton-doctor rules` lists them", None
         elif directive.word is Word.ENABLE:
             before = others[: others.index(directive)]
             if not any(is_about(earlier, Word.DISABLE, code) for earlier in before):
-                yield f"`enable[{code}]` ends no `disable[{code}]`", "remove it"
+                yield f"`enable[{code}]` ends no `disable[{code}]`", "remove it", code
         elif meant <= ran and meant != {UNUSED} and (directive, code) not in working:
-            yield f"`{word}[{code}]` silences nothing", "remove it"
+            yield f"`{word}[{code}]` silences nothing", "remove it", code

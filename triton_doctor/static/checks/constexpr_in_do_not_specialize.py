@@ -42,7 +42,7 @@ def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
             "ones compile it for each value all the same"
         ),
         advice=f"drop the `tl.constexpr` annotation of `{name}`, or take it from the list",
-        facts=_facts(kernel, name),
+        facts=_facts(kernel, option, name),
     )
 
 
@@ -55,15 +55,16 @@ def _unknown(kernel: Kernel, option: str, name: str) -> Finding:
         severity=Severity.WARNING,
         message=f"`{option}` names {named}, which `{kernel.name}` has no parameter of: triton ignores it",
         advice=f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
-        facts=_facts(kernel, name),
+        facts=_facts(kernel, option, name),
     )
 
 
-def _facts(kernel: Kernel, name: str) -> Facts:
+def _facts(kernel: Kernel, option: str, name: str) -> Facts:
     place = next((Place(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
     return Facts(
         kernel=kernel.name,
         kernel_place=Place(kernel.path, kernel.span.line),
         parameter=name,
         parameter_place=place,
+        word=option,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.expression import (
     Apply,
@@ -52,15 +52,24 @@ from triton_doctor.static.flow.values import (
 )
 
 if TYPE_CHECKING:
+    import collections.abc
+
+    from triton_doctor.static.flow.sizes import Leanings
     from triton_doctor.static.model import Class, Function, LinkedLaunch, Module, Project
+
+    Told: TypeAlias = collections.abc.Mapping[tuple[str, str, str], collections.abc.Mapping[int, Leanings]]
 
 
 class Flow:
-    """Evaluates expressions of one project. What was evaluated once is kept."""
+    """Evaluates expressions of one project. What was evaluated once is kept.
 
-    def __init__(self, project: Project) -> None:
+    `told` are leanings of the axes of arguments, by path, function and argument.
+    """
+
+    def __init__(self, project: Project, told: Told | None = None) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
+        self.told: Told = told or {}
         self._callers: Callers | None = None
         self._setters: Setters | None = None
         self._frames: dict[tuple[int, int], Frame] = {}

@@ -141,7 +141,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
         if isinstance(value, Thing):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
-            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True)
+            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, told={})
             return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Item(base, key), None, place)
@@ -204,7 +204,7 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case Thing(root, scalar, _):
-            return Thing(root=replace(root, name=f"{root.name}[{position}]", rank=None), scalar=scalar)
+            return Thing(root=replace(root, name=f"{root.name}[{position}]", rank=None, told={}), scalar=scalar)
         case _:
             return UNKNOWN
 
@@ -237,7 +237,7 @@ def element(flow: Flow, value: Value, frame: Frame) -> Value:
         case Many(one, _):
             return one
         case Thing(root, scalar, _):
-            inner = replace(root, name=f"{root.name}[i]", rank=None)
+            inner = replace(root, name=f"{root.name}[i]", rank=None, told={})
             return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
         case Either(options):
             return either([element(flow, option, frame) for option in options])

@@ -19,21 +19,23 @@ STACKED = "stacked by rank"
 COVERED = "spanned by the grid or walked in blocks"
 LOADED = "replaced by loaded data in the kernel"
 LENGTH = "length of a list"
+BESIDE = "beside the heads"
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
     "reqs sample samples length lengths len lens".split()
 )
-_MODEL_WORDS = frozenset(
-    "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
-    "groups head heads hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
+_HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
+_MODEL_WORDS = _HEAD_WORDS | frozenset(
+    "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
+    "groups hdim headdim hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
     "shards state states capacity draft drafts spec speculative accept accepted ratio ep tp dp cp".split()
 )
 # `max_batches` is what there is room for; `max_seqlen` the longest of this call.
 _COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
-_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
+_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
     "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
@@ -68,6 +70,16 @@ def names_room(name: str) -> bool:
     """Whether a name is the most that something has room for."""
     said = words(name)
     return "max" in said and bool(said & _COUNT_WORDS)
+
+
+def names_heads(name: str) -> bool:
+    """Whether a name speaks of heads, and not of how wide they are."""
+    return bool(_said(name) & _HEAD_WORDS) and not _said(name) & (_DATA_WORDS | _PLAIN_WORDS)
+
+
+def names_part(name: str) -> bool:
+    """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
+    return bool(_said(name) & _TILE_WORDS)
 
 
 def _said(name: str) -> frozenset[str]:

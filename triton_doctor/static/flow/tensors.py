@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ONE = replace(FIXED, literal=1, low=1, high=1)
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
-_MANY_AXES = 4
+MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -49,10 +49,13 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 pro.add(leanings.FIRST)
                 if leanings.names_stack(root.name):
                     con.add(leanings.STACKED)
-                if root.rank is not None and root.rank >= _MANY_AXES:
+                if root.rank is not None and root.rank >= MANY_AXES:
                     pro.add(leanings.MANY)
             elif position == -1 or (root.rank is not None and position == root.rank - 1):
                 con.add(leanings.LAST)
+            if position in root.told:
+                pro |= root.told[position].pro
+                con |= root.told[position].con
             text = _axis_text(root, position)
         case Rest(_, front, _):
             # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.

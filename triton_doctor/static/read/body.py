@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Attr, Call, Element, Expr, Item, Part
+from triton_doctor.static.expression import Attr, Call, Const, Element, Expr, Item, Part
 from triton_doctor.static.model import (
     Argument,
     Arm,
@@ -105,6 +105,7 @@ class Body:
             annotation=annotation_word(arg.annotation),
             variadic=variadic,
             keyword_only=keyword_only,
+            items=annotation_word(arg.annotation.slice) if isinstance(arg.annotation, ast.Subscript) else None,
         )
 
     def _statement(self, node: ast.stmt) -> None:
@@ -228,8 +229,8 @@ class Body:
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func
-        if isinstance(func, ast.Subscript):
-            assert isinstance(call.func, Item)
+        # A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing.
+        if isinstance(call.func, Item) and not isinstance(call.func.key, Const):
             self._launch(node, call, kernel=call.func.base, grid=call.func.key, method=None)
         elif isinstance(func, ast.Attribute) and func.attr in _LAUNCHING_METHODS:
             assert isinstance(call.func, Attr)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.read.source import Source
 
 
+_ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
+_ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
 _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
 
 
@@ -55,6 +57,7 @@ def read_environment(path: str, tree: ast.Module, source: Source, kind: str = "p
         settings=settings,
         timings=timings(tree, source) if interprets else (),
         cpu_only=hides_gpus(settings),
+        names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
     )
 
 

@@ -1,0 +1,173 @@
+"""When a fix of a kernel's parameter is safe, when it is offered as unsafe, and when not at all."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.settings import Settings
+from triton_doctor.static.files import find_files
+from triton_doctor.static.scan import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HEAD = "import math\nimport torch\nimport triton\nimport triton.language as tl\n"
+
+
+def fixable(folder: Path, code: str, paths: tuple[str, ...] = (".",)) -> str:
+    """What the one finding of `code` says of itself."""
+    settings = Settings(root=folder)
+    found = scan(list(find_files([folder / path for path in paths], settings, cwd=folder)), settings, cwd=folder)
+    (told,) = {finding.fixable for finding in found.findings if finding.code == code}
+    return told
+
+
+def kernel(body: str, given: str = "x.numel()", param: str = "n: tl.constexpr") -> str:
+    lines = dedent(body).replace("\n", "\n    ")
+    return f"""{HEAD}
+@triton.jit
+def work(x_ptr, m, {param}, BLOCK: tl.constexpr = 64):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    {lines}
+
+
+def launch(x, k: int, eps, lengths: list[int], maybe: int = None):
+    work[(4,)](x, 8, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "safe"),
+    [
+        pytest.param("tl.store(x_ptr + at, 0, mask=at < n)", True, id="a mask"),
+        pytest.param("tl.store(x_ptr + tl.program_id(0) * n + at, 0)", True, id="an address"),
+        pytest.param("for i in range(n):\n    tl.store(x_ptr + i * BLOCK + at, 0)", True, id="a loop"),
+        pytest.param("tl.store(x_ptr + at, tl.load(x_ptr + at) / n)", True, id="a divisor of what was loaded"),
+        pytest.param("last = min(n, m)\ntl.store(x_ptr + at, 0, mask=at < last)", True, id="the lesser of two"),
+        pytest.param("half = n // 2\ntl.store(x_ptr + at, 0, mask=at < half)", True, id="half of it"),
+        pytest.param("tl.store(x_ptr + n.to(tl.int64) * at, 0)", True, id="made wider"),
+        pytest.param("tl.store(x_ptr + at, 1 / n)", False, id="a quotient that Python computes exactly"),
+        pytest.param("tl.store(x_ptr + at, 0, mask=at < n * n)", False, id="a product that may pass 2**31"),
+        pytest.param("less = (n - 9) // 4\ntl.store(x_ptr + at, 0, mask=at < less)", False, id="floored below zero"),
+        pytest.param("sum = n\nfor i in range(m):\n    sum += i\ntl.store(x_ptr, sum)", False, id="a local that grows"),
+        pytest.param("tl.store(x_ptr + at, n)", False, id="a value that is stored"),
+        pytest.param("tl.store(x_ptr + at, helper(n))", False, id="handed to another function"),
+        pytest.param("n = n + 1\ntl.store(x_ptr + at, 0, mask=at < n)", False, id="bound anew"),
+        pytest.param("some = n and m\ntl.store(x_ptr + at, 0, mask=at < some)", False, id="asked for its truth"),
+    ],
+)  # fmt: skip
+def test_plain_argument_is_safe_where_each_use_is_as_good(body: str, safe: bool, write: Callable[..., Path]) -> None:
+    folder = write("a.py", kernel(body)).parent
+
+    assert fixable(folder, "TRD201") == ("safe" if safe else "unsafe")
+
+
+@pytest.mark.parametrize(
+    ("given", "safe"),
+    [
+        pytest.param("x.numel()", True, id="a count"),
+        pytest.param("triton.cdiv(x.numel(), k) + 1", True, id="arithmetic of whole numbers"),
+        pytest.param("math.ceil(x.numel() / 3)", True, id="rounded up"),
+        pytest.param("n=x.numel()", True, id="by keyword"),
+        pytest.param("max(lengths)", True, id="the greatest of a list of integers"),
+        pytest.param("x.numel() / 2", False, id="a fraction"),
+        pytest.param("x.max().item()", False, id="of a type that is not known"),
+        pytest.param("x.numel() if k else None", False, id="or nothing"),
+        pytest.param("x.numel() if k else eps", False, id="or something else"),
+        pytest.param("x.numel() + maybe", False, id="and a number that may be missing"),
+    ],
+)
+def test_plain_argument_is_safe_where_integers_are_given(given: str, safe: bool, write: Callable[..., Path]) -> None:
+    folder = write("a.py", kernel("tl.store(x_ptr + at, 0, mask=at < n)", given)).parent
+
+    assert fixable(folder, "TRD201") == ("safe" if safe else "unsafe")
+
+
+PLAIN = kernel("tl.store(x_ptr + at, 0, mask=at < n)")
+
+
+@pytest.mark.parametrize(
+    ("also", "safe"),
+    [
+        pytest.param("", True, id="nothing else"),
+        pytest.param("def other(x, k: int):\n    work[(4,)](x, 8, k)", True, id="another launch"),
+        pytest.param("def other(x, k):\n    work[(4,)](x, 8, k)", False, id="a launch with who knows what"),
+        pytest.param("def other(x, *rest):\n    work[(4,)](x, *rest)", False, id="a launch with a starred list"),
+        pytest.param("def other(x):\n    work.warmup(x, 8, 16, grid=(1,))", False, id="compiled ahead of time"),
+        pytest.param("ALL = {'work': work}", False, id="kept in a table"),
+        pytest.param("@triton.jit\ndef outer(x_ptr):\n    work(x_ptr, 8, None)", False, id="called by another kernel"),
+    ],
+)
+def test_plain_argument_is_safe_where_all_uses_of_the_kernel_are_seen(
+    also: str, safe: bool, write: Callable[..., Path]
+) -> None:
+    folder = write("a.py", f"{PLAIN}\n\n{also}\n").parent
+
+    assert fixable(folder, "TRD201") == ("safe" if safe else "unsafe")
+
+
+def test_file_beside_that_was_not_read_may_launch_it_too(write: Callable[..., Path]) -> None:
+    write("b.py", "from a import work\n")
+    folder = write("a.py", PLAIN).parent
+
+    assert fixable(folder, "TRD201", paths=("a.py",)) == "unsafe"
+    assert fixable(folder, "TRD201") == "safe"
+    write("b.py", "import triton\n")
+    assert fixable(folder, "TRD201", paths=("a.py",)) == "safe"
+
+
+def test_one_file_of_a_package_is_not_all_of_it(write: Callable[..., Path], folder: Path) -> None:
+    write("p/__init__.py")
+    write("p/q/__init__.py")
+    write("p/q/a.py", PLAIN)
+
+    assert fixable(folder, "TRD201", paths=("p/q/a.py",)) == "unsafe"
+    assert fixable(folder, "TRD201", paths=("p/q",)) == "unsafe"
+    assert fixable(folder, "TRD201", paths=("p",)) == "safe"
+
+
+UNREAD = kernel("tl.store(x_ptr + at, 0)", given="x.numel()")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "text", "told"),
+    [
+        pytest.param("a.py", False, UNREAD, "safe", id="a program"),
+        pytest.param("p/a.py", True, UNREAD, "unsafe", id="a public kernel of a package, which others may launch"),
+        pytest.param("p/a.py", True, UNREAD.replace("work", "_work"), "safe", id="a private kernel"),
+        pytest.param("p/_a.py", True, UNREAD, "safe", id="of a private module"),
+        pytest.param("a.py", False, UNREAD.replace("x.numel())", "next(x))"), "unsafe", id="an argument that acts"),
+        pytest.param("a.py", False, UNREAD.replace("x, 8, x.numel()", "*x"), "no", id="a launch that hides it"),
+        pytest.param("a.py", False, f"{UNREAD}\nkept = [work]\n", "no", id="a kernel that is kept"),
+        pytest.param("a.py", False, UNREAD.replace("@triton.jit", "@my\n@triton.jit"), "no", id="decorated by others"),
+    ],
+)  # fmt: skip
+def test_parameter_goes_where_nobody_else_can_give_it(
+    name: str, package: bool, text: str, told: str, write: Callable[..., Path], folder: Path
+) -> None:
+    write(name, text)
+    if package:
+        write("p/__init__.py")
+
+    assert fixable(folder, "TRD202") == told
+
+
+def test_launch_in_another_file_loses_the_argument_too(write: Callable[..., Path], folder: Path) -> None:
+    write("p/__init__.py")
+    write("p/_kernels.py", UNREAD)
+    write("p/use.py", "import triton\nfrom p._kernels import work as it\n\ndef use(x):\n    it[(1,)](x, 8, n=3)\n")
+
+    assert fixable(folder, "TRD202") == "safe"
+    write("p/use.py", "import triton\nfrom p import _kernels\n\ndef use(x):\n    use.it = _kernels.work\n")
+    assert fixable(folder, "TRD202") == "no"
+
+
+def test_value_that_a_config_sets_is_left_alone(write: Callable[..., Path], folder: Path) -> None:
+    tuned = '@triton.autotune(configs=[triton.Config({"n": 4}), triton.Config({"n": 8})], key=[])\n@triton.jit'
+    write("a.py", PLAIN.replace("@triton.jit", tuned))
+
+    assert fixable(folder, "TRD201") == "no"

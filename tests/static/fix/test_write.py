@@ -1,0 +1,56 @@
+"""Files on disk: replaced whole, with the mode and the link that they had, and never over a newer state."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.static.fix.write import Edited, write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_mode_stays(write: Callable[..., Path]) -> None:
+    path = write("a.py", "old")
+    path.chmod(0o751)
+
+    assert write_all({"a.py": Edited(path, b"old", b"new")}, []) == ()
+
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o751)
+    assert os.listdir(path.parent) == ["a.py"]  # noqa: PTH208
+
+
+def test_link_stays_a_link(write: Callable[..., Path], folder: Path) -> None:
+    target, link = write("real/a.py", "old"), folder / "a.py"
+    link.symlink_to("real/a.py")
+
+    write_all({"a.py": Edited(link, b"old", b"new")}, [])
+
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_file_that_changed_meanwhile_is_left_alone_with_all_that_goes_with_it(write: Callable[..., Path]) -> None:
+    paths = {name: write(name, "old") for name in ("a.py", "b.py", "c.py", "d.py")}
+    paths["a.py"].write_bytes(b"newer")
+    files = {name: Edited(path, b"old", b"new") for name, path in paths.items()}
+
+    left = write_all(files, [("a.py", "b.py"), ("b.py", "c.py"), ("d.py",)])
+
+    assert left == ("a.py", "b.py", "c.py")
+    assert [path.read_bytes() for path in paths.values()] == [b"newer", b"old", b"old", b"new"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_folder_that_may_not_be_written_is_an_error(write: Callable[..., Path], folder: Path) -> None:
+    path = write("locked/a.py", "old")
+    path.parent.chmod(0o500)
+
+    with pytest.raises(PermissionError):
+        write_all({"a.py": Edited(path, b"old", b"new")}, [])
+    path.parent.chmod(0o700)

@@ -1,0 +1,128 @@
+"""What `check` has to do with fixes: its options for them, and the files that they change."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triton_doctor.errors import DoctorError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.settings import Settings
+    from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.fix.rounds import Fixed
+    from triton_doctor.static.scan import Scan, Weigh
+
+Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
+UnsafeFixes = Annotated[
+    bool, typer.Option("--unsafe-fixes", help="With --fix, --fix-only or --diff: the unsafe fixes too.")
+]
+FixOnly = Annotated[bool, typer.Option("--fix-only", help="Apply the fixes, and report nothing else.")]
+Diff = Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")]
+ShowFixes = Annotated[bool, typer.Option("--show-fixes", help="List each fix that is applied.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixChoice:
+    """The flags as they were given."""
+
+    fix: bool = False
+    unsafe: bool = False
+    only: bool = False
+    diff: bool = False
+    show: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is to be fixed, or shown as if."""
+        return self.fix or self.only or self.diff
+
+    def require_sense(self, *, from_stdin: bool, otherwise: bool) -> None:
+        """Raises DoctorError for flags that contradict each other, or say nothing alone.
+
+        `otherwise` when findings are to be written to a baseline or silenced.
+        """
+        for given, flag in ((self.unsafe, "--unsafe-fixes"), (self.show, "--show-fixes")):
+            if given and not self.wanted:
+                raise DoctorError(f"{flag} goes with --fix, --fix-only or --diff", hint=f"--fix {flag}")
+        if self.diff and (self.fix or self.only):
+            raise DoctorError("--diff writes nothing, --fix does", hint="give one of them")
+        if self.wanted and otherwise:
+            raise DoctorError("fixes do not go with --write-baseline or --add-ignore", hint="fix first, then the other")
+        if self.wanted and from_stdin:
+            raise DoctorError("fixes need a file, and - is stdin", hint="name the file")
+
+
+def fix_files(
+    files: Sequence[SourceFile],
+    settings: Settings,
+    choice: FixChoice,
+    *,
+    cwd: Path,
+    narrow: Callable[[Scan], Scan],
+    weigh: Weigh | None,
+    on_progress: Callable[[int], None],
+) -> Fixed:
+    """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done."""
+    from triton_doctor.static.fix.rounds import fix
+
+    fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, on_progress=on_progress)
+    if choice.diff:
+        _show_diff(fixed)
+    else:
+        _write(fixed)
+    _tell(fixed, choice)
+    return fixed
+
+
+def _write(fixed: Fixed) -> None:
+    from triton_doctor.static.fix.write import write_all
+
+    together = [tuple({change.path for change in one.fix.changes}) for one in fixed.made if one.fix is not None]
+    try:
+        left = write_all(fixed.files, together)
+    except OSError as error:
+        told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
+    for path in left:
+        typer.echo(
+            f"triton-doctor: {path} is left as it is: it, or one that goes with it, has changed meanwhile", err=True
+        )
+
+
+def _show_diff(fixed: Fixed) -> None:
+    from triton_doctor.static.fix.difference import unified_diff
+
+    for path, file in fixed.files.items():
+        sys.stdout.write(unified_diff(path, file.before, file.after))
+
+
+def _tell(fixed: Fixed, choice: FixChoice) -> None:
+    from triton_doctor.report.concise import plural
+
+    if choice.show:
+        for finding in sorted(fixed.made, key=lambda finding: finding.order):
+            typer.echo(_line(finding), err=True)
+    for finding, why in fixed.left:
+        typer.echo(f"{_line(finding)}: not done, {why}", err=True)
+    if fixed.made:
+        verb = "would fix" if choice.diff else "fixed"
+        counts = Counter(finding.code for finding in fixed.made)
+        codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
+        what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
+        typer.echo(f"triton-doctor: {verb} {what}", err=True)
+    elif choice.only or choice.diff:
+        typer.echo("triton-doctor: nothing to fix", err=True)
+
+
+def _line(finding: Finding) -> str:
+    title = finding.fix.title if finding.fix is not None else finding.message
+    return f"{finding.path}:{finding.span.line}: {finding.code} {title}"

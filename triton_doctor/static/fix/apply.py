@@ -1,0 +1,139 @@
+"""Findings and their files to the files with the fixes made, and the fixes that could not be."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from triton_doctor.plan import Replacement
+from triton_doctor.static.fix.cannot import CannotEditError
+from triton_doctor.static.fix.edits import Editor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import Change
+
+OVERLAPS = "it overlaps with another fix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """`files` are the new contents by path, `made` what is fixed in them, `left` what could not be, with why."""
+
+    files: Mapping[str, bytes]
+    made: tuple[Finding, ...]
+    left: tuple[tuple[Finding, str], ...]
+
+
+@dataclass(slots=True)
+class Workbench:
+    """Editors by path, so that a file is parsed once; `read` gives its bytes."""
+
+    read: Callable[[str], bytes]
+    _editors: dict[str, Editor] = field(default_factory=dict)
+
+    def apply(self, findings: Iterable[Finding]) -> Applied:
+        """Fix all of `findings` that can be fixed together. Of two that overlap, the later is left."""
+        active, left = list(findings), list[tuple["Finding", str]]()
+        while True:
+            files: dict[str, bytes] = {}
+            failed: tuple[frozenset[Change], str] | None = None
+            for path, changes in _by_path(active).items():
+                try:
+                    files[path] = self._edited(path, changes)
+                except _FailedError as error:
+                    failed = error.changes, error.why
+                    break
+            if failed is None:
+                return Applied(files=files, made=tuple(active), left=tuple(left))
+            out = [finding for finding in active if not failed[0].isdisjoint(_changes(finding))]
+            left += [(finding, failed[1]) for finding in out]
+            active = [finding for finding in active if finding not in out]
+
+    def replacements(self, finding: Finding) -> tuple[Replacement, ...]:
+        """What the fix of `finding` replaces when it is made alone; nothing where it cannot be."""
+        found = []
+        for path, changes in _by_path([finding]).items():
+            try:
+                text = self._editor(path).text
+                edits = sorted(owned.edit for owned in self._editor(path).edits(changes))
+            except (CannotEditError, OSError):
+                return ()
+            found += [
+                Replacement(path=path, start=text.place(edit.start), end=text.place(edit.end), text=edit.text)
+                for edit in edits
+            ]
+        return tuple(found)
+
+    def _editor(self, path: str) -> Editor:
+        if path not in self._editors:
+            self._editors[path] = Editor(self.read(path))
+        return self._editors[path]
+
+    def _edited(self, path: str, changes: Sequence[Change]) -> bytes:
+        """The file with `changes` made. Raises _FailedError for the first of them that cannot be."""
+        every = frozenset(changes)
+        try:
+            editor = self._editor(path)
+        except CannotEditError as error:
+            raise _FailedError(every, str(error)) from None
+        try:
+            owned = sorted(editor.edits(changes), key=lambda one: one.edit)
+        except CannotEditError as error:
+            raise _FailedError(_to_blame(editor, changes), str(error)) from None
+        for before, after in pairwise(owned):
+            if after.edit.start < before.edit.end:
+                later = max(before, after, key=lambda one: min(map(changes.index, one.changes)))
+                raise _FailedError(later.changes, OVERLAPS)
+        result = editor.text.spliced(one.edit for one in owned)
+        if not _parses(result):
+            raise _FailedError(every, "what came out does not parse")
+        return result
+
+
+class _FailedError(Exception):
+    """Changes that cannot be made."""
+
+    def __init__(self, changes: frozenset[Change], why: str) -> None:
+        super().__init__(why)
+        self.changes, self.why = changes, why
+
+
+def _to_blame(editor: Editor, changes: Sequence[Change]) -> frozenset[Change]:
+    """The first of `changes` that cannot be made by itself; the last where only all of them together cannot."""
+    for change in changes:
+        try:
+            list(editor.edits([change]))
+        except CannotEditError:
+            return frozenset({change})
+    return frozenset({changes[-1]})
+
+
+def _changes(finding: Finding) -> tuple[Change, ...]:
+    return finding.fix.changes if finding.fix is not None else ()
+
+
+def _by_path(findings: Iterable[Finding]) -> dict[str, list[Change]]:
+    """The changes that fix `findings` by file, each once, in order."""
+    found: dict[str, list[Change]] = {}
+    for finding in findings:
+        for change in _changes(finding):
+            changes = found.setdefault(change.path, [])
+            if change not in changes:
+                changes.append(change)
+    return found
+
+
+def _parses(data: bytes) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(data)
+    except (SyntaxError, ValueError):
+        return False
+    return True

@@ -1,0 +1,29 @@
+"""Two states of a file to a unified diff, as `patch` and `git apply` take it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.fix.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+$")
+
+
+def unified_diff(path: str, before: bytes, after: bytes) -> str:
+    """The diff of the file at `path`."""
+    old, new = (path, path) if path.startswith("/") else (f"a/{path}", f"b/{path}")
+    return "".join(_ended(difflib.unified_diff(_lines(before), _lines(after), old, new)))
+
+
+def _lines(data: bytes) -> list[str]:
+    return _LINE.findall(Text(data).text)
+
+
+def _ended(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,99 @@
+"""Files to fixed files: find, plan, edit, and again, until nothing that may be fixed is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.fix.write import Edited
+from triton_doctor.static.library import read_bytes
+from triton_doctor.static.scan import Scan, Weigh, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.settings import Settings
+    from triton_doctor.static.files import SourceFile
+
+# A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
+_MOST_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """What was `made`, what was `left` and why, the `files` so edited, and what `scan` finds in them."""
+
+    scan: Scan
+    made: tuple[Finding, ...]
+    left: tuple[tuple[Finding, str], ...]
+    files: Mapping[str, Edited]
+
+
+def fix(
+    files: Sequence[SourceFile],
+    settings: Settings,
+    *,
+    cwd: Path,
+    unsafe: bool,
+    narrow: Callable[[Scan], Scan] = lambda found: found,
+    weigh: Weigh | None = None,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> Fixed:
+    """Fix `files` in memory, the unsafe way too where `unsafe`. What `narrow` takes out of a scan is left as it is."""
+    current = {file.shown: file for file in files}
+    before: dict[str, bytes] = {}
+    made: list[Finding] = []
+    left: dict[tuple[str, ...], tuple[Finding, str]] = {}
+    found = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
+    without = {name_of(one) for one in found.findings} - {name_of(one) for one in narrow(found).findings}
+    for _ in range(_MOST_ROUNDS):
+        accepted = ("safe", "unsafe") if unsafe else ("safe",)
+        wanted = [one for one in found.findings if one.fixable in accepted and name_of(one) not in without]
+        if not wanted:
+            break
+        from triton_doctor.static.fix.apply import Workbench  # and libcst with it
+
+        applied = Workbench(lambda path: read_bytes(current[path])).apply(_one_a_parameter(wanted))
+        left.update((name_of(one), (one, why)) for one, why in applied.left)
+        for path, data in applied.files.items():
+            before.setdefault(path, read_bytes(current[path]))
+            current[path] = replace(current[path], text=data)
+        for one in applied.made:
+            left.pop(name_of(one), None)
+        made += applied.made
+        if not applied.made:
+            break
+        found = scan(tuple(current.values()), settings, cwd=cwd, weigh=weigh)
+    edited = {path: Edited(current[path].path, data, read_bytes(current[path])) for path, data in before.items()}
+    return Fixed(
+        scan=found,
+        made=tuple(made),
+        left=tuple(left.values()),
+        files={path: file for path, file in edited.items() if file.before != file.after},
+    )
+
+
+def name_of(finding: Finding) -> tuple[str, ...]:
+    """What tells a finding from another, whatever lines have moved."""
+    facts = finding.facts
+    return (finding.code, finding.path, facts.kernel or "", facts.parameter or "", finding.message)
+
+
+def _one_a_parameter(findings: Iterable[Finding]) -> list[Finding]:
+    """The first of each parameter; what another rule has to say of it may be settled by that."""
+    taken = set[tuple[str, int, str]]()
+    chosen = []
+    for finding in sorted(findings, key=lambda one: (one.code, one.order)):
+        place, name = finding.facts.kernel_place, finding.facts.parameter
+        if place is not None and name is not None and finding.code in _OF_A_PARAMETER:
+            key = (place.path, place.line, name)
+            if key in taken:
+                continue
+            taken.add(key)
+        chosen.append(finding)
+    return chosen
+
+
+_OF_A_PARAMETER = frozenset({"TRD201", "TRD202", "TRD203", "TRD204"})

@@ -1,0 +1,130 @@
+"""Statements that set a variable, to the edits that delete them, with an import that nothing else uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from triton_doctor.static.fix.cannot import CannotEditError
+from triton_doctor.static.fix.listed import drop_items
+from triton_doctor.static.fix.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.plan import DropStatement
+    from triton_doctor.static.fix.text import Text
+    from triton_doctor.static.fix.tree import Tree
+
+
+def drop_statement(text: Text, tree: Tree, change: DropStatement) -> Iterator[Edit]:
+    """Delete the line of the statement; `pass` takes its place where it is all that a block holds."""
+    start, end = text.bounds(change.span)
+    line, node = _statement(tree, start, end)
+    if not _sets(node, change.variable):
+        raise CannotEditError("what it sets is not spelled out there")
+    if _is_alone_in_block(tree, line):
+        yield Edit(*tree.bounds(node), "pass")
+    else:
+        yield _line(text, tree, line)
+    used = {name.value for name in _names(node)}
+    for name in used:
+        if sum(1 for one in tree.of(cst.Name) if one.value == name and not _is_imported(tree, one)) == 1:
+            yield from _drop_import(text, tree, name)
+
+
+def _statement(tree: Tree, start: int, end: int) -> tuple[cst.SimpleStatementLine, cst.BaseSmallStatement]:
+    """The statement whose target or call stands from `start` to `end`, alone in its line."""
+    for line in tree.of(cst.SimpleStatementLine):
+        if len(line.body) != 1:
+            continue
+        (node,) = line.body
+        match node:
+            case cst.Assign(targets=[cst.AssignTarget(target=place)]) | cst.Expr(value=place):
+                if tree.bounds(place) == (start, end):
+                    return line, node
+            case _:
+                pass
+    raise CannotEditError("it is part of something larger")
+
+
+def _sets(node: cst.BaseSmallStatement, variable: str) -> bool:
+    """Whether the statement names the variable itself: a knob, or a string."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute())]):
+            return True
+        case (
+            cst.Assign(
+                targets=[
+                    cst.AssignTarget(
+                        target=cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))])
+                    )
+                ]
+            )
+            | cst.Expr(value=cst.Call(args=[cst.Arg(value=cst.SimpleString() as key), *_]))
+        ):
+            return key.evaluated_value == variable
+        case _:
+            return False
+
+
+def _is_alone_in_block(tree: Tree, line: cst.SimpleStatementLine) -> bool:
+    return any(len(block.body) == 1 and block.body[0] is line for block in tree.of(cst.IndentedBlock))
+
+
+def _line(text: Text, tree: Tree, line: cst.SimpleStatementLine) -> Edit:
+    """The whole line, and the blank one after it where one stands before it too."""
+    start, end = tree.bounds(line)
+    first, last = text.line_start(start), text.line_end(end)
+    before = text.text[text.line_start(max(first - 1, 0)) : first]
+    after = text.text[last : text.line_end(last)]
+    if not before.strip() and after and not after.strip():
+        last = text.line_end(last)
+    return Edit(first, last, "")
+
+
+def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names that an expression reads, those of attributes and keywords left out."""
+    match node:
+        case cst.Name():
+            yield node
+        case cst.Attribute(value=value):
+            yield from _names(value)
+        case cst.Arg(value=value):
+            yield from _names(value)
+        case _:
+            for child in node.children:
+                yield from _names(child)
+
+
+def _is_imported(tree: Tree, name: cst.Name) -> bool:
+    start, end = tree.bounds(name)
+    return any(first <= start and end <= last for first, last in map(tree.bounds, tree.of(cst.ImportAlias)))
+
+
+def _drop_import(text: Text, tree: Tree, name: str) -> Iterator[Edit]:
+    """Delete the one import, at the top level, that binds `name`."""
+    found = []
+    for line in tree.of(cst.SimpleStatementLine):
+        match line.body:
+            case [cst.Import(names=aliases)] | [cst.ImportFrom(names=[*aliases])]:
+                found += [(line, aliases, alias) for alias in aliases if _bound_name(alias) == name]
+            case _:
+                pass
+    if len(found) != 1 or text.line_start(tree.bounds(found[0][0])[0]) != tree.bounds(found[0][0])[0]:
+        return
+    line, aliases, alias = found[0]
+    if len(aliases) == 1:
+        yield _line(text, tree, line)
+    else:
+        yield from drop_items(text, [tree.bounds(one) for one in aliases], frozenset({list(aliases).index(alias)}))
+
+
+def _bound_name(alias: cst.ImportAlias) -> str | None:
+    if alias.asname is not None:
+        return alias.asname.name.value if isinstance(alias.asname.name, cst.Name) else None
+    name: cst.BaseExpression = alias.name
+    while isinstance(name, cst.Attribute):
+        name = name.value
+    return name.value if isinstance(name, cst.Name) else None

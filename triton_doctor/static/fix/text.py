@@ -1,0 +1,82 @@
+"""Bytes to text and back without loss, and places in a text to offsets."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import tokenize
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.fix.cannot import CannotEditError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from triton_doctor.finding import Span
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Edit(NamedTuple):
+    """The characters from `start` to `end` become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Text:
+    """The text of one Python file. Line ends stay as they are; a byte order mark is kept apart."""
+
+    def __init__(self, data: bytes) -> None:
+        """Raises CannotEditError where `data` does not come out of its own decoding as it went in."""
+        self._mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        body = data[len(self._mark) :]
+        try:
+            self._encoding = "utf-8" if self._mark else tokenize.detect_encoding(io.BytesIO(body).readline)[0]
+            self.text = body.decode(self._encoding)
+            exact = self.text.encode(self._encoding) == body
+        except (SyntaxError, UnicodeError, LookupError):
+            exact = False
+        if not exact:
+            raise CannotEditError("its encoding does not allow it")
+        self._starts = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
+
+    def offset(self, line: int, column: int) -> int:
+        """Where `line` and `column` are, counted from 1 and 0."""
+        if line > len(self._starts):
+            raise CannotEditError("the file is shorter than it was")
+        return self._starts[line - 1] + column
+
+    def bounds(self, span: Span) -> tuple[int, int]:
+        """The offsets of `span`."""
+        return self.offset(span.line, span.column - 1), self.offset(span.end_line, span.end_column - 1)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and the column of `offset`, both counted from 1."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def line_start(self, offset: int) -> int:
+        """The beginning of the line that holds `offset`."""
+        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+
+    def line_end(self, offset: int) -> int:
+        """Behind the line end that follows `offset`."""
+        found = _NEWLINE.search(self.text, offset)
+        return found.end() if found else len(self.text)
+
+    def newline(self, offset: int) -> str:
+        """The line end that is used at `offset`."""
+        found = _NEWLINE.search(self.text, offset)
+        return found[0] if found else "\n"
+
+    def spliced(self, edits: Iterable[Edit]) -> bytes:
+        """The file with `edits` made, which do not overlap."""
+        parts, done = [], 0
+        for edit in sorted(edits):
+            parts += [self.text[done : edit.start], edit.text]
+            done = edit.end
+        return self._mark + ("".join(parts) + self.text[done:]).encode(self._encoding)

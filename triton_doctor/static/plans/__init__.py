@@ -1,0 +1,43 @@
+"""Findings to plans: how each could be fixed, and whether that is safe. Told from the facts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from triton_doctor.finding import Finding
+from triton_doctor.plan import Plan
+from triton_doctor.static.model import Project
+from triton_doctor.static.plans import (
+    autotune_key_varies_per_call,
+    constexpr_in_do_not_specialize,
+    constexpr_never_read,
+    constexpr_of_mixed_types,
+    constexpr_varies_per_call,
+    interpreter_mode_set_in_code,
+    launch_option_shadowed,
+    launch_option_varies,
+    unknown_triton_variable,
+)
+
+Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
+
+PLANNERS: dict[str, Planner] = {
+    "TRD101": interpreter_mode_set_in_code.plan,
+    "TRD104": unknown_triton_variable.plan,
+    "TRD201": constexpr_varies_per_call.plan,
+    "TRD202": constexpr_never_read.plan,
+    "TRD203": constexpr_of_mixed_types.plan,
+    "TRD204": constexpr_in_do_not_specialize.plan,
+    "TRD207": launch_option_varies.plan,
+    "TRD211": launch_option_shadowed.plan,
+    "TRD301": autotune_key_varies_per_call.plan,
+}
+
+
+def planned(project: Project, finding: Finding) -> Finding:
+    """The finding, of `project`, with how it could be fixed, if that is known."""
+    planner = PLANNERS.get(finding.code)
+    plan = planner(project, finding) if planner is not None else None
+    return replace(finding, fix=plan) if plan is not None else finding

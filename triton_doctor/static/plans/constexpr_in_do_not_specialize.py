@@ -1,0 +1,27 @@
+"""TRD204: the name goes out of the list; Triton took no notice of it, or refused to compile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.plan import DropListed, Plan, Safety
+from triton_doctor.static.plans.subject import kernel_of
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.model import Project
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Always safe: the kernel compiles as it did."""
+    kernel, name = kernel_of(project, finding), finding.facts.parameter
+    option = finding.facts.word
+    if kernel is None or kernel.jit_span is None or name is None or option is None:
+        return None
+    names = [param.name for param in kernel.params]
+    position = names.index(name) if name in names else int(name) if name.lstrip("-").isdecimal() else None
+    return Plan(
+        safety=Safety.SAFE,
+        title=f"take `{name}` out of `{option}` of `{kernel.name}`",
+        changes=(DropListed(kernel.path, kernel.jit_span, option, name, position),),
+    )

@@ -1,0 +1,75 @@
+"""TRD202: the parameter goes out of the kernel, and the argument out of every launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.plan import Change, DropArgument, DropParameter, Plan, Safety
+from triton_doctor.static.expression import Attr, Call, Expr, Name, Opaque, children
+from triton_doctor.static.launched import spelled_out
+from triton_doctor.static.plans.subject import (
+    changed,
+    has_own_decorators,
+    is_public,
+    is_seen_whole,
+    launches,
+    set_by_configs,
+    subject,
+)
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.model import Kernel, Project
+
+# What a launch no longer evaluates must have no other effect.
+_WITHOUT_EFFECT = frozenset(
+    "len int bool min max cdiv next_power_of_2 numel nelement size stride dim element_size is_contiguous".split()
+)
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """None where some launch, or some other use of the kernel, is out of sight."""
+    found = subject(project, finding)
+    if found is None:
+        return None
+    kernel, param = found
+    if not has_own_decorators(kernel) or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
+        return None
+    changes: list[Change] = [DropParameter(kernel.path, param.span)]
+    safety = Safety.UNSAFE if is_public(project, kernel) else Safety.SAFE
+    for launch in launches(project, kernel):
+        argument = spelled_out(launch, kernel).get(param.name)
+        if argument is None:
+            if param.default is None:
+                return None
+            continue
+        changes.append(DropArgument(launch.module.path, launch.launch.span, argument.span))
+        if _has_effect(argument.value):
+            safety = Safety.UNSAFE
+    return Plan(
+        safety=safety,
+        title=f"take `{param.name}` out of `{kernel.name}` and of its launches",
+        changes=tuple(changes),
+        kernel=changed(kernel, param.name),
+        rests_on=kernel.path,
+    )
+
+
+def _is_looked_up(kernel: Kernel) -> bool:
+    """Whether a function out of sight may ask for the argument by its name."""
+    tuned = kernel.autotune
+    return kernel.heuristics_out_of_sight or (tuned is not None and (tuned.prunes or set_by_configs(kernel) is None))
+
+
+def _has_effect(expr: Expr) -> bool:
+    pending = [expr]
+    while pending:
+        one = pending.pop()
+        match one:
+            case Call(Name(name) | Attr(_, name)) if name in _WITHOUT_EFFECT:
+                pending.extend(children(one))
+            case Call() | Opaque():
+                return True
+            case _:
+                pending.extend(children(one))
+    return False
