@@ -27,9 +27,14 @@ def check(project: Project) -> Iterator[Finding]:
         if module.path in project.tests:
             continue  # small on purpose
         for function in module.functions.values():
-            yield from _options(module, function)
-            if any(isinstance(site.call.func, Attr) and site.call.func.name == "backward" for site in function.calls):
+            if any(function.holds(option.encode()) for option in _OPTIONS):
+                yield from _options(module, function)
+            if function.holds(b"backward") and _trains(function):
                 yield from _tensors(module, function)
+
+
+def _trains(function: Function) -> bool:
+    return any(isinstance(site.call.func, Attr) and site.call.func.name == "backward" for site in function.calls)
 
 
 def _options(module: Module, function: Function) -> Iterator[Finding]:
