@@ -230,6 +230,18 @@ def test_integer_that_changed_its_class_again_and_again_is_added(tmp_path: Path)
     )
 
 
+def test_once_in_each_of_many_processes_is_not_again_and_again(tmp_path: Path) -> None:
+    runs = [process([compile_event(17, m=m) for m in (16, 17)], 90, pid=pid) for pid in range(9)]
+
+    assert [one.code for one in weigh(tmp_path, *runs) if one.code == "TRD208"] == []
+
+
+def test_compiles_of_tuning_have_a_price_where_no_round_tells_it(tmp_path: Path) -> None:
+    tuned = [compile_event(rows, tuning=True) for rows in (17, 18, 20, 21, 33)]
+
+    assert told(weigh(tmp_path, process([*tuned, tuning_event(17)], 900)))[1] == "5 values seen, 5 compiles, 250 ms"
+
+
 @pytest.mark.parametrize("recording", ["ragged_mask_constexpr.jsonl", "ragged_mask_constexpr_second_process.jsonl"])
 def test_real_run_adds_the_lengths_that_come_from_the_command_line(
     doctor: Callable[..., Outcome], recording: str

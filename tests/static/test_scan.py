@@ -123,6 +123,16 @@ def test_summary_counts_what_was_looked_at(folder: Path, write: Write) -> None:
     assert (summary.files_seen, summary.files_read, summary.kernels, summary.launches_resolved) == (2, 1, 1, 1)
 
 
+def test_table_of_functions_launches_nothing() -> None:
+    calls = 'table["rope"](x)\nlayers[0](x)\nlist[int](x)\nkernel[grid](x)\n'
+
+    summary = scan_text(
+        (KERNEL + "\ndef use(table, layers, grid, x):\n    " + calls.replace("\n", "\n    ")).encode()
+    ).summary
+
+    assert (summary.launches, summary.launches_resolved) == (3, 2)
+
+
 def test_per_file_ignores_are_relative_to_the_settings(folder: Path, write: Write) -> None:
     for name in ("a.py", "benchmarks/b.py", "x/benchmarks/c.py"):
         write(name, "triton.jit(")

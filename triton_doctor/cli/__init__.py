@@ -11,6 +11,7 @@ import typer
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
+from triton_doctor.cli.clean import clean
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
 from triton_doctor.cli.report import report
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
 app.command(cls=CheckCommand)(check)
+app.command()(clean)
 app.command()(explain)
 app.command()(env)
 app.add_typer(cache, name="cache")

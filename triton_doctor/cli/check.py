@@ -64,6 +64,7 @@ def check(
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write .triton_doctor_cache.")] = False,
     color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
     baseline: BaselineOption = None,
     write_baseline: WriteBaselineOption = False,
@@ -91,6 +92,7 @@ def check(
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
+    from triton_doctor.static.cache import Cache
     from triton_doctor.static.changed import changed_files
     from triton_doctor.static.files import find_files
     from triton_doctor.static.scan import Scan, scan
@@ -157,7 +159,8 @@ def check(
             )
             result = fixed.scan
         else:
-            result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
+            cache = None if no_cache or from_stdin else Cache(cwd, asked, settings)
+            result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh, cache=cache)
     tell_weighing(weigh)
     if choice.diff:
         raise typer.Exit(FOUND if fixed.files and not exit_zero else CLEAN)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.rulebook import page_paths
+from triton_doctor.runtime.remedies import REMEDIES, join_names
 from triton_doctor.variables import looks_like_triton, meant, variables
 
 if TYPE_CHECKING:
@@ -19,14 +20,6 @@ INTERPRETER_RULES = ("TRD101", "TRD102", "TRD103", "TRD403")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """What to do about a cause. `text` may name `{names}`, the parameters; `rules` find it in source or settings."""
-
-    text: str
-    rules: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """One thing to do, and what it would have saved. `kernel` None concerns the whole run; `codes` are its causes."""
 
@@ -36,30 +29,6 @@ class Advice:
     remedy: str
     codes: tuple[str, ...]
     rules: tuple[str, ...]
-
-
-REMEDIES = {
-    "TRD702": Remedy(
-        text="pass {names} without tl.constexpr, or rounded up so that few values occur",
-        rules=("TRD201", "TRD202", "TRD206"),
-    ),
-    "TRD703": Remedy(
-        text="put {names} into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16",
-        rules=("TRD208",),
-    ),
-    "TRD704": Remedy(text="give {names} one type before the launch"),
-    "TRD705": Remedy(text="let {names} begin at multiples of 16 bytes, or pass the offset apart", rules=("TRD209",)),
-    "TRD706": Remedy(text="pass {names} always, or never, where the kernel allows it"),
-    "TRD707": Remedy(text="launch with the same {names}", rules=("TRD207",)),
-    "TRD708": Remedy(text="spell the options of this kernel alike at each launch", rules=("TRD207",)),
-    "TRD710": Remedy(text="decide on {names} before the first launch", rules=("TRD105",)),
-    "TRD711": Remedy(text="do not change what the kernel captures while the program runs", rules=("TRD210",)),
-    "TRD712": Remedy(text="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
-    "TRD713": Remedy(text="give {names} one type: equal values of two types can share one kernel", rules=("TRD203",)),
-    "TRD714": Remedy(
-        text="leave {names} out of the autotune key, or round up so that few values occur", rules=("TRD301", "TRD302")
-    ),
-}
 
 
 def rules_behind(code: str) -> tuple[str, ...]:
@@ -103,8 +72,8 @@ def _for_kernel(kernel: KernelAccount) -> list[Advice]:
     if kernel.direct:
         return found  # torch.compile writes and tunes it, and the user cannot
     for code, count, waited_us in kernel.again:
-        remedy = REMEDIES.get(code)
-        if remedy is not None:
+        change = REMEDIES[code].change
+        if change is not None:
             varying = [cause for cause in kernel.causes if cause.code == code and cause.parameter is not None]
             # Beside the one that varied most, only those that varied nearly as much: the others came along.
             most = max((cause.count for cause in varying), default=0)
@@ -115,7 +84,7 @@ def _for_kernel(kernel: KernelAccount) -> list[Advice]:
                     saved_us=waited_us,
                     kernel=kernel.kernel,
                     fact=fact,
-                    remedy=remedy.text.format(names=join_names(names)),
+                    remedy=change.format(names=join_names(names)),
                     codes=(code,),
                     rules=rules_behind(code),
                 )
@@ -127,11 +96,6 @@ def _first_us(kernel: KernelAccount) -> int:
     if kernel.compiled == 0:
         return 0
     return sum(cause.waited_us for cause in kernel.causes if cause.code == FIRST)
-
-
-def join_names(names: list[str]) -> str:
-    """`a`, `b` and `c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "it"
 
 
 def _known(codes: tuple[str, ...]) -> tuple[str, ...]:

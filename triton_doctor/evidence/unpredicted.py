@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence import REMEDIES, join_names, rules_behind
+from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.seen import price_of
 from triton_doctor.evidence.verdicts import MANY, confirmed
 from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
+from triton_doctor.runtime.remedies import REMEDIES, join_names
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import Parameters
 from triton_doctor.static.telling import facts
@@ -30,6 +31,7 @@ CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
 # Told by values, or never: the first compile, another device, a mode that somebody chose.
 ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714"})
 LONGEST = 80
+NAMES_SHOWN = 4
 
 
 def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Collection[Finding]) -> Iterator[Finding]:
@@ -81,7 +83,7 @@ def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Fi
         code=UNREAD if parameter.use == "unread" else CONSTEXPR,
         severity=Severity.INFO if powers else Severity.ERROR,
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
-        advice=REMEDIES["TRD702"].text.format(names=f"`{name}`"),
+        advice=advise_on("TRD702", f"`{name}`"),
         facts=facts(parameter, source),
         evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
     )
@@ -96,7 +98,7 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
         code=TUNING_KEY,
         severity=Severity.ERROR,
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
-        advice=REMEDIES["TRD714"].text.format(names=f"`{name}`"),
+        advice=advise_on("TRD714", f"`{name}`"),
         facts=_facts(kernel, param),
         evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
     )
@@ -104,23 +106,28 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
 
 def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
     """The other causes, one finding each, that names all the parameters that had it."""
-    names = defaultdict[str, dict[str, None]](dict)
     params = {param.name: param for param in kernel.params}
-    prices = defaultdict[str, list[CompileEvent]](list)
-    for cause in seen.causes:
-        # A round of tuning tries its configs whatever the program does.
-        if not isinstance(cause.event, CompileEvent) or cause.event.tuning or cause.code in ELSEWHERE:
-            continue
-        prices[cause.code].append(cause.event)
-        names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+    names = defaultdict[str, dict[str, None]](dict)
+    events = defaultdict[str, list[CompileEvent]](list)
+    most = Counter[str]()
+    for process in seen.processes:
+        counts = Counter[str]()
+        for cause in process.causes:
+            # A round of tuning tries its configs whatever the program does.
+            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and cause.code not in ELSEWHERE:
+                counts[cause.code] += 1
+                events[cause.code].append(cause.event)
+                names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+        most |= counts
     for cause_code, changed in sorted(names.items()):
         code = next(iter(rules_behind(cause_code)), cause_code)
-        price = price_of(prices[cause_code])
+        price = price_of(events[cause_code])
         kept = [name for name in changed if name in params]
-        if price.times < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
+        # Once or twice in each of many processes is not again and again.
+        if most[cause_code] < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
             continue
         first = params[kept[0]] if kept else None
-        quoted = join_names([f"`{name}`" for name in kept]) if kept else None
+        quoted = join_names(quote(kept)) if kept else None
         what = f"{quoted} of `{kernel.name}`" if quoted else f"`{kernel.name}`"
         yield Finding(
             path=kernel.path,
@@ -128,7 +135,7 @@ def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> 
             code=code,
             severity=Severity.WARNING,
             message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
-            advice=REMEDIES[cause_code].text.format(names=quoted or "them"),
+            advice=advise_on(cause_code, quoted or "them"),
             facts=_facts(kernel, first if len(kept) == 1 else None),
             evidence=_added(confirmed(seen, f"{price.times:,} changes seen", price)),
         )
@@ -148,6 +155,12 @@ WORDS = {
 assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
 
 
+def advise_on(cause: str, names: str) -> str | None:
+    """What to change about `cause`, in the parameters `names`."""
+    change = REMEDIES[cause].change
+    return None if change is None else change.format(names=names)
+
+
 def _added(evidence: Evidence) -> Evidence:
     return replace(evidence, verdict=Verdict.ADDED)
 
@@ -159,6 +172,12 @@ def _facts(kernel: Kernel, param: Param | None) -> Facts:
         parameter=param.name if param is not None else None,
         parameter_place=Place(kernel.path, param.span.line) if param is not None else None,
     )
+
+
+def quote(names: Sequence[str]) -> Sequence[str]:
+    """The first of `names` in quotes, and how many more there are."""
+    quoted = [f"`{name}`" for name in names[:NAMES_SHOWN]]
+    return [*quoted, f"{len(names) - NAMES_SHOWN} more"] if len(names) > NAMES_SHOWN else quoted
 
 
 def shown(values: Sequence[Scalar]) -> str:

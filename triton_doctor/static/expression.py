@@ -193,6 +193,8 @@ def _spell(expr: Expr) -> str:
         case Call(func, args, keywords):
             named = [f"{name}={_spell(value)}" if name else f"**{_spell(value)}" for name, value in keywords]
             return f"{_operand(func)}({', '.join([_spell(arg) for arg in args] + named)})"
+        case Part(Pack(items), int(position), _, False) if not any(isinstance(item, Star) for item in items):
+            return _spell(items[position]) if -len(items) <= position < len(items) else "..."
         case Apply(op, (operand,)):
             return f"{op}{_operand(operand)}"
         case Apply(op, operands):

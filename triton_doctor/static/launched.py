@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.axes import told_by_launches
 from triton_doctor.static.expression import Name, Star
 from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.model import Kernel
@@ -21,8 +22,10 @@ _MOST_CALLS = 4
 
 @lru_cache(maxsize=1)
 def flow_of(project: Project) -> Flow:
-    """The one Flow of `project`: what a check has evaluated, the next need not."""
-    return Flow(project)
+    """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
+    before = Flow(project)
+    told = told_by_launches(project, before)
+    return Flow(project, told) if told else before
 
 
 @lru_cache(maxsize=1)

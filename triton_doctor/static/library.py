@@ -6,6 +6,7 @@ import os
 import posixpath
 import stat
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
@@ -17,7 +18,7 @@ from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.directives import Directive
@@ -34,7 +35,7 @@ class Library:
     """Reads `files`, by path as findings spell it.
 
     `python` and `settings` hold the bytes of those that could be read; `unreadable` a TRD900 for each that could not,
-    or that was parsed and did not parse.
+    or that was parsed and did not parse. `known_words` are those of `words` that were asked for.
     """
 
     def __init__(self, files: Sequence[SourceFile], on_progress: Callable[[int], None] = lambda done: None) -> None:
@@ -45,7 +46,7 @@ class Library:
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._naming: dict[tuple[str, str, str], tuple[frozenset[str], tuple[str, ...]]] = {}
-        self._words: dict[str, frozenset[str]] = {}
+        self.known_words: dict[str, frozenset[str]] = {}
         self._recalled_roles: dict[str, Role] = {}
         for done, file in enumerate(files, start=1):
             try:
@@ -56,10 +57,17 @@ class Library:
                 (self.settings if file.kind is Kind.SETTINGS else self.python)[file.shown] = data
             on_progress(done)
 
-    @property
-    def files_read(self) -> int:
-        """The number of files that were more than looked at."""
-        return sum(1 for path in {*self._modules, *self._environments} if path in self.python or path in self.settings)
+    def recall(self, path: str, role: Role, words: frozenset[str] | None) -> None:
+        """Take over what is known of the Python file at `path`; `words` None where nobody asked for them."""
+        self._recalled_roles[path] = role
+        if words is not None:
+            self.known_words[path] = words
+
+    @cached_property
+    def digests(self) -> Mapping[str, bytes]:
+        """Of each file that could be read, what tells its content from any other."""
+        every = (*self.python.items(), *self.settings.items())
+        return {path: blake2b(data, digest_size=16).digest() for path, data in every}
 
     @cached_property
     def roles(self) -> Mapping[str, Role]:
@@ -137,9 +145,9 @@ class Library:
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
-        if path not in self._words:
-            self._words[path] = imported_words(self.python[path])
-        return self._words[path]
+        if path not in self.known_words:
+            self.known_words[path] = imported_words(self.python[path])
+        return self.known_words[path]
 
     @cached_property
     def _importing(self) -> Mapping[str, Sequence[str]]:
@@ -161,6 +169,12 @@ class Library:
             module = self.module(path)
             return module.environment if module is not None else None
         return self._parsed(path, read_setter)
+
+    def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
+        """The findings of those of `paths` that did not parse."""
+        for path in sorted(paths):
+            if path in self.unreadable:
+                yield self.unreadable[path]
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read]) -> Read | None:
         try:

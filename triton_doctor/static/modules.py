@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.library import last_name
@@ -59,7 +60,7 @@ class Modules(Mapping[str, "Module"]):
 
     def rests(self) -> Rests:
         """What was asked so far."""
-        return Rests(frozenset(self._consulted), frozenset(self._missed), frozenset(self._sought))
+        return Rests(*(frozenset(map(intern, names)) for names in (self._consulted, self._missed, self._sought)))
 
     def __getitem__(self, path: str) -> Module:
         if path not in self._library.python:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.arguments import given
+from triton_doctor.static.axes import spanned
 from triton_doctor.static.expression import Expr, Lambda, Name
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, end_of
@@ -17,7 +18,7 @@ from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
 from triton_doctor.static.launched import flow_of, launches_of
 from triton_doctor.static.model import Function, Kernel
-from triton_doctor.static.uses_of_parameters import Uses, grid_expressions, keys
+from triton_doctor.static.uses_of_parameters import Uses, keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,13 +31,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there."""
+    """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
+
+    `for_tests` where the launch is that of a test.
+    """
 
     launch: LinkedLaunch
     path: str
     span: Span
     expr: Expr | None
     scalar: Scalar
+    for_tests: bool
 
     @property
     def kind(self) -> Kind:
@@ -99,7 +104,9 @@ class Parameters:
         if not params:
             return
         sources: dict[str, list[Source]] = {param.name: [] for param in params}
-        for launch in self._launches.get(kernel.key, ()):
+        launches = self._launches.get(kernel.key, ())
+        # What a test passes says little of what a program does, and nothing where a program launches the kernel too.
+        for launch in [one for one in launches if one.module.path not in self._project.tests] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
                 self._add_sources(launch, kernel, sources)
@@ -119,7 +126,14 @@ class Parameters:
             if name in sources:
                 scalar = flow.as_scalar(one.value, frame)
                 sources[name].append(
-                    Source(launch=launch, path=launch.module.path, span=one.span, expr=one.expr, scalar=scalar)
+                    Source(
+                        launch=launch,
+                        path=launch.module.path,
+                        span=one.span,
+                        expr=one.expr,
+                        scalar=scalar,
+                        for_tests=launch.module.path in self._project.tests,
+                    )
                 )
         for heuristic in kernel.heuristics:
             if heuristic.param in sources and heuristic.param not in arguments:
@@ -129,7 +143,14 @@ class Parameters:
                     scalar = flow.as_scalar(value, frame)
                     expr = heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value
                     sources[heuristic.param].append(
-                        Source(launch=launch, path=kernel.path, span=heuristic.span, expr=expr, scalar=scalar)
+                        Source(
+                            launch=launch,
+                            path=kernel.path,
+                            span=heuristic.span,
+                            expr=expr,
+                            scalar=scalar,
+                            for_tests=launch.module.path in self._project.tests,
+                        )
                     )
 
     def _heuristic(self, value: Expr, kernel: Kernel, table: Table) -> Value | None:
@@ -153,12 +174,8 @@ class Parameters:
     def _grid(self, launch: LinkedLaunch) -> frozenset[Atom]:
         """The undecided axes that the grid of a launch spans."""
         if id(launch) not in self._grids:
-            with suppress(RecursionError):
-                place = self._flow.at(launch)
-                expressions = grid_expressions(launch)
-                scalars = [self._flow.scalar(expr, place) for expr in expressions]
-                self._grids[id(launch)] = frozenset(atom for scalar in scalars for atom in scalar.atoms)
-        return self._grids.get(id(launch), frozenset())
+            self._grids[id(launch)] = spanned(launch, self._flow)
+        return self._grids[id(launch)]
 
     def _told(self, source: Source, kernel: Kernel, name: str) -> Source:
         """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
@@ -169,10 +186,10 @@ class Parameters:
         if scalar.kind is not Kind.UNKNOWN:
             return replace(source, scalar=scalar)
         pro = set(scalar.pro)
-        if name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro):
-            pro.add(leanings.WALKED)
-        if name in kernel.replaced:
+        # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
+        walked = name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro)
+        if walked or scalar.atoms & self._grid(source.launch):
+            pro.add(leanings.COVERED)
+        if name in kernel.replaced and scalar.atoms:
             pro.add(leanings.LOADED)
-        if scalar.atoms & self._grid(source.launch):
-            pro.add(leanings.GRID)
         return replace(source, scalar=replace(scalar, pro=frozenset(pro)))

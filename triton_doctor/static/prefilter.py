@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from enum import Enum
 
 from triton_doctor.static.directives import MARK
@@ -64,7 +65,7 @@ def imported_words(data: bytes) -> frozenset[str]:
     found = _IMPORTED.findall(data)
     if any(b"*" in imported for imported in found):
         found += _FROM_ALL.findall(data)
-    return frozenset(_WORD.findall(b" ".join(found).decode("ascii", "replace")))
+    return frozenset(map(sys.intern, _WORD.findall(b" ".join(found).decode("ascii", "replace"))))
 
 
 def subscripted_members(data: bytes) -> frozenset[str]:

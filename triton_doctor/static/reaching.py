@@ -29,6 +29,8 @@ def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -
             continue
         if _excluded(binding.arms, arms):
             continue
+        if any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
+            continue  # assigned again in the same arm
         found.append(binding)
         own = [arm for arm in binding.arms if arm not in arms]
         if not own or _completes(own, taken):

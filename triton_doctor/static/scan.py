@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
+from triton_doctor.static.answers import answer_all
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
+from triton_doctor.static.memory import NO_MEMORY, remember
 from triton_doctor.static.modules import NO_CHANGES
-from triton_doctor.static.plans import planned
-from triton_doctor.static.project import empty_project, part, whole
+from triton_doctor.static.project import empty_project, whole
 from triton_doctor.static.shares import Shares
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
+    from triton_doctor.static.cache import Cache
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.model import Project
 
@@ -59,10 +61,12 @@ def scan(
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
     weigh: Weigh | None = None,
+    cache: Cache | None = None,
 ) -> Scan:
     """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
 
     `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
+    What `cache` has of the scan before is not worked out again.
     """
     began = time.perf_counter()
     known = frozenset(page_paths()) | frozenset(CHECKS)
@@ -72,14 +76,21 @@ def scan(
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
     library = Library(files)
-    shares = Shares(library, {}, NO_CHANGES, on_progress)
+    memory = cache.read() if cache is not None else NO_MEMORY
+    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library)
+    memory.tell(library)
+    shares = Shares(library, memory.shares, changes, on_progress)
     project = empty_project(library, settings, cwd)
-    found = list(check_files(project, library, shares, runs))
+    answers = answer_all(project, library, shares, runs, memory, changes)
+    if cache is not None and (memory is NO_MEMORY or changes.paths):
+        cache.write(remember(library, shares, answers))
+    found = [finding for answer in answers.values() for finding in answer.found]
     if weigh is not None:
         weighed = weigh(whole(project, shares), found)
         found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
     if UNREADABLE in runs:
-        found += library.unreadable.values()
+        unread = (finding for answer in answers.values() for finding in answer.unreadable)
+        found += {finding.path: finding for finding in (*library.unreadable.values(), *unread)}.values()
     kept = suppress(found, library.directives(), ran=runs, known=known)
     sight = Sight(frozenset(file.shown for file in files), cwd)
     seen = (sight.judge(finding) for finding in ignore_per_file(kept, settings, cwd))
@@ -89,39 +100,13 @@ def scan(
         findings=tuple(findings),
         summary=Summary(
             files_seen=len(files),
-            files_read=library.files_read,
+            files_read=len(answers.keys() | {path for answer in answers.values() for path in answer.rests.consulted}),
             kernels=sum(len(share.kernels) for share in shares.by_path.values()),
             launches=len(starts),
             launches_resolved=sum(1 for kernels in starts if kernels),
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
-
-
-def check_files(project: Project, library: Library, shares: Shares, codes: frozenset[str]) -> Iterator[Finding]:
-    """What the checks of `codes` find, file by file."""
-    project = replace(project, set_anywhere=shares.variables)
-    launchers = shares.launchers()
-    for path in shares.by_path:
-        starting = [
-            one
-            for launcher in launchers.get(path, ())
-            for one in shares.launches(launcher)
-            if any(kernel.path == path for kernel in one.kernels)
-        ]
-        about = part(project, library, path, starting)
-        yield from (planned(about, finding) for finding in run_checks(about, codes, path))
-
-
-def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:
-    """What the checks of `codes` find in `project`, the part about `path`. A check that crashes says which it was."""
-    for code, check in CHECKS.items():
-        if code in codes:
-            try:
-                yield from check(project)
-            except Exception as error:
-                error.add_note(f"{code} was checking {path}")
-                raise
 
 
 def ignore_per_file(findings: Iterator[Finding], settings: Settings, cwd: Path) -> Iterator[Finding]:

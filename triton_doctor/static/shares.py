@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.library import last_name
@@ -60,7 +61,7 @@ class Shares:
         for path in library.launchers(kernels):
             self._add(path)
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         """The variables that some file sets."""
         return frozenset[str]().union(*(share.sets for share in self.by_path.values()))

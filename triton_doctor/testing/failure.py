@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST, explain_all
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.guards.unexpected import WAYS_OUT
+from triton_doctor.runtime.remedies import way_out
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def _by_cause(causes: Sequence[Recompile], root: Path) -> Iterable[str]:
         yield f"    launched at {_sites((cause.event.launch_site for cause in group), root)}"
     if len(told) > SHOWN:
         yield f"  and {len(told) - SHOWN} other causes"
-    if told and (way_out := WAYS_OUT.get(told[0][0].code)) is not None:
-        yield f"  hint: {way_out}"
+    if told:
+        yield f"  hint: {way_out(told[0][-1])}"
     if not told:
         yield f"  launched at {_sites((cause.event.launch_site for cause in causes), root)}"
 

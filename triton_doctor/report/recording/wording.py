@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence import interpreter_rules, join_names, misspelt_variables
+from triton_doctor.evidence import interpreter_rules, misspelt_variables
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

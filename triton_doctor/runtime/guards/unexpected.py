@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST, MADE_ANEW
 from triton_doctor.runtime.event import AutotuneEvent
+from triton_doctor.runtime.remedies import way_out
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import CompileEvent, LaunchSite
-
-WAYS_OUT = {
-    FIRST: "launch it once before this, in the warm-up",
-    "TRD702": "if the kernel does not need the value to compile, drop `tl.constexpr`; else round it to few values",
-    "TRD703": "name the parameter in `do_not_specialize`, or warm up each class: 1, divisible by 16, any other",
-    "TRD704": "warm up each type, or convert before the launch",
-    "TRD705": "launch with tensors aligned alike, or name the parameter in `do_not_specialize_on_alignment`",
-    "TRD706": "warm up with None and without",
-    "TRD707": "launch with the same options, or warm up each",
-    "TRD708": "write the options alike at each launch, in one order",
-    "TRD709": "warm up on each device",
-    "TRD710": "set debugging and instrumentation before the warm-up, or not at all",
-    "TRD711": "leave the source, and the constants that the kernel captures, as they were",
-    MADE_ANEW: "make the kernel once, at the top of a module",
-    "TRD713": "pass the value with one type",
-    "TRD714": "leave what changes with each call out of the autotune key, or round it to few values",
-}
 
 
 class CompileWarning(UserWarning):
@@ -55,9 +38,7 @@ class UnexpectedCompileError(RuntimeError):
         """Three lines: what and where, why, and the way out."""
         why = tell_cause(self.recompile)
         lines = [f"{tell_event(self.event)}{at(self.event.launch_site)}, {self.reason}", f"  {why}"]
-        if (way_out := WAYS_OUT.get(self.recompile.code)) is not None:
-            lines.append(f"  hint: {way_out}")
-        return "\n".join(lines)
+        return "\n".join([*lines, f"  hint: {way_out(self.recompile)}"])
 
 
 def tell_event(event: CompileEvent | AutotuneEvent) -> str:

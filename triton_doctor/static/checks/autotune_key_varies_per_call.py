@@ -13,7 +13,7 @@ from triton_doctor.static.telling import facts, spelled, trail
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.model import Kernel, Project
     from triton_doctor.static.parameters import Parameter, Source
 
 CODE = "TRD301"
@@ -27,8 +27,13 @@ def check(project: Project) -> Iterator[Finding]:
             for parameter in of_kernel
             if parameter.in_autotune_key and (worst := parameter.worst) is not None and worst.kind is Kind.PER_CALL
         ]
-        if varying:
+        if varying and _has_choice(varying[0][0].kernel):
             yield _finding(varying)
+
+
+def _has_choice(kernel: Kernel) -> bool:
+    """Whether there may be two configs: one alone is taken, and never timed (triton 3.9 autotuner.py Autotuner.run)."""
+    return kernel.autotune is not None and kernel.autotune.config_count != 1
 
 
 def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
@@ -41,7 +46,7 @@ def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.ERROR if worst.scalar.from_data else Severity.WARNING,
+        severity=_severity(worst),
         message=(
             f"`{kernel.name}` tunes {configs} again for each value of `{spelled(worst)}`: `{name}` is in its autotune "
             "key" + (f", as {'are' if len(others) > 1 else 'is'} {', '.join(others)}" if others else "")
@@ -53,3 +58,9 @@ def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
         facts=facts(parameter, worst),
         trail=trail(parameter, worst),
     )
+
+
+def _severity(worst: Source) -> Severity:
+    if worst.for_tests:
+        return Severity.INFO
+    return Severity.ERROR if worst.scalar.from_data else Severity.WARNING

@@ -42,7 +42,7 @@ def _finding(parameter: Parameter) -> Finding:
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.WARNING,
+        severity=Severity.INFO if worst.for_tests else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, and yet recompiles for each value of "
             f"`{spelled(worst)}`"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Project
 
 CODE = "TRD201"
+# `min(1024, n)` as a block is 1,024 for most data, and few powers of two below it.
+_LARGEST_BLOCK = 1024
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -40,11 +42,17 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: Source) -> Severity:
-    if worst.kind is Kind.LOGARITHMIC:
+    if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped_block(parameter, worst):
         return Severity.INFO
     if worst.scalar.from_data or parameter.in_autotune_key:
         return Severity.ERROR
     return Severity.WARNING
+
+
+def _is_capped_block(parameter: Parameter, worst: Source) -> bool:
+    """Whether it is the size of a block that data reach: triton takes powers of two there, and the cap is one."""
+    bound = worst.scalar.bound
+    return parameter.use == "compile_time" and bound is not None and bound <= _LARGEST_BLOCK
 
 
 def _message(parameter: Parameter, worst: Source) -> str:

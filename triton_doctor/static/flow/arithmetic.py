@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, join
-from triton_doctor.static.flow.sizes import Rest
+from triton_doctor.static.flow.sizes import Axis, Rest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
 _COARSE = 1 << 16
-_COMPARABLE = (int, float)
+# `min(128, n)` is 128 but for the smallest of data.
+_LOW_CAP = 128
 
 
 def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
@@ -66,6 +67,10 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
             return replace(FIXED, trail=left.trail)
+        if _is_axis(left.size) and _is_axis(right.size):
+            # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
+            con = frozenset({leanings.LIKE})
+            return Scalar(kind=Kind.UNKNOWN, con=con, size=size, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
             # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
             left_over = tensors.of_size(size)
@@ -78,7 +83,20 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
     if left.size is None and left.atoms and right.settled() is Kind.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
         return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
-    return replace(join([left, right]), size=size)
+    return _bounded_quotient(replace(join([left, right]), size=size), left, right)
+
+
+def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
+    """`left / right` with the bounds of `left`, rounded outwards, where `right` is a number."""
+    divisor = right.literal
+    if not isinstance(divisor, int) or divisor <= 0 or left.high is None:
+        return result
+    return replace(result, low=(left.low or 0) // divisor, high=-(-left.high // divisor))
+
+
+def _is_axis(size: Size) -> bool:
+    """Whether `size` is one axis of a tensor, and nothing else."""
+    return len(size.over) == 1 and not size.under and isinstance(size.over[0], Axis)
 
 
 def _held(part: Size, whole: Size) -> bool:
@@ -115,6 +133,9 @@ def least(operands: Sequence[Scalar]) -> Scalar:
         # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
         result = replace(UNKNOWN, trail=result.trail)
     known = [low for low in lows if low is not None]
+    if highs and min(highs) <= _LOW_CAP and result.kind >= Kind.LOGARITHMIC:
+        # Sizes of the data lie above so low a cap: they share the variant that it stands for.
+        result = replace(result, kind=Kind.FEW)
     return replace(
         result,
         high=min(highs) if highs else None,

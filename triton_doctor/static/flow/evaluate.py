@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.expression import (
     Apply,
@@ -27,7 +27,7 @@ from triton_doctor.static.expression import (
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
-from triton_doctor.static.flow.calls import call_value
+from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
@@ -52,15 +52,24 @@ from triton_doctor.static.flow.values import (
 )
 
 if TYPE_CHECKING:
+    import collections.abc
+
+    from triton_doctor.static.flow.sizes import Leanings
     from triton_doctor.static.model import Class, Function, LinkedLaunch, Module, Project
+
+    Told: TypeAlias = collections.abc.Mapping[tuple[str, str, str], collections.abc.Mapping[int, Leanings]]
 
 
 class Flow:
-    """Evaluates expressions of one project. What was evaluated once is kept."""
+    """Evaluates expressions of one project. What was evaluated once is kept.
 
-    def __init__(self, project: Project) -> None:
+    `told` are leanings of the axes of arguments, by path, function and argument.
+    """
+
+    def __init__(self, project: Project, told: Told | None = None) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
+        self.told: Told = told or {}
         self._callers: Callers | None = None
         self._setters: Setters | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
@@ -115,7 +124,7 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if isinstance(value, Thing) and own.settled() is Kind.UNKNOWN:
+        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             return own if asked is None else replace(asked, size=own.size)
         return own
@@ -263,6 +272,8 @@ class Flow:
         if place.local is None and key in frame.values:
             return frame.values[key]
         function = self.callers.reached(frame.module, frame.function, call.func)
+        if function is not None and rounds_up(function.name):
+            function = None
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:
             frame.values[key] = value

@@ -42,6 +42,10 @@ def attribute(flow: Flow, value: Value, name: str, base: Expr, place: Place) -> 
             return items[name]
         case _:
             pass
+    if name == "shape":
+        frame = place.frame
+        root = Root(frame.module.path, frame.function.qualname, spell(base), frame.function.line, None, weight=False)
+        return Shape(of=Thing(root=root, scalar=UNKNOWN))
     return _out_of_sight(value, name, base, place)
 
 
@@ -137,7 +141,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
         if isinstance(value, Thing):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
-            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True)
+            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, told={})
             return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Item(base, key), None, place)
@@ -181,6 +185,8 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
                 return UNKNOWN
             if isinstance(of, Thing) and not open_ and of.root.rank is None:
                 of = Thing(root=replace(of.root, rank=size), scalar=of.scalar, origin=of.origin)
+            if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
+                position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return flow.axis(of, position, frame)
         case Sequence(items, False):
             if len(items) == 1 and isinstance(items[0], Shape):
@@ -198,7 +204,7 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case Thing(root, scalar, _):
-            return Thing(root=replace(root, name=f"{root.name}[{position}]", rank=None), scalar=scalar)
+            return Thing(root=replace(root, name=f"{root.name}[{position}]", rank=None, told={}), scalar=scalar)
         case _:
             return UNKNOWN
 
@@ -231,7 +237,7 @@ def element(flow: Flow, value: Value, frame: Frame) -> Value:
         case Many(one, _):
             return one
         case Thing(root, scalar, _):
-            inner = replace(root, name=f"{root.name}[i]", rank=None)
+            inner = replace(root, name=f"{root.name}[i]", rank=None, told={})
             return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
         case Either(options):
             return either([element(flow, option, frame) for option in options])

@@ -111,7 +111,11 @@ def join(scalars: Iterable[Scalar]) -> Scalar:
     else:
         kind = max(settled)
         chosen = operands[settled.index(kind)]
-    atoms: frozenset[Atom] = frozenset().union(*(operand.atoms for operand in operands))
+    # What the kernel does along an axis that may be the model's says nothing of the other operands.
+    free = (own is Kind.PER_CALL or not operand.con for operand, own in zip(operands, settled, strict=True))
+    atoms: frozenset[Atom] = frozenset().union(
+        *(operand.atoms for operand, is_free in zip(operands, free, strict=True) if is_free)
+    )
     if kind is not Kind.UNKNOWN:
         sources = [operand for operand, own in zip(operands, settled, strict=True) if own is kind]
         from_data = any(operand.from_data for operand in sources)

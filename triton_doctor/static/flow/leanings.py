@@ -8,31 +8,41 @@ from functools import lru_cache
 FIRST = "first axis"
 FOLD = "folds an open number of axes"
 NAME = "name"
-WALKED = "walked in blocks"
 MANY = "first of many axes"
 LAST = "last axis"
 KEPT = "kept with the model"
-GRID = "spanned by the grid"
+OUTPUT = "last axis of what is allocated"
+LIKE = "a quotient of two axes"
+ROW = "one item of several"
+SINGLE = "one, as some caller has it"
+STACKED = "stacked by rank"
+COVERED = "spanned by the grid or walked in blocks"
 LOADED = "replaced by loaded data in the kernel"
 LENGTH = "length of a list"
+BESIDE = "beside the heads"
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
     "reqs sample samples length lengths len lens".split()
 )
-_MODEL_WORDS = frozenset(
-    "c d e g h k v col cols ncols channel channels class classes dim dims expert experts feature features group "
-    "groups head heads hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
-    "shards".split()
+_HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
+_MODEL_WORDS = _HEAD_WORDS | frozenset(
+    "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
+    "groups hdim headdim hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
+    "shards state states capacity draft drafts spec speculative accept accepted ratio ep tp dp cp".split()
 )
+# `max_batches` is what there is room for; `max_seqlen` the longest of this call.
+_COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
-_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits"})
+_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
+    "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
     "centroids alpha alphas".split()
 )
+# What was received or gathered is stacked by the rank that it is from.
+_STACKED_WORDS = frozenset("recv received gathered".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 
@@ -44,12 +54,32 @@ def words(name: str) -> frozenset[str]:
 
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
-    return bool(_said(name) & _DATA_WORDS) and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+    return (
+        not names_room(name)
+        and bool(_said(name) & _DATA_WORDS)
+        and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+    )
 
 
 def names_model(name: str) -> bool:
     """Whether a name speaks of heads, channels, hidden sizes."""
-    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+    return names_room(name) or (bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS)
+
+
+def names_room(name: str) -> bool:
+    """Whether a name is the most that something has room for."""
+    said = words(name)
+    return "max" in said and bool(said & _COUNT_WORDS)
+
+
+def names_heads(name: str) -> bool:
+    """Whether a name speaks of heads, and not of how wide they are."""
+    return bool(_said(name) & _HEAD_WORDS) and not _said(name) & (_DATA_WORDS | _PLAIN_WORDS)
+
+
+def names_part(name: str) -> bool:
+    """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
+    return bool(_said(name) & _TILE_WORDS)
 
 
 def _said(name: str) -> frozenset[str]:
@@ -62,6 +92,21 @@ def names_weight(name: str) -> bool:
     """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
     said = words(name)
     return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
+
+
+def names_stack(name: str) -> bool:
+    """Whether a tensor's name says that its first axis is the ranks of a group."""
+    return bool(words(name) & _STACKED_WORDS)
+
+
+def names_shape(name: str) -> bool:
+    """Whether a list's name says that it has an item for each axis of a tensor."""
+    return bool(words(name) & {"shape", "strides", "dims", "axes"})
+
+
+def names_bucket(name: str) -> bool:
+    """Whether a size's name says that its author has rounded it already."""
+    return bool(words(name) & {"bucket", "buckets", "bucketed"})
 
 
 def works_on_weights(function: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
-from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar
+from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.values import Many, Sequence, Shape, Table
 
@@ -35,6 +35,8 @@ def length_of_thing(thing: Thing) -> Scalar:
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
     if thing.scalar.kind is not Kind.UNKNOWN:
         return replace(thing.scalar, trail=trail)
+    if leanings.names_shape(root.name):
+        return FEW
     pro = {leanings.LENGTH, *((leanings.NAME,) if leanings.names_data(root.name) else ())}
     return Scalar(kind=Kind.UNKNOWN, pro=frozenset(pro), from_data=True, trail=trail)
 

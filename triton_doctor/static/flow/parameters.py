@@ -11,10 +11,14 @@ from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.flow.frame import Frame, Place, end_of
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, least_certain
 from triton_doctor.static.flow.note import Note
-from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.sizes import Leanings, Root
+from triton_doctor.static.flow.torch_calls import KEEPING
 from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, Thing, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.callers import Caller
     from triton_doctor.static.flow.evaluate import Flow
     from triton_doctor.static.model import Function, HostParam
@@ -24,6 +28,8 @@ MOST_DEPTH = 5
 # So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
 _MOST_CALLERS = 16
 _LENGTH = -99
+# The axes of an activation whose heads stand apart.
+_WITH_HEADS = 4
 
 
 def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
@@ -45,9 +51,14 @@ def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
             return Context(forward=forward)
     if param.variadic:
         return UNKNOWN
-    rank = _rank(function, param.name)
+    unpacked = _unpacked(function, param.name)
     weight = leanings.names_weight(param.name) or leanings.works_on_weights(function.name)
-    root = Root(frame.module.path, function.qualname, param.name, function.line, rank, weight)
+    told = {**flow.told.get((frame.module.path, function.qualname, param.name), {})}
+    for position in _beside_heads(unpacked):
+        told[position] = told.get(position, Leanings()).and_(Leanings(frozenset({leanings.BESIDE})))
+    root = Root(
+        frame.module.path, function.qualname, param.name, function.line, len(unpacked) or None, weight, told=told
+    )
     return Thing(root=root, scalar=_scalar(param, root), origin=function)
 
 
@@ -98,6 +109,9 @@ class Asked:
             return replace(choice(varying), trail=varying[0].trail)
         if found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
             return choice(found)
+        if position is not None and any(scalar.literal == 1 or leanings.SINGLE in scalar.con for scalar in found):
+            # One batch of all that there is: what the others pass is not known, and need not be more.
+            return replace(UNKNOWN, con=frozenset({leanings.SINGLE}), trail=found[0].trail)
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
@@ -134,15 +148,38 @@ def _scalar(param: HostParam, root: Root) -> Scalar:
     return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, trail=trail)
 
 
-def _rank(function: Function, name: str) -> int | None:
-    """How many axes the function unpacks the parameter into, before it binds the name anew."""
-    rebound = min((binding.order for binding in function.bindings.get(name, ())), default=1 << 30)
+def _unpacked(function: Function, name: str) -> tuple[str, ...]:
+    """The names that the function unpacks the parameter's axes into, before it binds the parameter's name anew."""
+    rebound = min(
+        (one.order for one in function.bindings.get(name, ()) if not _keeps(one.value, name)), default=1 << 30
+    )
+    found: dict[int, str] = {}
+    count = 0
     for bindings in function.bindings.values():
         for binding in bindings:
             match binding.value:
-                case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), _, size, False):
-                    if base == name and binding.order <= rebound:
-                        return size
+                case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
+                    if base == name and binding.order <= rebound and count in (0, size):
+                        count = size
+                        found.setdefault(at % size, binding.name)
                 case _:
                     pass
-    return None
+    return tuple(found.get(position, "") for position in range(count))
+
+
+def _keeps(value: Expr, name: str) -> bool:
+    """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`."""
+    match value:
+        case Call(Attr(Name(base), method), _, _):
+            return base == name and (method in KEEPING or method == "contiguous")
+        case _:
+            return False
+
+
+def _beside_heads(unpacked: tuple[str, ...]) -> Iterator[int]:
+    """Of `batch, heads, length, dim` or `batch, length, heads, dim`, the axis that is the length."""
+    if len(unpacked) == _WITH_HEADS:
+        for here, other in ((1, 2), (2, 1)):
+            own = unpacked[here]
+            if leanings.names_heads(unpacked[other]) and not (leanings.names_model(own) or leanings.names_part(own)):
+                yield here

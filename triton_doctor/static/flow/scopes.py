@@ -10,8 +10,9 @@ from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, Place, end_of
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, least_certain
 from triton_doctor.static.flow.note import Note
+from triton_doctor.static.flow.outputs import output_widths
 from triton_doctor.static.flow.parameters import MOST_DEPTH, parameter
-from triton_doctor.static.flow.sizes import Root
+from triton_doctor.static.flow.sizes import Axis, Root, Size
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Thing, Value, either
 from triton_doctor.static.reaching import reaching
@@ -131,10 +132,21 @@ def _named(value: Value, binding: Binding, frame: Frame) -> Value:
         return value
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, Scalar):
-        return leaning_by_name(value, binding.name).stepping(step)
+        if leanings.names_bucket(binding.name):
+            return replace(UNKNOWN, trail=value.trail).stepping(step)
+        return _of_an_output(leaning_by_name(value, binding.name), binding.name, frame).stepping(step)
     if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
         return replace(value, root=replace(value.root, name=binding.name, line=binding.line))
     return value
+
+
+def _of_an_output(scalar: Scalar, name: str, frame: Frame) -> Scalar:
+    """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
+    match scalar.size:
+        case Size((Axis(_, 0),), ()) if scalar.kind is Kind.UNKNOWN and name in output_widths(frame.function):
+            return replace(scalar, con=scalar.con | {leanings.OUTPUT})
+        case _:
+            return scalar
 
 
 def leaning_by_name(scalar: Scalar, name: str) -> Scalar:

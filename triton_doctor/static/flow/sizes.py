@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Leanings(NamedTuple):
+    """What speaks for a size that follows the data, and what for one that follows the model."""
+
+    pro: frozenset[str] = frozenset()
+    con: frozenset[str] = frozenset()
+
+    def and_(self, other: Leanings) -> Leanings:
+        """Both."""
+        return Leanings(self.pro | other.pro, self.con | other.con)
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +25,7 @@ class Root:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
     `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
-    where it was taken out of another by a number.
+    where it was taken out of another by a number; `told` is what launches and neighbours say of its axes.
     """
 
     path: str
@@ -21,6 +35,7 @@ class Root:
     rank: int | None = field(compare=False)
     weight: bool = field(compare=False)
     item: bool = field(default=False, compare=False)
+    told: Mapping[int, Leanings] = field(default_factory=dict, compare=False)
 
 
 class Axis(NamedTuple):

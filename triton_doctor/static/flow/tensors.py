@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ONE = replace(FIXED, literal=1, low=1, high=1)
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
-_MANY_AXES = 4
+MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -47,10 +47,15 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
         case Axis(_, position):
             if position == 0:
                 pro.add(leanings.FIRST)
-                if root.rank is not None and root.rank >= _MANY_AXES:
+                if leanings.names_stack(root.name):
+                    con.add(leanings.STACKED)
+                if root.rank is not None and root.rank >= MANY_AXES:
                     pro.add(leanings.MANY)
             elif position == -1 or (root.rank is not None and position == root.rank - 1):
                 con.add(leanings.LAST)
+            if position in root.told:
+                pro |= root.told[position].pro
+                con |= root.told[position].con
             text = _axis_text(root, position)
         case Rest(_, front, _):
             # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
@@ -59,8 +64,12 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
             if front == 0:
                 pro.add(leanings.FIRST)
             text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
+            if atom == Rest(root, 0, 0):
+                text = f"the number of elements of `{root.name}`"
     if root.item:
         pro.clear()
+        if isinstance(atom, Rest):
+            con.add(leanings.ROW)
     if root.weight:
         pro, con = set(), {leanings.LAST, leanings.KEPT}
     return Scalar(
@@ -149,6 +158,8 @@ def reshape(value: Tensor | Thing, sizes: Sequence[Scalar | None]) -> Tensor:
 def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
     """What the other axes leave of `total`: those that it holds itself cancel."""
     if total.size is None:
+        if any(follows_data(other) for other in others):
+            return replace(UNKNOWN, trail=total.trail)
         return replace(join([total, *others]), size=None) if total.settled() is not Kind.PER_CALL else total
     size = total.size
     for other in others:

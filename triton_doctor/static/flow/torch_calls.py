@@ -24,7 +24,7 @@ KEEPING = frozenset(
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 # Of `torch.f(x, ...)`, those that are methods too.
 METHODS = frozenset("transpose permute reshape flatten squeeze unsqueeze numel stack cumsum nonzero unique".split())
-_NEW = frozenset("new_empty new_zeros new_ones new_full".split())
+NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
 
 
@@ -74,7 +74,7 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return Tensor(front=(from_data(base, name, place),), open=UNKNOWN)
         case _ if name in KEEPING:
             return value
-        case _ if name in _NEW:
+        case _ if name in NEW:
             return allocated(flow, "empty", call, place)
         case _ if name in _FLAGS:
             return FEW

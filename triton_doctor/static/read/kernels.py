@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
 # (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
 _JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime)?)\.jit$")
+# Options of a library's own tuner by which it compares a rounded key: triton has none that is called so.
+_ROUNDING = frozenset({"nearest", "round", "rounded", "power", "bucket", "buckets"})
 _CONSTEXPR = re.compile(r"(?:^|\.)constexpr$")
 
 
@@ -165,7 +167,7 @@ def _autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Auto
         configs = _argument(decorator, 0, "configs")
         key = _strings(_argument(decorator, 1, "key"))
         return Autotune(
-            key=key if tunes else _as_they_are(key, named),
+            key=() if _rounds(named) else key if tunes else _as_they_are(key, named),
             sets=_sets(configs),
             config_count=_count(configs),
             span=span,
@@ -175,6 +177,14 @@ def _autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Auto
             keeps=named.get("cache_results") not in (None, Const(False)),
         )
     return None
+
+
+def _rounds(named: dict[str | None, Expr]) -> bool:
+    """Whether a library's own tuner is told to compare rounded values: `nearest_power_of_two=True`."""
+    return any(
+        option is not None and _ROUNDING & set(option.split("_")) and value not in (Const(False), Const(None))
+        for option, value in named.items()
+    )
 
 
 def _as_they_are(key: tuple[str, ...], named: dict[str | None, Expr]) -> tuple[str, ...]:

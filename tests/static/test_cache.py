@@ -1,0 +1,225 @@
+"""The cache of `check`: whatever happens to the files or to the cache, the findings are those of a scan without it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from triton_doctor.settings import Settings
+from triton_doctor.static.cache import FOLDER, Cache
+from triton_doctor.static.files import find_files
+from triton_doctor.static.library import Library
+from triton_doctor.static.memory import NO_MEMORY
+from triton_doctor.static.scan import scan
+from triton_doctor.static.shares import Shares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.conftest import Outcome
+    from triton_doctor.finding import Finding
+
+ROOT = Path(__file__).parent.parent.parent
+KERNEL = """\
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x, N: tl.constexpr):
+    tl.store(x, N)
+"""
+LAUNCH = """\
+from kernels import kernel
+from sizes import size
+
+def launch(x, rows):
+    kernel[(1,)](x, size(rows))
+"""
+VARYING = "def size(rows):\n    return rows.item()\n"
+FIXED = "def size(rows):\n    return 16\n"
+CALLER = "# triton\nfrom launch import launch\n\ndef step(x, requests):\n    launch(x, {})\n"
+# What each file of the project may be in turn; None is a file that is not there.
+STATES: dict[str, Sequence[str | None]] = {
+    "kernels.py": (KERNEL, KERNEL.replace("x, N:", "x, y, N:"), "def kernel(:  # triton jit", None),
+    "launch.py": (LAUNCH, LAUNCH.replace("from sizes import size", "size = max"), LAUNCH.replace("size(rows)", "rows")),
+    "sizes.py": (VARYING, FIXED, None, "from other import size\n"),
+    "other.py": (VARYING, None, FIXED),
+    "caller.py": (CALLER.format("len(requests)"), None, CALLER.format("16"), CALLER.replace("# triton", "")),
+    "env.py": ("import os\nos.environ['TRITON_INTERPRET'] = '1'\n", None),
+    "Dockerfile": ("ENV TRITON_INTERPRET=1\n", None),
+    "quiet.py": ("import triton  # triton-doctor: ignore-file[TRD201]\n", None),
+}
+
+
+def found(folder: Path, cache: Cache | None) -> tuple[Finding, ...]:
+    chosen = Settings(root=folder)
+    return scan(list(find_files([folder], chosen, cwd=folder)), chosen, cwd=folder, cache=cache).findings
+
+
+def put(path: Path, text: str | None) -> None:
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.write_text(text)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(sorted(STATES)), st.integers(0, 3)), max_size=12))
+def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits: list[tuple[str, int]]) -> None:
+    for name, states in STATES.items():
+        put(folder / name, states[0])
+    cache = Cache(folder, ["."], Settings(root=folder))
+    assert {finding.code for finding in found(folder, cache)} == {"TRD101", "TRD102", "TRD201", "TRD901"}
+
+    for name, state in edits:
+        put(folder / name, STATES[name][state % len(STATES[name])])
+        assert found(folder, cache) == found(folder, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "anew"),
+    [
+        pytest.param("notes.py", None, set(), id="nothing"),
+        pytest.param("sizes.py", FIXED, set(), id="a helper of the value, which no launch is linked by"),
+        pytest.param("kernels.py", KERNEL + "\n", {"kernels.py", "launch.py"}, id="the kernel"),
+        pytest.param("other.py", "import triton\nf[grid](x)\n", {"other.py"}, id="a file that is not asked by others"),
+    ],
+)
+def test_only_what_rests_on_a_change_is_worked_out_again(
+    folder: Path, write: Callable[[str, str], Path], name: str, text: str | None, anew: set[str]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    cache = Cache(folder, ["."], Settings(root=folder))
+    found(folder, cache)
+    put(folder / name, text)
+    library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    memory = cache.read()
+
+    shares = Shares(library, memory.shares, memory.changes(library))
+
+    assert shares.anew == anew
+
+
+def damaged(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest() + content
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda data: b"", id="empty"),
+        pytest.param(lambda data: data[: len(data) // 2], id="half of it"),
+        pytest.param(lambda data: data[:-1] + bytes([data[-1] ^ 1]), id="one bit"),
+        pytest.param(lambda data: damaged(pickle.dumps({"not": "ours"})), id="something else"),
+        pytest.param(lambda data: damaged(pickle.dumps(subprocess.run)), id="what would run a program"),
+    ],
+)
+def test_damaged_cache_is_as_none(
+    folder: Path, write: Callable[[str, str], Path], damage: Callable[[bytes], bytes]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    cache = Cache(folder, ["."], Settings(root=folder))
+    before = found(folder, cache)
+    (file,) = (folder / FOLDER).glob("*.scan")
+    file.write_bytes(damage(file.read_bytes()))
+
+    assert cache.read() is NO_MEMORY
+    assert found(folder, cache) == before
+    assert cache.read() is not NO_MEMORY
+
+
+def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:
+    write("kernels.py", KERNEL)
+    cache = Cache(folder, ["."], Settings(root=folder))
+    found(folder, cache)
+    (file,) = (folder / FOLDER).glob("*.scan")
+    before = file.read_bytes()
+    file.with_suffix(f".{os.getpid()}").symlink_to("/dev/full")
+    write("kernels.py", KERNEL + "\n")
+
+    assert found(folder, cache) == found(folder, None)
+    assert file.read_bytes() == before
+    assert {path.name for path in (folder / FOLDER).iterdir()} == {file.name, ".gitignore", "CACHEDIR.TAG"}
+
+
+def test_place_that_cannot_be_written_is_no_obstacle(
+    doctor: Callable[..., Outcome], write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+    write(FOLDER, "a file where the folder would be")
+
+    assert doctor("check") == doctor("check", "--no-cache")
+
+
+def test_folder_ignores_itself_in_git(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+    subprocess.run(["git", "init", "-q", folder], check=True)
+
+    doctor("check")
+
+    said = subprocess.run(["git", "status", "--porcelain"], cwd=folder, capture_output=True, text=True, check=True)
+    assert said.stdout == "?? kernels.py\n"
+
+
+def test_runs_at_once_say_the_same(folder: Path, write: Callable[[str, str], Path]) -> None:
+    for number in range(8):
+        write(f"kernel{number}s.py", KERNEL.replace("kernel", f"kernel{number}"))
+        write(f"launch{number}.py", LAUNCH.replace("kernel", f"kernel{number}"))
+    write("sizes.py", VARYING)
+    command = [sys.executable, "-m", "triton_doctor", "check", "--output-format", "concise", "--exit-zero"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    running = [
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    said = {process.communicate()[0] for process in running}
+
+    assert {process.returncode for process in running} == {0}
+    assert len(said) == 1
+    assert said.pop().count("TRD201") == 8
+
+
+def test_ways_of_asking_do_not_disturb_each_other(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    everything, one_rule = doctor("check"), doctor("check", "--select", "TRD1")
+
+    assert everything != one_rule
+    assert doctor("check") == everything
+    assert doctor("check", "--select", "TRD1") == one_rule
+    assert len(list((folder / FOLDER).glob("*.scan"))) == 2
+
+
+def test_clean_removes_what_check_keeps(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+    doctor("check")
+
+    assert doctor("clean").out == f"removed {FOLDER}\n"
+    assert doctor("clean").out == "nothing to remove\n"
+    assert [path.name for path in folder.iterdir()] == ["kernels.py"]
+
+
+def test_no_cache_leaves_nothing(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+
+    doctor("check", "--no-cache")
+
+    assert [path.name for path in folder.iterdir()] == ["kernels.py"]

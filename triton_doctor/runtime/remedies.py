@@ -1,0 +1,68 @@
+"""What to do about each cause of a compile: the one table that reports, guards and tests advise by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.runtime.causes import Recompile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """`change` removes the cause, `warm_up` what it costs later; None where there is no such way.
+
+    `change` may name `{names}`, the parameters. `rules` find the cause in source or settings.
+    """
+
+    change: str | None
+    warm_up: str | None = None
+    rules: tuple[str, ...] = ()
+
+
+REMEDIES = {
+    "TRD701": Remedy(change=None, warm_up="launch it once before this, in the warm-up"),
+    "TRD702": Remedy(
+        change="pass {names} without tl.constexpr, or rounded up so that few values occur",
+        rules=("TRD201", "TRD202", "TRD206"),
+    ),
+    "TRD703": Remedy(
+        change="put {names} into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16",
+        warm_up="warm up each class: 1, divisible by 16, any other",
+        rules=("TRD208",),
+    ),
+    "TRD704": Remedy(change="give {names} one type before the launch", warm_up="warm up each type"),
+    "TRD705": Remedy(
+        change="let {names} begin at multiples of 16 bytes, or pass the offset apart",
+        warm_up="warm up both",
+        rules=("TRD209",),
+    ),
+    "TRD706": Remedy(change="pass {names} always, or never, where the kernel allows it", warm_up="warm up both"),
+    "TRD707": Remedy(change="launch with the same {names}", warm_up="warm up each", rules=("TRD207",)),
+    "TRD708": Remedy(change="spell the options of this kernel alike at each launch", rules=("TRD207",)),
+    "TRD709": Remedy(change=None, warm_up="warm up on each device"),
+    "TRD710": Remedy(change="decide on {names} before the first launch", rules=("TRD105",)),
+    "TRD711": Remedy(change="do not change what the kernel captures while the program runs", rules=("TRD210",)),
+    "TRD712": Remedy(change="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
+    "TRD713": Remedy(change="give {names} one type: equal values of two types can share one kernel", rules=("TRD203",)),
+    "TRD714": Remedy(
+        change="leave {names} out of the autotune key, or round up so that few values occur",
+        rules=("TRD301", "TRD302"),
+    ),
+}
+
+
+def way_out(recompile: Recompile) -> str:
+    """What to do about `recompile` where it was not to happen: remove its cause, or let it happen earlier."""
+    remedy = REMEDIES[recompile.code]
+    names = [f"`{change.name}`" for change in recompile.changes if change.code == recompile.code]
+    change = None if remedy.change is None else remedy.change.format(names=join_names(names))
+    return ", or ".join(filter(None, [change, remedy.warm_up]))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """`a`, `b` and `c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "it"

@@ -1,0 +1,83 @@
+"""Launches to what they say of arguments' inner axes: spanned by a grid, walked in blocks, replaced by loaded data.
+
+What one launch says of an axis holds at every other, and for every parameter that the axis goes into. That is so of
+arguments with four axes or more, whose features come last: of fewer, one kernel's grid spans features that another
+kernel walks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.arguments import given
+from triton_doctor.static.expression import Part
+from triton_doctor.static.flow import leanings
+from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.flow.sizes import Axis, Leanings
+from triton_doctor.static.flow.tensors import MANY_AXES
+from triton_doctor.static.uses_of_parameters import grid_expressions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.flow.evaluate import Flow, Told
+    from triton_doctor.static.flow.sizes import Atom
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Module, Project
+
+
+def told_by_launches(project: Project, flow: Flow) -> Told:
+    """The leanings that the launches of `project` add, by path, function and argument, then by axis."""
+    told: defaultdict[tuple[str, str, str], dict[int, Leanings]] = defaultdict(dict)
+    for launch in project.launches:
+        for atom, leaning in _said(launch, flow) if _unpacks_many(launch.module) else ():
+            if isinstance(atom, Axis) and _is_inner(atom):
+                axes = told[atom.root.path, atom.root.function, atom.root.name]
+                axes[atom.position] = axes.get(atom.position, Leanings()).and_(Leanings(frozenset({leaning})))
+    return told
+
+
+@cache
+def _unpacks_many(module: Module) -> bool:
+    """Whether some function of the module says what the many axes of a shape are."""
+    every = (one for function in module.functions.values() for found in function.bindings.values() for one in found)
+    return any(isinstance(one.value, Part) and one.value.size >= MANY_AXES for one in every)
+
+
+def _is_inner(axis: Axis) -> bool:
+    rank = axis.root.rank
+    return rank is not None and rank >= MANY_AXES and 0 < axis.position < rank - 1
+
+
+def spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
+    """The undecided axes that the grid of a launch spans."""
+    # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+    with suppress(RecursionError):
+        place = flow.at(launch)
+        scalars = [flow.scalar(expr, place) for expr in grid_expressions(launch)]
+        return frozenset(atom for scalar in scalars for atom in scalar.atoms)
+    return frozenset()
+
+
+def _said(launch: LinkedLaunch, flow: Flow) -> Iterator[tuple[Atom, str]]:
+    yield from ((atom, leanings.COVERED) for atom in spanned(launch, flow))
+    for kernel in launch.kernels:
+        with suppress(RecursionError):
+            yield from _said_by_kernel(launch, kernel, flow)
+
+
+def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Flow) -> Iterator[tuple[Atom, str]]:
+    names = kernel.walked | kernel.replaced
+    if not names:
+        return
+    frame = flow.at(launch).frame
+    for name, one in given(launch, kernel, flow, names).items():
+        scalar = flow.as_scalar(one.value, frame)
+        if scalar.kind is Kind.UNKNOWN and len(scalar.atoms) == 1:
+            (atom,) = scalar.atoms
+            if name in kernel.walked:
+                yield atom, leanings.COVERED
+            if name in kernel.replaced:
+                yield atom, leanings.LOADED
