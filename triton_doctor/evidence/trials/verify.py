@@ -35,7 +35,8 @@ class Outcome(StrEnum):
 class Verdict:
     """What became of one kernel. `fixes` are those that change it; `why` says what failed.
 
-    `before` and `after` count variants for the cases of `told`; `same_code` compares for equal arguments.
+    `before` and `after` count variants for the cases of `told`; `same_code` compares for equal arguments. `before` None
+    is a kernel that compiles only since it is fixed.
     """
 
     kernel: str
@@ -52,6 +53,8 @@ class Verdict:
         """It in one line."""
         if self.outcome is not Outcome.VERIFIED:
             return f"{self.outcome}: `{self.kernel}` of {self.path}: {self.why}"
+        if self.before is None:
+            return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was"
         variants = f"{self.before} {'variant' if self.before == 1 else 'variants'} before, {self.after} after"
         code = "the same" if self.same_code else "other"
         told = f"{variants}{self.told}; {code} code for equal arguments"
@@ -129,15 +132,14 @@ def _seen(
 def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], target: str) -> list[Verdict]:
     with tempfile.TemporaryDirectory(prefix="triton-doctor-") as folder:
         before = _run(root, [_job(trial, trial.cases.arguments) for trial in trials], target, Path(folder))
-        ready = [trial for trial in trials if "arguments" in before[trial.number]]
         fixed = Path(folder) / "fixed"
         overlay(root, edited, fixed)
-        jobs = [_job(trial, before[trial.number]["arguments"]) for trial in ready]
+        jobs = [_job(trial, before[trial.number].get("arguments", trial.cases.arguments)) for trial in trials]
         after = _run(fixed, jobs, target, Path(folder))
     told = []
     for trial in trials:
-        was, now = before[trial.number], after.get(trial.number, {})
-        if "arguments" not in was:
+        was, now = before[trial.number], after[trial.number]
+        if "arguments" not in was and "arguments" not in now:
             told.append(_unverified(trial.kernel, trial.fixes, f"as it was, it did not compile here: {was['why']}"))
             continue
         compiles = "arguments" in now
@@ -148,9 +150,9 @@ def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], 
                 fixes=trial.fixes,
                 outcome=Outcome.VERIFIED if compiles else Outcome.WITHDRAWN,
                 told=_told(trial),
-                before=was["variants"],
+                before=was.get("variants"),
                 after=now.get("variants"),
-                same_code=was["code"] == now["code"] if compiles else None,
+                same_code=was.get("code") == now["code"] if compiles else None,
                 why=None if compiles else f"fixed, it does not compile: {now.get('why')}",
             )
         )
