@@ -10,7 +10,7 @@ import pytest
 
 from tests.evidence.recorded import SCALE, SOURCE, compile_event, process, tuning_event, weigh, weigh_folder
 from triton_doctor.finding import Severity, Verdict
-from triton_doctor.runtime.event import KernelName
+from triton_doctor.runtime.event import KernelName, LaunchSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,6 +191,16 @@ def test_what_reading_did_not_see_is_added_at_the_launch_or_the_parameter(tmp_pa
     assert (finding.code, finding.severity, finding.evidence.verdict) == ("TRD201", Severity.ERROR, Verdict.ADDED)
     assert finding.message == "`n_rows` recompiled `scale` in a run: 17, 18, 20, 21, 33, 40, 41"
     assert finding.span.line == 13
+
+
+def test_what_is_added_stands_at_the_launch_that_was_seen(tmp_path: Path) -> None:
+    twice = HIDDEN + "\n\ndef other(x, out, m):\n    scale[(8,)](x, out, m, rows_of(out), BLOCK=64)\n"
+    site = LaunchSite(path="/opt/env/site-packages/pack/kernels.py", line=17, function="other")
+    events = [compile_event(rows, launch_site=site) for rows in (17, 18, 20, 21, 33)]
+
+    (finding,) = weigh(tmp_path, process(events, 90), source=twice)
+
+    assert finding.span.line == 17
 
 
 def test_powers_of_two_are_added_as_a_remark(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.seen import price_of
 from triton_doctor.evidence.verdicts import MANY, confirmed
+from triton_doctor.evidence.whose import is_program
 from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.static.model import Kernel, Param, Project
-    from triton_doctor.static.parameters import Parameter
+    from triton_doctor.static.parameters import Parameter, Source
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
@@ -74,7 +75,7 @@ def _of_kernel(kernel: Kernel, every: Parameters, seen: Seen, told: Mapping[str,
 def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Finding:
     kernel, name = parameter.kernel, parameter.param.name
     price = seen.price(lambda change: change.name == name, with_first=True)
-    source = parameter.worst or next(iter(parameter.sources), None)
+    source = _launched(parameter, seen) or parameter.worst or next(iter(parameter.sources), None)
     at_launch = source is not None and source.kind is not Kind.FIXED
     powers = all(type(value) is int and value.bit_count() == 1 for value in values)
     return Finding(
@@ -87,6 +88,18 @@ def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Fi
         facts=facts(parameter, source),
         evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
     )
+
+
+def _launched(parameter: Parameter, seen: Seen) -> Source | None:
+    """The source at the launch where most compiles were seen, if its file and lines are still those."""
+    sites = Counter(cause.event.launch_site for cause in seen.causes)
+    for site, _ in sites.most_common():
+        for source in parameter.sources:
+            path, span = source.launch.module.path, source.launch.launch.span
+            here = site is not None and source.path == path and span.line <= site.line <= span.end_line
+            if site is not None and here and is_program(path, site.path):
+                return source
+    return None
 
 
 def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> Finding:

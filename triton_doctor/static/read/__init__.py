@@ -174,14 +174,23 @@ def _import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom
             yield statement
         else:
             pending.append(statement)
-    while pending:
-        statement = pending.pop(0)
-        for name in ("body", "orelse", "finalbody", "handlers"):
-            for child in getattr(statement, name, ()):
+    for statement in pending:
+        for name in _BLOCKS.get(type(statement), ()):
+            for child in getattr(statement, name):
                 if isinstance(child, ast.Import | ast.ImportFrom):
                     yield child
-                elif isinstance(child, ast.stmt | ast.ExceptHandler):
-                    pending.append(child)  # type: ignore[arg-type]
+                elif type(child) in _BLOCKS:
+                    pending.append(child)
+
+
+# Statements with statements in them, and where these stand.
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(name for name in ("body", "handlers", "cases", "orelse", "finalbody") if name in kind._fields)
+    for kind in (
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
+        *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
+    )
+}
 
 
 def _wrapped_by_jit(body: Body, imports: Imports) -> dict[str, tuple[Expr, ...]]:

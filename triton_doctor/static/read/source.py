@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,10 @@ from triton_doctor.finding import Span
 
 if TYPE_CHECKING:
     import ast
-    import re
 
 # Only there may a file say in which encoding it is (PEP 263).
 _ENCODING_LINES = 2
+_ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 
 
 class Source:
@@ -64,7 +65,7 @@ class Source:
         """
         starts = self._line_starts()
         lines = self._split()
-        encoding = [line if b"coding" in line else b"" for line in lines[: min(first - 1, _ENCODING_LINES)]]
+        encoding = [line if _ENCODING.match(line) else b"" for line in lines[: min(first - 1, _ENCODING_LINES)]]
         head = encoding + [b""] * (first - 1 - len(encoding))
         if indented:
             head[-1] = b"if 1:"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.static.settings_files.embedded_python import read_embedded_python
-from triton_doctor.static.settings_files.shell_commands import Commands, program
+from triton_doctor.static.settings_files.shell_command_words import program
+from triton_doctor.static.settings_files.shell_commands import Commands
 from triton_doctor.static.settings_files.shell_guards import Guards
 from triton_doctor.static.settings_files.shell_printed import (
     Groups,
