@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """Patterns in the form of .gitignore, relative to `root`."""
+    """Patterns in the form of .gitignore, relative to `root`; `any_of` is all of them in one."""
 
     root: str
     spec: GitIgnoreSpec
+    any_of: re.Pattern[str]
 
     def verdict(self, path: str) -> bool | None:
         """True to leave `path` out, False to keep it against earlier rules, None without a word on it.
@@ -28,7 +29,9 @@ class IgnoreRules:
         """
         if not path.startswith(self.root):
             return None
-        return self.spec.check_file(path[len(self.root) :]).include
+        inner = path[len(self.root) :]
+        # pathspec tries pattern after pattern, a hundred for each file; most match none.
+        return self.spec.check_file(inner).include if self.any_of.search(inner) else None
 
 
 def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
@@ -43,7 +46,13 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
     except (ValueError, re.error):
         # git passes over a line that it does not understand
         spec = GitIgnoreSpec.from_lines(line for line in kept if is_pattern(line))
-    return IgnoreRules(f"{root.as_posix().rstrip('/')}/", spec)
+    return IgnoreRules(f"{root.as_posix().rstrip('/')}/", spec, _any_of(spec))
+
+
+def _any_of(spec: GitIgnoreSpec) -> re.Pattern[str]:
+    """What matches where one of the patterns does; their groups have names, which one expression cannot repeat."""
+    each = (regex.pattern for pattern in spec.patterns if (regex := pattern.regex) is not None)
+    return re.compile("|".join(re.sub(r"\(\?P<\w+>", "(?:", one) for one in each) or r"(?!)")
 
 
 def is_pattern(line: str) -> bool:

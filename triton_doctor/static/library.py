@@ -18,6 +18,7 @@ from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
@@ -201,10 +202,18 @@ def read_bytes(file: SourceFile) -> bytes:
     """The bytes of `file`. Raises OSError, and TooLargeError."""
     if file.text is not None:
         return file.text
-    with file.path.open("rb") as stream:
+    with file.path.open("rb", buffering=0) as stream:
         status = os.fstat(stream.fileno())
         whole = stat.S_ISREG(status.st_mode) and status.st_size <= LIMIT_BYTES
-        data = stream.read(-1 if whole else LIMIT_BYTES + 1)
+        data = stream.readall() if whole else _first(stream, LIMIT_BYTES + 1)
     if len(data) > LIMIT_BYTES:
         raise TooLargeError
+    return data
+
+
+def _first(stream: io.FileIO, size: int) -> bytes:
+    """The first `size` bytes: what is no file gives them in pieces."""
+    data = b""
+    while len(data) < size and (piece := stream.read(size - len(data))):
+        data += piece
     return data
