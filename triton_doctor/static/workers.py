@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Less than this, about 4 seconds' work, is not worth another process: each reads some files that others read too.
 _LEAST_BYTES = 6_000_000
-_MOST_WORKERS = 8
+_MOST_WORKERS = 4
 
 
 def find_out(
