@@ -58,7 +58,7 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
 def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
     """The number of axes of what has four or more of them asked for by number: `q.stride(3)`."""
     asked: dict[str, int] = {}
-    for expr in _expressions(function):
+    for expr in expressions(function):
         match expr:
             case Item(Attr(Name(base), "shape"), Const(int(at))) | Call(
                 Attr(Name(base), "size" | "stride"), (Const(int(at)),)
@@ -74,12 +74,13 @@ def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
             yield base, count
 
 
-def _expressions(function: Function) -> Iterator[Expr]:
-    """All expressions of assignments, launches and calls."""
+def expressions(function: Function) -> Iterator[Expr]:
+    """All expressions of assignments, launches, calls and returns."""
     pending = [one.value for bindings in function.bindings.values() for one in bindings]
     for launch in function.launches:
         pending += [argument.value for argument in launch.arguments]
     pending += [site.call for site in function.calls]
+    pending += [one.value for one in function.returns]
     while pending:
         expr = pending.pop()
         yield expr

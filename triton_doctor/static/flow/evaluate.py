@@ -31,6 +31,7 @@ from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
+from triton_doctor.static.flow.layouts import Layouts, stride
 from triton_doctor.static.flow.lengths import length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
@@ -75,6 +76,7 @@ class Flow:
         self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = Asked(self)
+        self.layouts = Layouts(self)
 
     @property
     def callers(self) -> Callers:
@@ -128,6 +130,10 @@ class Flow:
             asked = self._asked.axis(value, position, frame)
             return own if asked is None else replace(asked, size=own.size)
         return own
+
+    def stride(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
+        """`value.stride(position)`."""
+        return stride(self, value, position, frame)
 
     def value(self, expr: Expr, place: Place) -> Value:
         """What `expr` is at `place`."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # A size passes through few functions between its source and a kernel; each level multiplies the work.
 MOST_DEPTH = 5
 # So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
-_MOST_CALLERS = 16
+MOST_CALLERS = 16
 _LENGTH = -99
 
 
@@ -92,7 +92,7 @@ class Asked:
         module = self._flow.home(function)
         found: list[Scalar] = []
         for count, caller in enumerate(self._flow.callers.of(module, function)):
-            if count >= _MOST_CALLERS:
+            if count >= MOST_CALLERS:
                 break
             scalar = self._passed(caller, function, name, position, frame.depth + 1)
             if scalar is not None:
