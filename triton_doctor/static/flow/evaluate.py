@@ -24,7 +24,7 @@ from triton_doctor.static.expression import (
     Star,
     Truth,
 )
-from triton_doctor.static.flow import tensors
+from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value, rounds_up
@@ -128,6 +128,10 @@ class Flow:
         own = tensors.axis_at(value, position)
         if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
+            if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
+                # A suspicion of the callers adds to the function's own.
+                undecided = own.settled() is Kind.UNKNOWN
+                return replace(own, pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
             return own if asked is None else replace(asked, size=own.size)
         return own
 

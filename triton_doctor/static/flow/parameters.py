@@ -10,7 +10,7 @@ from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.axis_names import beside_heads, named_axes
 from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.flow.frame import Frame, Place, end_of
-from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, least_certain
+from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Leanings, Root
 from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, Thing, Value
@@ -108,6 +108,12 @@ class Asked:
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
+        is_axis = position not in (None, _LENGTH)
+        if found and is_axis and all(one.settled() is Kind.UNKNOWN and one.atoms for one in found):
+            # What none of them knows, they may suspect alike.
+            pro = frozenset[str].intersection(*(scalar.pro for scalar in found))
+            con = frozenset[str]().union(*(scalar.con for scalar in found))
+            return replace(join(found), pro=pro, con=con, size=None)
         return None
 
     def _passed(self, caller: Caller, function: Function, name: str, position: int | None, depth: int) -> Scalar | None:
