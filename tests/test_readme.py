@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.conftest import Outcome
 
 ROOT = Path(__file__).parent.parent
-SESSION = re.compile(r"^```\n\$ triton-doctor (?P<arguments>.+)\n(?P<printed>.*?)^```$", re.MULTILINE | re.DOTALL)
+SESSION = re.compile(r"^```\n\$ triton-doctor (?P<arguments>[^\n]+)\n(?P<printed>.*?)^```$", re.MULTILINE | re.DOTALL)
 SESSIONS = list(SESSION.finditer((ROOT / "README.md").read_text(encoding="utf-8")))
 
 

@@ -13,6 +13,8 @@ from triton_doctor.errors import DoctorError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+# So many wrong letters are a slip; with more, another name is meant.
+_MOST_EDITS = 3
 TABLE = Path(__file__).with_name("variables.tsv")
 INTERPRET = "TRITON_INTERPRET"
 CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")
@@ -131,12 +133,14 @@ def looks_like_triton(name: str) -> bool:
     )
 
 
+@cache
 def meant(name: str) -> tuple[str, bool] | None:
     """The variable that `name` probably misspells, and whether that is sure enough to warn; None when none is near."""
     upper = name.upper()
     candidates = [known for known, variable in variables().items() if variable.first and known.startswith("TRITON_")]
-    distance, nearest = min((_edits(upper, known), known) for known in candidates)
-    if distance <= 3 and _is_slip(upper.split("_"), nearest.split("_"), distance):
+    near = [known for known in candidates if abs(len(known) - len(upper)) <= _MOST_EDITS]
+    distance, nearest = min(((_edits(upper, known), known) for known in near), default=(_MOST_EDITS + 1, ""))
+    if distance <= _MOST_EDITS and _is_slip(upper.split("_"), nearest.split("_"), distance):
         return nearest, True
     for known in sorted(candidates, key=len):
         if upper.startswith(f"{known}_") or known.startswith(f"{upper}_"):

@@ -19,7 +19,7 @@ from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
 from triton_doctor.static.library import Library
 from triton_doctor.static.modules import NO_CHANGES
-from triton_doctor.static.shares import Shares
+from triton_doctor.static.shares import all_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def read_launches(package: Package) -> dict[tuple[str, int, int], frozenset[tupl
     """What the reader takes for a launch of which kernels, by path, line and column; none where it cannot say."""
     folder = fetch(package)
     library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    shares = Shares(library, {}, NO_CHANGES)
+    shares = all_shares(library, {}, NO_CHANGES)
     return {
         (linked.module.path, linked.launch.span.line, linked.launch.span.column): frozenset(
             (kernel.path, kernel.name) for kernel in linked.kernels

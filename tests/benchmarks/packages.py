@@ -79,5 +79,5 @@ def doctor(*arguments: str | Path) -> list[str | Path]:
 
 def check(package: Package) -> tuple[dict[str, Any], Measured]:
     """What `check --output-format json` says of `package`; its paths are relative to the unpacked wheel."""
-    measured = measure(doctor("check", ".", "--output-format", "json", "--exit-zero"), fetch(package))
+    measured = measure(doctor("check", ".", "--no-cache", "--output-format", "json", "--exit-zero"), fetch(package))
     return json.loads(measured.stdout), measured

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROUNDS = 5
 CHECK_LIMIT_S = 2.0
 START_LIMIT_S = 0.2
-TORCHFIX_TIMES = 50
+TORCHFIX_TIMES = 100
 TORCHFIX = "torchfix==0.7.0"
 PARSE_ALL = """
 import ast, pathlib, sys, warnings
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--torchfix", action="store_true", help="also run torchfix, once: minutes of CPU")
     with_torchfix = parser.parse_args().torchfix
     folders = [fetch(LIGER), fetch(FLA)]
-    checked = median_cpu(doctor("check", *folders, "--output-format", "concise", "--exit-zero"))
+    checked = median_cpu(doctor("check", *folders, "--no-cache", "--output-format", "concise", "--exit-zero"))
     show("triton-doctor check", checked, checked, limit=CHECK_LIMIT_S)
     ruff = (sys.executable, "-m", "ruff", "check", "--select", "F,E", "--no-cache", "--isolated", "--exit-zero")
     show("ruff --select F,E --no-cache", median_cpu((*ruff, *folders)), checked)

@@ -181,6 +181,16 @@ def test_setting_names_the_baseline_and_the_flag_wins(doctor: Doctor, write: Wri
     assert doctor("check", "--baseline", "empty.json").status == 1
 
 
+def test_setting_names_the_baseline_to_write(doctor: Doctor, write: Write) -> None:
+    write("a.py", SOURCE)
+    write("pyproject.toml", '[tool.triton-doctor]\nbaseline = "kept/known.json"')
+    write("kept/notes.txt")
+
+    assert doctor("check").err.startswith("triton-doctor: there is no baseline kept/known.json\nhint: ")
+    assert doctor("check", "--write-baseline").err == "triton-doctor: 1 finding written to kept/known.json\n"
+    assert doctor("check").status == 0
+
+
 def test_baseline_is_sorted_and_a_line_an_entry(doctor: Doctor, write: Write, folder: Path) -> None:
     write("b.py", SOURCE)
     write("a.py", SOURCE)

@@ -154,6 +154,7 @@ def test_machine_without_git_is_two_lines(doctor: Doctor, write: Write, monkeypa
         (["--changed", "--exit-zero"], ["--changed=", "--exit-zero"]),
         (["--changed=main"], ["--changed=main"]),
         (["--add-ignore", "why"], ["--add-ignore=", "why"]),
+        (["--add-ignore", "three in all", "."], ["--add-ignore=three in all", "."]),
         (["--add-ignore=three in all", "."], ["--add-ignore=three in all", "."]),
         (
             ["--recording", "a", "b.jsonl", "c.jsonl", ".", "d.jsonl"],

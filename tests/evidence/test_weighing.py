@@ -10,7 +10,7 @@ import pytest
 
 from tests.evidence.recorded import SCALE, SOURCE, compile_event, process, tuning_event, weigh, weigh_folder
 from triton_doctor.finding import Severity, Verdict
-from triton_doctor.runtime.event import KernelName
+from triton_doctor.runtime.event import KernelName, LaunchSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,6 +193,16 @@ def test_what_reading_did_not_see_is_added_at_the_launch_or_the_parameter(tmp_pa
     assert finding.span.line == 13
 
 
+def test_what_is_added_stands_at_the_launch_that_was_seen(tmp_path: Path) -> None:
+    twice = HIDDEN + "\n\ndef other(x, out, m):\n    scale[(8,)](x, out, m, rows_of(out), BLOCK=64)\n"
+    site = LaunchSite(path="/opt/env/site-packages/pack/kernels.py", line=17, function="other")
+    events = [compile_event(rows, launch_site=site) for rows in (17, 18, 20, 21, 33)]
+
+    (finding,) = weigh(tmp_path, process(events, 90), source=twice)
+
+    assert finding.span.line == 17
+
+
 def test_powers_of_two_are_added_as_a_remark(tmp_path: Path) -> None:
     (finding,) = weigh(tmp_path, process([compile_event(1 << power) for power in range(7)], 90), source=HIDDEN)
 
@@ -228,6 +238,18 @@ def test_integer_that_changed_its_class_again_and_again_is_added(tmp_path: Path)
         finding.message
         == "`m` of `scale` changed between 1, multiples of 16 and others in a run, and compiled or loaded each time"
     )
+
+
+def test_once_in_each_of_many_processes_is_not_again_and_again(tmp_path: Path) -> None:
+    runs = [process([compile_event(17, m=m) for m in (16, 17)], 90, pid=pid) for pid in range(9)]
+
+    assert [one.code for one in weigh(tmp_path, *runs) if one.code == "TRD208"] == []
+
+
+def test_compiles_of_tuning_have_a_price_where_no_round_tells_it(tmp_path: Path) -> None:
+    tuned = [compile_event(rows, tuning=True) for rows in (17, 18, 20, 21, 33)]
+
+    assert told(weigh(tmp_path, process([*tuned, tuning_event(17)], 900)))[1] == "5 values seen, 5 compiles, 250 ms"
 
 
 @pytest.mark.parametrize("recording", ["ragged_mask_constexpr.jsonl", "ragged_mask_constexpr_second_process.jsonl"])

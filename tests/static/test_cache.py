@@ -20,7 +20,7 @@ from triton_doctor.static.files import find_files
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY
 from triton_doctor.static.scan import scan
-from triton_doctor.static.shares import Shares
+from triton_doctor.static.shares import all_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,7 +104,7 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
     library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read()
 
-    shares = Shares(library, memory.shares, memory.changes(library))
+    shares = all_shares(library, memory.shares, memory.changes(library))
 
     assert shares.anew == anew
 

@@ -75,6 +75,7 @@ def adoption(
     from triton_doctor.errors import DoctorError
     from triton_doctor.static.baseline import DEFAULT_NAME
     from triton_doctor.static.changed import HEAD
+    from triton_doctor.static.files import shown_path
 
     for wished, name in ((add_ignore is not None, "--add-ignore"), (changed is not None, "--changed")):
         if wished and from_stdin:
@@ -89,7 +90,7 @@ def adoption(
         )
     file = baseline
     if file is None and settings.baseline is not None:
-        file = settings.root / settings.baseline
+        file = Path(shown_path((settings.root / settings.baseline).as_posix(), Path.cwd()))
     if file is None and write_baseline:
         file = Path(DEFAULT_NAME)
     return Adoption(

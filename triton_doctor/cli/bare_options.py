@@ -40,7 +40,8 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
             names_one = bool(pending) and not pending[0].startswith("-") and not is_path(pending[0])
             spelled.append(f"--changed={pending.pop(0) if names_one else ''}")
         elif word == "--add-ignore":
-            spelled.append("--add-ignore=")
+            reason = bool(pending) and " " in pending[0] and not is_path(pending[0])
+            spelled.append(f"--add-ignore={pending.pop(0) if reason else ''}")
         elif word == "--recording" and pending:
             spelled += [word, pending.pop(0)]
         elif of_recording and word.endswith(RECORDING_SUFFIX):

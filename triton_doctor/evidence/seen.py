@@ -122,17 +122,14 @@ class Seen:
 
 
 def price_of(events: Sequence[CompileEvent | AutotuneEvent]) -> Price:
-    """What `events` came to; the time of a round has its compiles in it."""
+    """What `events` came to; where rounds are among them, their time has that of the compiles in them."""
     compiles = [event for event in events if isinstance(event, CompileEvent)]
     compiled = sum(1 for event in compiles if event.tier == COMPILED)
-    return Price(
-        compiled=compiled,
-        from_disk=len(compiles) - compiled,
-        rounds=len(events) - len(compiles),
-        waited_us=sum(
-            event.duration_us or 0 for event in events if not (isinstance(event, CompileEvent) and event.tuning)
-        ),
+    rounds = len(events) - len(compiles)
+    waits = (
+        event.duration_us or 0 for event in events if not (rounds and isinstance(event, CompileEvent) and event.tuning)
     )
+    return Price(compiled=compiled, from_disk=len(compiles) - compiled, rounds=rounds, waited_us=sum(waits))
 
 
 def situation(event: CompileEvent, without: frozenset[str]) -> tuple[tuple[str, str], ...]:

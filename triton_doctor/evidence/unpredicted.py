@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.seen import price_of
 from triton_doctor.evidence.verdicts import MANY, confirmed
+from triton_doctor.evidence.whose import is_program
 from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.static.model import Kernel, Param, Project
-    from triton_doctor.static.parameters import Parameter
+    from triton_doctor.static.parameters import Parameter, Source
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
 # Told by values, or never: the first compile, another device, a mode that somebody chose.
 ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714"})
 LONGEST = 80
+NAMES_SHOWN = 4
 
 
 def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Collection[Finding]) -> Iterator[Finding]:
@@ -73,7 +75,7 @@ def _of_kernel(kernel: Kernel, every: Parameters, seen: Seen, told: Mapping[str,
 def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Finding:
     kernel, name = parameter.kernel, parameter.param.name
     price = seen.price(lambda change: change.name == name, with_first=True)
-    source = parameter.worst or next(iter(parameter.sources), None)
+    source = _launched(parameter, seen) or parameter.worst or next(iter(parameter.sources), None)
     at_launch = source is not None and source.kind is not Kind.FIXED
     powers = all(type(value) is int and value.bit_count() == 1 for value in values)
     return Finding(
@@ -86,6 +88,18 @@ def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Fi
         facts=facts(parameter, source),
         evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
     )
+
+
+def _launched(parameter: Parameter, seen: Seen) -> Source | None:
+    """The source at the launch where most compiles were seen, if its file and lines are still those."""
+    sites = Counter(cause.event.launch_site for cause in seen.causes)
+    for site, _ in sites.most_common():
+        for source in parameter.sources:
+            path, span = source.launch.module.path, source.launch.launch.span
+            here = site is not None and source.path == path and span.line <= site.line <= span.end_line
+            if site is not None and here and is_program(path, site.path):
+                return source
+    return None
 
 
 def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> Finding:
@@ -105,23 +119,28 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
 
 def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
     """The other causes, one finding each, that names all the parameters that had it."""
-    names = defaultdict[str, dict[str, None]](dict)
     params = {param.name: param for param in kernel.params}
-    prices = defaultdict[str, list[CompileEvent]](list)
-    for cause in seen.causes:
-        # A round of tuning tries its configs whatever the program does.
-        if not isinstance(cause.event, CompileEvent) or cause.event.tuning or cause.code in ELSEWHERE:
-            continue
-        prices[cause.code].append(cause.event)
-        names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+    names = defaultdict[str, dict[str, None]](dict)
+    events = defaultdict[str, list[CompileEvent]](list)
+    most = Counter[str]()
+    for process in seen.processes:
+        counts = Counter[str]()
+        for cause in process.causes:
+            # A round of tuning tries its configs whatever the program does.
+            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and cause.code not in ELSEWHERE:
+                counts[cause.code] += 1
+                events[cause.code].append(cause.event)
+                names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
+        most |= counts
     for cause_code, changed in sorted(names.items()):
         code = next(iter(rules_behind(cause_code)), cause_code)
-        price = price_of(prices[cause_code])
+        price = price_of(events[cause_code])
         kept = [name for name in changed if name in params]
-        if price.times < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
+        # Once or twice in each of many processes is not again and again.
+        if most[cause_code] < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
             continue
         first = params[kept[0]] if kept else None
-        quoted = join_names([f"`{name}`" for name in kept]) if kept else None
+        quoted = join_names(quote(kept)) if kept else None
         what = f"{quoted} of `{kernel.name}`" if quoted else f"`{kernel.name}`"
         yield Finding(
             path=kernel.path,
@@ -166,6 +185,12 @@ def _facts(kernel: Kernel, param: Param | None) -> Facts:
         parameter=param.name if param is not None else None,
         parameter_place=Place(kernel.path, param.span.line) if param is not None else None,
     )
+
+
+def quote(names: Sequence[str]) -> Sequence[str]:
+    """The first of `names` in quotes, and how many more there are."""
+    quoted = [f"`{name}`" for name in names[:NAMES_SHOWN]]
+    return [*quoted, f"{len(names) - NAMES_SHOWN} more"] if len(names) > NAMES_SHOWN else quoted
 
 
 def shown(values: Sequence[Scalar]) -> str:

@@ -10,7 +10,7 @@ from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.library import Library
@@ -32,18 +32,29 @@ class Answer(NamedTuple):
     rests: Rests
 
 
-def answer_all(
-    project: Project, library: Library, shares: Shares, codes: frozenset[str], memory: Memory, changes: Changes
-) -> dict[str, Answer]:
-    """The answers of the checks of `codes`, by path; those of `memory` that stand after `changes` are taken over."""
-    project = replace(project, set_anywhere=shares.variables)
+class Inquiry(NamedTuple):
+    """What is to be found: by the checks of `codes`, in `library`, where what `memory` holds may stand after `changes`.
+
+    `project` has no files yet.
+    """
+
+    project: Project
+    library: Library
+    codes: frozenset[str]
+    memory: Memory
+    changes: Changes
+
+
+def answer(inquiry: Inquiry, shares: Shares, paths: Iterable[str]) -> dict[str, Answer]:
+    """The answers about the files at `paths`; what still stands is taken over."""
+    inquiry = inquiry._replace(project=replace(inquiry.project, set_anywhere=shares.variables))
     launchers = shares.launchers()
     answers = {}
-    for path in shares.by_path:
+    for path in paths:
         from_where = launchers.get(path, ())
-        kept = memory.answers.get(path) if memory.variables == shares.variables else None
-        if kept is None or not _stands(kept, path, from_where, shares, changes):
-            kept = _answer(project, library, shares, codes, path, from_where)
+        kept = inquiry.memory.answers.get(path) if inquiry.memory.variables == shares.variables else None
+        if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
+            kept = _answer(inquiry, shares, path, from_where)
         answers[path] = kept
     return answers
 
@@ -57,19 +68,17 @@ def _stands(kept: Answer, path: str, launchers: tuple[str, ...], shares: Shares,
     )
 
 
-def _answer(
-    project: Project, library: Library, shares: Shares, codes: frozenset[str], path: str, launchers: tuple[str, ...]
-) -> Answer:
+def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, ...]) -> Answer:
     starting = [
         one
         for launcher in launchers
         for one in shares.launches(launcher)
         if any(kernel.path == path for kernel in one.kernels)
     ]
-    own = part(project, library, path, starting)
-    found = tuple(planned(own, finding) for finding in run_checks(own, codes, path))
+    own = part(inquiry.project, inquiry.library, path, starting)
+    found = tuple(planned(own, finding) for finding in run_checks(own, inquiry.codes, path))
     rests = own.modules.rests()
-    return Answer(found, tuple(library.unreadable_among({path, *rests.consulted})), launchers, rests)
+    return Answer(found, tuple(inquiry.library.unreadable_among({path, *rests.consulted})), launchers, rests)
 
 
 def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:

@@ -143,6 +143,10 @@ class Library:
             self._naming[key] = (frozenset(words), tuple(holding))
         return self._naming[key]
 
+    def index(self) -> None:
+        """Look through all imports now, rather than when somebody first asks who imports what."""
+        _ = self._importing
+
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
         if path not in self.known_words:

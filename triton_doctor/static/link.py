@@ -49,7 +49,7 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
             yield from _named(names, name, place, steps)
         case Attr(Name("self" | "cls" as base), name) if place.function.class_name is not None:
             for function in place.module.functions.values():
-                if function.class_name == place.function.class_name:
+                if function.class_name == place.function.class_name and function.holds(name.encode()):
                     for stored in function.stored:
                         if (stored.base, stored.name) == (base, name):
                             inner = _Place(place.module, function, stored.order, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triton_doctor.static.expression import Lambda
 
@@ -112,6 +112,31 @@ class HostParam:
     items: str | None = None
 
 
+class Contents(NamedTuple):
+    """What a host function does, in the order of its text."""
+
+    bindings: Mapping[str, tuple[Binding, ...]]
+    stored: tuple[Stored, ...]
+    returns: tuple[Returned, ...]
+    calls: tuple[CallSite, ...]
+    launches: tuple[Launch, ...]
+    limits: tuple[Limit, ...]
+    globals: frozenset[str]
+
+
+class Text(Protocol):
+    """The text of a function. Few are asked for more than that."""
+
+    def holds(self, word: bytes) -> bool:
+        """Whether `word` stands anywhere in it."""
+        ...
+
+    @property
+    def contents(self) -> Contents:
+        """What it says; read when it is first asked for."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
     """A function that runs on the host. The module's own top level is one, named `<module>`."""
@@ -122,15 +147,53 @@ class Function:
     line: int
     params: tuple[HostParam, ...]
     decorators: tuple[Expr, ...]
-    bindings: Mapping[str, tuple[Binding, ...]]
-    stored: tuple[Stored, ...]
-    returns: tuple[Returned, ...]
-    calls: tuple[CallSite, ...]
-    launches: tuple[Launch, ...]
-    limits: tuple[Limit, ...]
     class_name: str | None
     parent: str | None
-    globals: frozenset[str]
+    text: Text
+
+    def holds(self, word: bytes) -> bool:
+        """Whether `word` stands anywhere in the text of the function."""
+        return self.text.holds(word)
+
+    @property
+    def bindings(self) -> Mapping[str, tuple[Binding, ...]]:
+        """Assignments by the name that they bind."""
+        return self.text.contents.bindings
+
+    @property
+    def stored(self) -> tuple[Stored, ...]:
+        """Assignments to attributes and to entries."""
+        return self.text.contents.stored
+
+    @property
+    def returns(self) -> tuple[Returned, ...]:
+        """What it may return."""
+        return self.text.contents.returns
+
+    @property
+    def calls(self) -> tuple[CallSite, ...]:
+        """Every call in it, launches among them."""
+        return self.text.contents.calls
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """Every subscripted call, and what else may launch a kernel."""
+        return self.text.contents.launches
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The upper bounds that it asserts."""
+        return self.text.contents.limits
+
+    @property
+    def globals(self) -> frozenset[str]:
+        """The names that it declares global or nonlocal."""
+        return self.text.contents.globals
+
+    @property
+    def may_launch(self) -> bool:
+        """Whether its text has a sign of a launch."""
+        return self.holds(b"](") or (self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup(")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,8 +325,9 @@ class Module:
     def launches(self) -> Iterator[tuple[Function, Launch]]:
         """Every subscripted call, with the function that makes it: launches, and what only looks like one."""
         for function in self.functions.values():
-            for launch in function.launches:
-                yield function, launch
+            if function.may_launch:
+                for launch in function.launches:
+                    yield function, launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

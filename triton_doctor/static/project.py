@@ -9,7 +9,7 @@ from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.model import Project
 from triton_doctor.static.modules import NO_CHANGES, Modules
 from triton_doctor.static.names import Names
-from triton_doctor.static.shares import Shares
+from triton_doctor.static.shares import all_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import LinkedLaunch
+    from triton_doctor.static.shares import Shares
 
 
 class Tests:
@@ -54,7 +55,7 @@ def whole_project(
     library: Library, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
 ) -> Project:
     """All kernels and launches of `library` as one project, as `settings` see it."""
-    return whole(empty_project(library, settings, cwd), Shares(library, {}, NO_CHANGES, on_progress))
+    return whole(empty_project(library, settings, cwd), all_shares(library, {}, NO_CHANGES, on_progress))
 
 
 def whole(project: Project, shares: Shares) -> Project:

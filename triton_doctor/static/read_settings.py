@@ -21,8 +21,13 @@ _KINDS = (
     (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
     (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
     (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),
-    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc|ps1)|\.envrc"
+    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc)|\.envrc"
                 r"|\.?(?:bash|zsh)(?:rc|_profile|env)|\.profile"), "shell"),
+    (re.compile(r".*\.ps[md]?1", re.IGNORECASE), "powershell"),
+    (re.compile(r".*\.(?:bat|cmd)", re.IGNORECASE), "batch"),
+    (re.compile(r"Procfile(?:\..*)?"), "procfile"),
+    (re.compile(r".*\.(?:service|conf)(?:\.(?:j2|jinja2?|in|tpl|tmpl))?"), "unit"),
+    (re.compile(r"Jenkinsfile.*|.*\.(?:jenkinsfile|groovy)", re.IGNORECASE), "jenkins"),
     (re.compile(r"tox\.ini"), "tox"),
     (re.compile(r"pytest\.ini|\.pytest\.ini"), "pytest"),
     (re.compile(r"setup\.cfg"), "setup.cfg"),
@@ -84,13 +89,25 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
 
             return read_json(text)
         case "dotenv":
-            from triton_doctor.static.settings_files.shell import read_assignments
+            from triton_doctor.static.settings_files.shell_printed import read_assignments
 
             return tuple(read_assignments(text, 1, "a file of variables"))
         case "shell":
             from triton_doctor.static.settings_files.shell import read_shell
 
             return read_shell(re.sub(r"(?m)^#SBATCH ", " sbatch ", text))
+        case "powershell" | "batch":
+            from triton_doctor.static.settings_files.windows import read_batch, read_powershell
+
+            return read_batch(text) if kind == "batch" else read_powershell(text)
+        case "procfile" | "unit":
+            from triton_doctor.static.settings_files.units import read_procfile, read_unit
+
+            return read_procfile(text) if kind == "procfile" else read_unit(text)
+        case "jenkins":
+            from triton_doctor.static.settings_files.jenkins import read_jenkinsfile
+
+            return read_jenkinsfile(text)
         case "make" | "just":
             from triton_doctor.static.settings_files.make import read_justfile, read_makefile
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
-from triton_doctor.static.answers import answer_all
+from triton_doctor.static.answers import Inquiry
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, remember
 from triton_doctor.static.modules import NO_CHANGES
 from triton_doctor.static.project import empty_project, whole
-from triton_doctor.static.shares import Shares
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
+from triton_doctor.static.workers import find_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,9 +79,8 @@ def scan(
     memory = cache.read() if cache is not None else NO_MEMORY
     changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library)
     memory.tell(library)
-    shares = Shares(library, memory.shares, changes, on_progress)
     project = empty_project(library, settings, cwd)
-    answers = answer_all(project, library, shares, runs, memory, changes)
+    shares, answers = find_out(Inquiry(project, library, runs, memory, changes), on_progress, alone=weigh is not None)
     if cache is not None and (memory is NO_MEMORY or changes.paths):
         cache.write(remember(library, shares, answers))
     found = [finding for answer in answers.values() for finding in answer.found]

@@ -11,7 +11,7 @@ from triton_doctor.static.modules import Modules
 from triton_doctor.static.names import Names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import LinkedLaunch
@@ -36,30 +36,34 @@ class Shares:
     `anew` are the paths of the others.
     """
 
-    def __init__(
-        self,
-        library: Library,
-        kept: Mapping[str, Share],
-        changes: Changes,
-        on_progress: Callable[[int], None] = lambda done: None,
-    ) -> None:
-        """Work out all shares. `on_progress` gets the number of files done so far."""
+    def __init__(self, library: Library, kept: Mapping[str, Share], changes: Changes) -> None:
+        """Nothing is worked out yet."""
         self._library = library
         self._kept = kept
         self._changes = changes
         self._linked: dict[str, tuple[LinkedLaunch, ...]] = {}
         self.by_path: dict[str, Share] = {}
         self.anew: set[str] = set()
-        done = library.idle
-        if done:
-            on_progress(done)
-        for path in library.subjects():
-            self._add(path)
-            done += 1
-            on_progress(done)
+
+    def add(self, path: str) -> None:
+        """Work out the share of the file at `path`, or take it over."""
+        kept = self._kept.get(path)
+        if kept is not None and path not in self._changes.paths and kept.rests.stands(self._changes):
+            self.by_path[path] = kept
+        else:
+            self.by_path[path] = self._share(path)
+            self.anew.add(path)
+
+    def add_launchers(self) -> None:
+        """Add the files that may launch a kernel of those that were added, and are no subjects themselves."""
         kernels = [(last_name(path), name) for path, share in self.by_path.items() for name in share.kernels]
-        for path in library.launchers(kernels):
-            self._add(path)
+        for path in self._library.launchers(kernels):
+            self.add(path)
+
+    def take(self, others: Mapping[str, Share], anew: Iterable[str]) -> None:
+        """Take over what somebody else worked out."""
+        self.by_path.update(others)
+        self.anew.update(anew)
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -80,14 +84,6 @@ class Shares:
             self._link(path)
         return self._linked[path]
 
-    def _add(self, path: str) -> None:
-        kept = self._kept.get(path)
-        if kept is not None and path not in self._changes.paths and kept.rests.stands(self._changes):
-            self.by_path[path] = kept
-        else:
-            self.by_path[path] = self._share(path)
-            self.anew.add(path)
-
     def _share(self, path: str) -> Share:
         rests = self._link(path)
         module = self._library.module(path) if self._library.is_code(path) else None
@@ -104,3 +100,22 @@ class Shares:
         module = modules.get(path) if self._library.is_code(path) else None
         self._linked[path] = link(module, Names(modules)) if module is not None else ()
         return modules.rests()
+
+
+def all_shares(
+    library: Library,
+    kept: Mapping[str, Share],
+    changes: Changes,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> Shares:
+    """The shares of all files. `on_progress` gets the number of files done so far."""
+    shares = Shares(library, kept, changes)
+    done = library.idle
+    if done:
+        on_progress(done)
+    for path in library.subjects():
+        shares.add(path)
+        done += 1
+        on_progress(done)
+    shares.add_launchers()
+    return shares

@@ -20,6 +20,7 @@ _CLOCKS = frozenset(
     for name in names
     for unit in ("", "_ns")
 )
+_WORDS = (b"time", b"perf_counter", b"monotonic")
 # A measured call launches a kernel through a wrapper or two.
 _MOST_CALLS = 3
 
@@ -56,6 +57,8 @@ def stretches(project: Project) -> Iterator[Stretch]:
     launching = Launching(project)
     for module in measured:
         for function in module.functions.values():
+            if not any(function.holds(word) for word in _WORDS):
+                continue
             readings = [site for site in function.calls if is_clock(module, site.call.func)]
             if len(readings) > 1:
                 yield from _of_function(module, function, readings, launching)

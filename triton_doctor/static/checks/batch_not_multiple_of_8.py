@@ -24,10 +24,17 @@ _MAKERS = frozenset("randint randn rand zeros ones empty".split())
 def check(project: Project) -> Iterator[Finding]:
     """One finding an option of a trainer; one a tensor that a training step is fed, where it is made."""
     for module in project.subjects():
+        if module.path in project.tests:
+            continue  # small on purpose
         for function in module.functions.values():
-            yield from _options(module, function)
-            if any(isinstance(site.call.func, Attr) and site.call.func.name == "backward" for site in function.calls):
+            if any(function.holds(option.encode()) for option in _OPTIONS):
+                yield from _options(module, function)
+            if function.holds(b"backward") and _trains(function):
                 yield from _tensors(module, function)
+
+
+def _trains(function: Function) -> bool:
+    return any(isinstance(site.call.func, Attr) and site.call.func.name == "backward" for site in function.calls)
 
 
 def _options(module: Module, function: Function) -> Iterator[Finding]:

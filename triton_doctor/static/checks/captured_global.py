@@ -57,7 +57,8 @@ def _is_constexpr(value: Expr) -> bool:
 def _assigned_later(home: Module, name: str) -> tuple[Function, Binding] | None:
     """The first function that says `global name` and assigns it."""
     for function in home.functions.values():
-        if name in function.globals and function.name != "<module>" and function.bindings.get(name):
+        declares = function.name != "<module>" and function.holds(b"global")
+        if declares and name in function.globals and function.bindings.get(name):
             return function, function.bindings[name][0]
     return None
 

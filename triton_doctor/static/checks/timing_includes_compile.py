@@ -24,7 +24,7 @@ def check(project: Project) -> Iterator[Finding]:
     launching = Launching(project)
     for stretch in stretches(project):
         first = min(stretch.starts, key=lambda start: start.order)
-        if _runs_once(project, stretch) and not _is_warm(launching, stretch):
+        if _runs_once(project, stretch) and not _is_warm(launching, stretch) and not _is_meant(stretch):
             yield _finding(stretch, first)
 
 
@@ -37,6 +37,11 @@ def _runs_once(project: Project, stretch: Stretch) -> bool:
         return True
     callers = list(flow_of(project).callers.of(stretch.module, function))
     return len(callers) == 1 and not any(arm.loop for arm in callers[0].site.arms)
+
+
+def _is_meant(stretch: Stretch) -> bool:
+    """Whether the function says that warming up, or compiling, is what it measures."""
+    return any(word in stretch.function.name.lower() for word in ("warm", "compil"))
 
 
 def _is_warm(launching: Launching, stretch: Stretch) -> bool:

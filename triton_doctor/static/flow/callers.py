@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
@@ -42,7 +42,7 @@ class Callers:
             if home.path in self._project.tests:
                 # What a test passes says little of what a program does.
                 continue
-            for caller in calls_by_name(home).get(wanted, ()):
+            for caller in calls_of(home, wanted):
                 if self.reached(home, caller.function, caller.site.call.func) is function:
                     yield caller
 
@@ -72,19 +72,22 @@ class Callers:
         return self._project.names.home_of_class(owner).functions.get(f"{owner.qualname}.{name}")
 
 
-@cache
-def calls_by_name(module: Module) -> dict[str, list[Caller]]:
-    """The calls that `module` makes, by the last name of what they call: `forward` of an autograd class is its name."""
-    found: dict[str, list[Caller]] = {}
-    for function in module.functions.values():
-        for site in function.calls:
-            func = site.call.func
-            name = func.name if isinstance(func, Attr) else func.id if isinstance(func, Name) else None
-            if name == "apply" and isinstance(func, Attr):
-                name = _last(func.base)
-            if name is not None:
-                found.setdefault(name, []).append(Caller(module, function, site))
-    return found
+@lru_cache(maxsize=1 << 16)
+def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
+    """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
+    word = name.encode()
+    return tuple(
+        Caller(module, function, site)
+        for function in module.functions.values()
+        if function.holds(word)
+        for site in function.calls
+        if _called(site.call.func) == name
+    )
+
+
+def _called(func: Expr) -> str | None:
+    name = _last(func)
+    return _last(func.base) if name == "apply" and isinstance(func, Attr) else name
 
 
 def _last(expr: Expr) -> str | None:

@@ -30,7 +30,7 @@ _HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
     "groups hdim headdim hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
-    "shards state states capacity draft drafts spec speculative accept accepted ratio ep tp dp cp".split()
+    "shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp cp".split()
 )
 # `max_batches` is what there is room for; `max_seqlen` the longest of this call.
 _COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())

@@ -27,7 +27,7 @@ def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
     module = flow.home_of_class(of)
     values: list[Value] = []
     for function in module.functions.values():
-        if function.class_name != of.qualname:
+        if function.class_name != of.qualname or not function.holds(name.encode()):
             continue
         for stored in function.stored:
             if stored.base not in ("self", "cls") or stored.name != name:
@@ -88,7 +88,7 @@ def _growing(name: str, module: Module, stored: Stored) -> Many:
 def _grows(of: Class, name: str, module: Module) -> bool:
     """Whether a method other than those that make the object adds to `self.name`."""
     for function in module.functions.values():
-        if function.class_name == of.qualname and function.name not in _MAKING:
+        if function.class_name == of.qualname and function.name not in _MAKING and function.holds(name.encode()):
             for site in function.calls:
                 match site.call.func:
                     case Attr(Attr(Name("self"), grown), "append" | "extend" | "add" | "insert") if grown == name:

@@ -67,7 +67,7 @@ class Setters:
         for module in self._project.modules.naming(owner.name, owner.path, f".{name}"):
             if module.path not in self._project.tests:
                 for function in module.functions.values():
-                    for stored in function.stored:
+                    for stored in function.stored if function.holds(name.encode()) else ():
                         if stored.name == name:
                             yield _Store(module, function, stored)
 

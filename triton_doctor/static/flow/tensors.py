@@ -204,7 +204,11 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
         return product(axes[position % len(axes) + 1 :]) if axes else ONE
     if position < 0:
         return product([axis_at(value, later) for later in range(position + 1, 0)])
-    return _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
+    left = _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
+    if left.size is not None and any(isinstance(atom, Rest) and atom.front for atom in left.size.over):
+        # Behind the first axis of a tensor of unknown rank there may be the width alone.
+        return replace(left, pro=left.pro - {leanings.FOLD})
+    return left
 
 
 def shuffled(value: Tensor | Thing) -> Tensor:

@@ -107,16 +107,22 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
     modules = project.modules.naming(kernel.name, kernel.path, kernel.name)
-    return any(kernel.name in _used_otherwise(module) for module in modules)
+    return any(kernel.name in _used_otherwise(module, kernel.name) for module in modules)
 
 
 @lru_cache(maxsize=4096)
-def _used_otherwise(module: Module) -> frozenset[str]:
-    """The names that `module` uses other than as what it launches; a name imported as another counts as both."""
+def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
+    """The names, where `wanted` stands, that `module` uses other than as what it launches.
+
+    A name imported as another counts as both.
+    """
     found: set[str] = set()
+    aliases = {alias for alias, imported in module.imports.items() if imported.member == wanted} | {wanted}
     for kernel in module.kernels:
         found |= kernel.outer
     for function in module.functions.values():
+        if not any(function.holds(alias.encode()) for alias in aliases):
+            continue
         launched = {id(launch.kernel) for launch in function.launches}
         pending: list[Expr] = [
             *(binding.value for bindings in function.bindings.values() for binding in bindings),

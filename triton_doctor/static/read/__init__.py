@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.expression import Expr, Name
 from triton_doctor.static.model import Class, Function, Kernel, Module
 from triton_doctor.static.read.body import Body
+from triton_doctor.static.read.functions import (
+    Definition,
+    FunctionText,
+    ModuleText,
+    Nested,
+    definitions,
+    host_params,
+    read_contents,
+)
 from triton_doctor.static.read.imports import Imports
 from triton_doctor.static.read.kernels import is_jit, read_kernel
 from triton_doctor.static.read.lower import lower_alone
@@ -16,11 +25,9 @@ from triton_doctor.static.read.source import Source
 from triton_doctor.static.read_environment import python_may_set, read_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from triton_doctor.static.model_environment import EnvironmentFile
-
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def read_module(path: str, source: bytes) -> Module:
@@ -60,9 +67,18 @@ class _Reader:
         body = Body(self._source)
         body.read(tree.body)
         wrapped = _wrapped_by_jit(body, self._imports)
-        self._nested(body, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
-        self._functions["<module>"] = body.function(
-            None, path=self._path, qualname="<module>", class_name=None, parent=None
+        self._nested(body.nested, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
+        body.release()
+        self._functions["<module>"] = Function(
+            name="<module>",
+            qualname="<module>",
+            path=self._path,
+            line=1,
+            params=(),
+            decorators=(),
+            class_name=None,
+            parent=None,
+            text=ModuleText(self._source, body.contents()),
         )
         return Module(
             path=self._path,
@@ -76,31 +92,36 @@ class _Reader:
         )
 
     def _nested(
-        self, body: Body, *, prefix: str, class_name: str | None, parent: str, wrapped: dict[str, tuple[Expr, ...]]
+        self,
+        nested: Iterable[tuple[Nested, tuple[Expr, ...]]],
+        *,
+        prefix: str,
+        class_name: str | None,
+        parent: str,
+        wrapped: dict[str, tuple[Expr, ...]],
     ) -> None:
-        for node, decorators in body.nested:
+        for node, decorators in nested:
             qualname = prefix + node.name
             if isinstance(node, ast.ClassDef):
                 self._class(node, qualname, parent)
             else:
                 self._function(node, decorators + wrapped.get(node.name, ()), qualname, class_name, parent)
-        body.release()
 
     def _class(self, node: ast.ClassDef, qualname: str, parent: str) -> None:
         body = Body(self._source)
         body.read(node.body)
-        own = body.function(None, path=self._path, qualname=qualname, class_name=qualname, parent=parent)
         self._classes[qualname] = Class(
             name=node.name,
             qualname=qualname,
             path=self._path,
             bases=tuple(lower_alone(base) for base in node.bases),
-            fields={name: bindings[-1] for name, bindings in own.bindings.items()},
+            fields={name: bindings[-1] for name, bindings in body.contents().bindings.items()},
         )
-        self._nested(body, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})
+        self._nested(body.nested, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})
+        body.release()
 
     def _function(
-        self, node: _Definition, decorators: tuple[Expr, ...], qualname: str, class_name: str | None, parent: str
+        self, node: Definition, decorators: tuple[Expr, ...], qualname: str, class_name: str | None, parent: str
     ) -> None:
         qualname = self._unique(qualname)
         if isinstance(node, ast.FunctionDef) and decorators:
@@ -108,18 +129,28 @@ class _Reader:
             if kernel is not None:
                 self._kernels.append(kernel)
                 return
-        body = Body(self._source)
-        body.read(node.body)
-        self._functions[qualname] = body.function(
-            node, path=self._path, qualname=qualname, class_name=class_name, parent=parent, decorators=decorators
+        text = FunctionText(self._source, node)
+        nested: Iterable[tuple[Nested, tuple[Expr, ...]]] = ()
+        wrapped: dict[str, tuple[Expr, ...]] = {}
+        if text.holds(b"](") or text.holds(b"jit("):
+            body = read_contents(node, self._source)
+            text = FunctionText(self._source, node, body.contents())
+            nested, wrapped = body.nested, _wrapped_by_jit(body, self._imports)
+            body.release()
+        elif text.defines_more():
+            nested = definitions(node.body)
+        self._functions[qualname] = Function(
+            name=node.name,
+            qualname=qualname,
+            path=self._path,
+            line=node.lineno,
+            params=host_params(node.args),
+            decorators=decorators,
+            class_name=class_name,
+            parent=parent,
+            text=text,
         )
-        self._nested(
-            body,
-            prefix=f"{qualname}.<locals>.",
-            class_name=None,
-            parent=qualname,
-            wrapped=_wrapped_by_jit(body, self._imports),
-        )
+        self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
 
     def _unique(self, qualname: str) -> str:
         """A name defined twice, in two arms of an `if` say, keeps both definitions."""
@@ -143,14 +174,23 @@ def _import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom
             yield statement
         else:
             pending.append(statement)
-    while pending:
-        statement = pending.pop(0)
-        for name in ("body", "orelse", "finalbody", "handlers"):
-            for child in getattr(statement, name, ()):
+    for statement in pending:
+        for name in _BLOCKS.get(type(statement), ()):
+            for child in getattr(statement, name):
                 if isinstance(child, ast.Import | ast.ImportFrom):
                     yield child
-                elif isinstance(child, ast.stmt | ast.ExceptHandler):
-                    pending.append(child)  # type: ignore[arg-type]
+                elif type(child) in _BLOCKS:
+                    pending.append(child)
+
+
+# Statements with statements in them, and where these stand.
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(name for name in ("body", "handlers", "cases", "orelse", "finalbody") if name in kind._fields)
+    for kind in (
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
+        *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
+    )
+}
 
 
 def _wrapped_by_jit(body: Body, imports: Imports) -> dict[str, tuple[Expr, ...]]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.read.functions import parse_alone
 from triton_doctor.static.read.plain import plain_names
+from triton_doctor.static.read.source import Source
 from triton_doctor.static.read.steering import steering_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from triton_doctor.static.model import Kernel
 
 
@@ -29,17 +28,8 @@ class Spared(NamedTuple):
 @lru_cache(maxsize=32)
 def spared(kernel: Kernel, source: bytes) -> Spared:
     """What `source`, the file that `kernel` was read from, says of its constexprs."""
-    node = _definitions(source).get(kernel.span.line)
-    if node is None:
-        return Spared(frozenset(), frozenset())
+    node = parse_alone(Source(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
+    assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
     plain = plain_names(node, constexprs - kernel.needed, constexprs)
     return Spared(plain, steering_names(node, plain))
-
-
-@lru_cache(maxsize=2)
-def _definitions(source: bytes) -> Mapping[int, ast.FunctionDef]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(source)
-    return {node.lineno: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}

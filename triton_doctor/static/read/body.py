@@ -11,8 +11,7 @@ from triton_doctor.static.model import (
     Arm,
     Binding,
     CallSite,
-    Function,
-    HostParam,
+    Contents,
     Launch,
     Limit,
     Returned,
@@ -30,7 +29,7 @@ class Body:
     """Collects one function; nested definitions are handed back through `nested`, to be read on their own."""
 
     def __init__(self, source: Source) -> None:
-        """Nothing is read yet: `read` the statements, then ask for the `function`."""
+        """Nothing is read yet: `read` the statements, then ask for the `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
         self._order = 0
@@ -45,32 +44,15 @@ class Body:
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
 
-    def function(
-        self,
-        node: ast.FunctionDef | ast.AsyncFunctionDef | None,
-        *,
-        path: str,
-        qualname: str,
-        class_name: str | None,
-        parent: str | None,
-        decorators: tuple[Expr, ...] = (),
-    ) -> Function:
-        """What was read, as the function that `node` defines; None is the module's top level."""
-        return Function(
-            name=node.name if node is not None else qualname,
-            qualname=qualname,
-            path=path,
-            line=node.lineno if node is not None else 1,
-            params=self._params(node.args) if node is not None else (),
-            decorators=decorators,
+    def contents(self) -> Contents:
+        """What was read so far."""
+        return Contents(
             bindings={name: tuple(bindings) for name, bindings in self._bindings.items()},
             stored=tuple(self._stored),
             returns=tuple(self._returns),
             calls=tuple(self.calls),
             launches=tuple(self._launches),
             limits=tuple(self._limits),
-            class_name=class_name,
-            parent=parent,
             globals=frozenset(self._globals),
         )
 
@@ -80,33 +62,15 @@ class Body:
             self._order += 1
             self._statement(statement)
 
+    def read_defaults(self, args: ast.arguments) -> None:
+        """Take in the defaults of the parameters, for the calls in them."""
+        for default in (*args.defaults, *args.kw_defaults):
+            if default is not None:
+                self._lowering.lower(default)
+
     def release(self) -> None:
         """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
         del self._lowering
-
-    def _params(self, args: ast.arguments) -> tuple[HostParam, ...]:
-        positional = args.posonlyargs + args.args
-        defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
-        params = [self._param(arg, default) for arg, default in zip(positional, defaults, strict=True)]
-        if args.vararg is not None:
-            params.append(self._param(args.vararg, None, variadic="*"))
-        for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-            params.append(self._param(arg, default, keyword_only=True))
-        if args.kwarg is not None:
-            params.append(self._param(args.kwarg, None, variadic="**"))
-        return tuple(params)
-
-    def _param(
-        self, arg: ast.arg, default: ast.expr | None, *, variadic: str = "", keyword_only: bool = False
-    ) -> HostParam:
-        return HostParam(
-            name=arg.arg,
-            default=self._lowering.lower(default) if default is not None else None,
-            annotation=annotation_word(arg.annotation),
-            variadic=variadic,
-            keyword_only=keyword_only,
-            items=annotation_word(arg.annotation.slice) if isinstance(arg.annotation, ast.Subscript) else None,
-        )
 
     def _statement(self, node: ast.stmt) -> None:
         lower = self._lowering.lower

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from triton_doctor.static.read.nodes import names_in
+
 # Operators that give the same integers for non-negative numbers, computed while compiling or on the GPU.
 _ALIKE = (ast.Add, ast.Sub, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 # A product of two sizes may pass 2**31: Python's grows, the GPU's wraps. One with a literal does as the size does.
@@ -89,9 +91,8 @@ class _Uses:
         self.refused |= value.roots
 
     def _refuse_all(self, node: ast.AST) -> _Value:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name):
-                self._refuse(self._known.get(part.id, _CONSTANT))
+        for name in names_in(node):
+            self._refuse(self._known.get(name, _CONSTANT))
         return _CONSTANT
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:

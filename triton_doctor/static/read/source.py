@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 
 if TYPE_CHECKING:
     import ast
-    import re
+
+# Only there may a file say in which encoding it is (PEP 263).
+_ENCODING_LINES = 2
+_ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 
 
 class Source:
@@ -16,8 +21,9 @@ class Source:
 
     def __init__(self, text: bytes) -> None:
         """`text` is what was given to `ast.parse`; it is split where that splits it."""
-        self._text = text
+        self._text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
         self._lines: list[bytes] | None = None
+        self._starts: list[int] | None = None
 
     def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
         """Where `node` stands."""
@@ -37,9 +43,42 @@ class Source:
         """What the one group of `pattern` matches, anywhere."""
         return {match.decode("utf-8", "replace") for match in pattern.findall(self._text)}
 
+    @property
+    def last_line(self) -> int:
+        """The number of the last line."""
+        return len(self._split())
+
+    def holds(self, word: bytes, first: int, last: int) -> bool:
+        """Whether `word` stands anywhere in the lines `first` to `last`."""
+        starts = self._line_starts()
+        return self._text.find(word, starts[first - 1], starts[min(last, len(starts) - 1)]) != -1
+
+    def count(self, word: bytes, first: int, last: int) -> int:
+        """How often `word` stands in the lines `first` to `last`."""
+        starts = self._line_starts()
+        return self._text.count(word, starts[first - 1], starts[min(last, len(starts) - 1)])
+
+    def alone(self, first: int, last: int, *, indented: bool) -> bytes:
+        """A text in which nothing stands but the lines `first` to `last`, at their places.
+
+        `indented` lines become the body of an `if`. What the first two lines say of the encoding stays.
+        """
+        starts = self._line_starts()
+        lines = self._split()
+        encoding = [line if _ENCODING.match(line) else b"" for line in lines[: min(first - 1, _ENCODING_LINES)]]
+        head = encoding + [b""] * (first - 1 - len(encoding))
+        if indented:
+            head[-1] = b"if 1:"
+        return b"\n".join([*head, self._text[starts[first - 1] : starts[min(last, len(starts) - 1)]]])
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            self._starts = list(accumulate((len(line) + 1 for line in self._split()), initial=0))
+        return self._starts
+
     def _split(self) -> list[bytes]:
         if self._lines is None:
-            self._lines = self._text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+            self._lines = self._text.split(b"\n")
         return self._lines
 
     def _column(self, line: int, offset: int) -> int:

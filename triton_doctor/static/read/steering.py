@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.read.nodes import names_in
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -80,4 +82,4 @@ def _beginning(loop: ast.For) -> ast.AST | None:
 
 
 def _names(node: ast.AST | None) -> set[str]:
-    return {part.id for part in ast.walk(node) if type(part) is ast.Name} if node is not None else set()
+    return set(names_in(node)) if node is not None else set()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from triton_doctor.static.read.nodes import FIELDS, names_in
+
 # All arguments of these must be known while compiling.
 _NEEDING = frozenset({"arange", "static_range", "static_assert", "static_print"})
 # Of these, the shape: its position among the arguments of the function, and its keyword.
@@ -81,6 +83,15 @@ class _Uses:
             else:
                 self._bound.add(name)
             return
+        if kind is ast.Constant:
+            return
+        if kind is ast.BinOp:
+            self.visit(node.left)  # type: ignore[attr-defined]
+            self.visit(node.right)  # type: ignore[attr-defined]
+            return
+        if kind is ast.Attribute:
+            self.visit(node.value)  # type: ignore[attr-defined]
+            return
         if kind is ast.Call:
             self._call(node)  # type: ignore[arg-type]
         elif kind is ast.Assign:
@@ -99,7 +110,7 @@ class _Uses:
         self._children(node)
 
     def _children(self, node: ast.AST) -> None:
-        for name in _FIELDS.get(type(node), ()):
+        for name in FIELDS.get(type(node), ()):
             child = getattr(node, name)
             if type(child) is list:
                 for one in child:
@@ -127,7 +138,7 @@ class _Uses:
 
     def _rebound(self, call: ast.Call) -> bool:
         """Whether the body itself decides on a name in `call`."""
-        return any(type(part) is ast.Name and part.id in self._bound for part in ast.walk(call))
+        return any(name in self._bound for name in names_in(call))
 
     def _test(self, test: ast.expr) -> None:
         """Names that a branch asks for their truth."""
@@ -173,15 +184,12 @@ class _Uses:
         before = self._memory_reads
         self._children(node)
         if self._memory_reads > before:
-            names = {part.id for target in node.targets for part in ast.walk(target) if type(part) is ast.Name}
-            self._from_memory |= names
+            self._from_memory.update(*map(names_in, node.targets))
 
     def _names(self, node: ast.expr) -> frozenset[str]:
         if type(node) is ast.Constant:
             return frozenset()
-        return frozenset[str]().union(
-            *(self._from.get(part.id, ()) for part in ast.walk(node) if type(part) is ast.Name)
-        )
+        return frozenset[str]().union(*(self._from.get(name, ()) for name in names_in(node)))
 
     def _call(self, call: ast.Call) -> None:
         callee = _callee(call)
@@ -216,24 +224,6 @@ class _Uses:
         for target, value in given:
             names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._names(value)
             self._passes.extend((callee, target, name) for name in sorted(names))
-
-
-# What an annotation, a context or an operator holds is no use of a value, and what a name or a flag is, no node.
-_PASSED_OVER = frozenset(
-    "ctx op ops annotation returns id attr arg type_comment name simple conversion is_async".split()
-)
-_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
-    kind: tuple(
-        name for name in kind._fields if name not in _PASSED_OVER and (kind, name) != (ast.Lambda, "args")
-    )
-    for kind in (
-        ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Return, ast.Assert,
-        ast.With, ast.withitem, ast.Call, ast.keyword, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
-        ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Attribute, ast.Starred, ast.JoinedStr,
-        ast.FormattedValue, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.Lambda, ast.NamedExpr, ast.Dict,
-        ast.Try, ast.ExceptHandler, ast.Raise, ast.Delete, ast.Match, ast.match_case,
-    )
-}  # fmt: skip
 
 
 def _callee(call: ast.Call) -> str | None:

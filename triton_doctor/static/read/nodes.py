@@ -1,0 +1,42 @@
+"""Syntax to the parts of it that a kernel computes with; `ast.walk` looks at every part, and takes twice as long."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What an annotation, a context or an operator holds is no use of a value, and what a name or a flag is, no node.
+_PASSED_OVER = frozenset(
+    "ctx op ops annotation returns id attr arg type_comment name simple conversion is_async".split()
+)
+FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(
+        name for name in kind._fields if name not in _PASSED_OVER and (kind, name) != (ast.Lambda, "args")
+    )
+    for kind in (
+        ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Return, ast.Assert,
+        ast.With, ast.withitem, ast.Call, ast.keyword, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
+        ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Set, ast.Attribute, ast.Starred, ast.JoinedStr,
+        ast.FormattedValue, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.Lambda, ast.NamedExpr, ast.Dict,
+        ast.Try, ast.ExceptHandler, ast.Raise, ast.Delete, ast.Match, ast.match_case,
+    )
+}  # fmt: skip
+
+
+def names_in(node: ast.AST) -> Iterator[str]:
+    """The variables in `node`, in no order, each as often as it stands there."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if type(part) is ast.Name:
+            yield part.id
+            continue
+        for name in FIELDS.get(type(part), ()):
+            child = getattr(part, name)
+            if type(child) is list:
+                pending += child
+            elif child is not None:
+                pending.append(child)

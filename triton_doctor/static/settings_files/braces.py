@@ -1,0 +1,36 @@
+"""Blocks in braces to the conditions that each line stands under, for languages that write `if (...) { ... }`."""
+
+from __future__ import annotations
+
+import re
+
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+_CONDITION = re.compile(r"\b(?:if|elseif|else|switch|case|when|catch|try)\b(.*)", re.IGNORECASE)
+
+
+def conditions(text: str) -> list[tuple[str, ...]]:
+    """For each line of `text` the tests of the blocks that it stands or begins in, outermost first.
+
+    Braces in quotes are none.
+    """
+    stack: list[str | None] = []
+    found = []
+    for line in text.split("\n"):
+        test = _CONDITION.search(line)
+        told = (test[1] or "else") if test else None
+        stood = list(stack)
+        for brace in re.findall(r"[{}]", _QUOTED.sub("", line)):
+            if brace == "{":
+                stack.append(told)
+                stood.append(told)
+            elif stack:
+                stack.pop()
+                stood = stood if len(stood) > len(stack) + 1 else list(stack)
+        found.append(tuple(test for test in stood if test is not None))
+    return found
+
+
+def blanked(text: str, comments: re.Pattern[str]) -> str:
+    """`text` with spaces for what `comments` matches outside of quotes; lines and columns stay."""
+    either = re.compile(rf"(?P<quoted>{_QUOTED.pattern})|(?P<comment>{comments.pattern})", comments.flags)
+    return either.sub(lambda found: found[0] if found["quoted"] else re.sub(r"[^\n]", " ", found[0]), text)
