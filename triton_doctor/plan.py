@@ -140,12 +140,11 @@ Change: TypeAlias = (
 
 
 class ChangedKernel(NamedTuple):
-    """A kernel that a fix changes: `qualname` at `line` of `path`, with the parameter that is dropped or made plain."""
+    """A kernel that a fix changes. `parameter` is dropped or made plain; None where the decorator alone changes."""
 
     path: str
     qualname: str
-    line: int
-    parameter: str
+    parameter: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from triton_doctor.cli.adoption import (
     WriteBaselineOption,
 )
 from triton_doctor.cli.collection import uncollected
-from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, UnsafeFixes, fix_files
+from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
 from triton_doctor.report import Form
 
 CLEAN, FOUND = 0, 1
@@ -76,6 +76,8 @@ def check(
     fix_only: FixOnly = False,
     diff: Diff = False,
     show_fixes: ShowFixes = False,
+    verify: Verify = False,
+    target: Target = "cuda:90",
 ) -> None:
     """Find what makes kernels recompile or run in the wrong mode, by reading Python and settings files.
 
@@ -106,7 +108,9 @@ def check(
         raise DoctorError("- stands for stdin, and other paths were given", hint="give it alone")
     if stdin_filename and not from_stdin:
         raise DoctorError("--stdin-filename goes with the path -", hint="triton-doctor check --stdin-filename a.py -")
-    choice = FixChoice(fix=fix, unsafe=unsafe_fixes, only=fix_only, diff=diff, show=show_fixes)
+    choice = FixChoice(
+        fix=fix, unsafe=unsafe_fixes, only=fix_only, diff=diff, show=show_fixes, verify=verify, target=target
+    )
     choice.require_sense(from_stdin=from_stdin, otherwise=write_baseline or add_ignore is not None)
     cwd = Path.cwd()
     first = stdin_filename or Path("stdin.py") if from_stdin else Path(asked[0])
@@ -143,7 +147,16 @@ def check(
 
     with show_progress(len(files)) as on_progress:
         if choice.wanted:
-            fixed = fix_files(files, settings, choice, cwd=cwd, narrow=narrow, weigh=weigh, on_progress=on_progress)
+            fixed = fix_files(
+                files,
+                settings,
+                choice,
+                cwd=cwd,
+                narrow=narrow,
+                weigh=weigh,
+                recordings=wishes.recordings,
+                on_progress=on_progress,
+            )
             result = fixed.scan
         else:
             cache = None if no_cache or from_stdin else Cache(cwd, asked, settings)

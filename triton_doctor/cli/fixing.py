@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,17 @@ UnsafeFixes = Annotated[
 ]
 FixOnly = Annotated[bool, typer.Option("--fix-only", help="Apply the fixes, and report nothing else.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify",
+        help="Compile each kernel that a fix changes, before and after, and withdraw the fix where it no longer does. "
+        "Needs triton and no GPU, and imports the modules.",
+    ),
+]
+Target = Annotated[
+    str, typer.Option("--target", metavar="CUDA:NN", help="What --verify compiles for.", show_default="cuda:90")
+]
 ShowFixes = Annotated[bool, typer.Option("--show-fixes", help="List each fix that is applied.")]
 
 
@@ -39,6 +51,8 @@ class FixChoice:
     only: bool = False
     diff: bool = False
     show: bool = False
+    verify: bool = False
+    target: str = "cuda:90"
 
     @property
     def wanted(self) -> bool:
@@ -50,9 +64,21 @@ class FixChoice:
 
         `otherwise` when findings are to be written to a baseline or silenced.
         """
-        for given, flag in ((self.unsafe, "--unsafe-fixes"), (self.show, "--show-fixes")):
+        for given, flag in (
+            (self.unsafe, "--unsafe-fixes"),
+            (self.show, "--show-fixes"),
+            (self.verify, "--verify"),
+        ):
             if given and not self.wanted:
                 raise DoctorError(f"{flag} goes with --fix, --fix-only or --diff", hint=f"--fix {flag}")
+        if self.verify:
+            from triton_doctor.runtime.target import parse_target
+
+            parse_target(self.target)
+            if find_spec("triton") is None or find_spec("torch") is None:
+                raise DoctorError(
+                    "--verify needs torch and triton, which are not here", hint="pip install torch triton"
+                )
         if self.diff and (self.fix or self.only):
             raise DoctorError("--diff writes nothing, --fix does", hint="give one of them")
         if self.wanted and otherwise:
@@ -69,18 +95,53 @@ def fix_files(
     cwd: Path,
     narrow: Callable[[Scan], Scan],
     weigh: Weigh | None,
+    recordings: Sequence[Path],
     on_progress: Callable[[int], None],
 ) -> Fixed:
     """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done."""
     from triton_doctor.static.fix.rounds import fix
 
     fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, on_progress=on_progress)
+    if choice.verify:
+        withdrawn = _withdrawn(files, settings, fixed, choice, cwd=cwd, recordings=recordings)
+        if withdrawn:
+            fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, without=withdrawn)
     if choice.diff:
         _show_diff(fixed)
     else:
         _write(fixed)
     _tell(fixed, choice)
     return fixed
+
+
+def _withdrawn(
+    files: Sequence[SourceFile],
+    settings: Settings,
+    fixed: Fixed,
+    choice: FixChoice,
+    *,
+    cwd: Path,
+    recordings: Sequence[Path],
+) -> frozenset[tuple[str, ...]]:
+    """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
+    from triton_doctor.evidence.trials.verify import Outcome, verify
+    from triton_doctor.runtime.recording import Recording
+    from triton_doctor.static.fix.rounds import name_of
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.project import whole_project
+
+    verdicts = verify(
+        whole_project(Library(files), settings, cwd),
+        fixed.made,
+        {path: file.after for path, file in fixed.files.items()},
+        cwd=cwd,
+        target=choice.target,
+        recordings=Recording.read_each(recordings) if recordings else (),
+    )
+    for verdict in verdicts:
+        typer.echo(verdict.line(), err=True)
+    failed = (verdict for verdict in verdicts if verdict.outcome is Outcome.WITHDRAWN)
+    return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
 
 def _write(fixed: Fixed) -> None:

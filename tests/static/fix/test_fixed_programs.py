@@ -172,6 +172,9 @@ SETTING = '{imports}\n{setting}import triton\n\nx = torch.ones(4, device="cuda")
             id="TRD204: nothing left of the list",
         ),
         pytest.param(
+            LISTED.format(options='(do_not_specialize=["m"])'), LISTED.format(options=""), True, id="TRD204: or of all"
+        ),
+        pytest.param(
             SHADOWED.format(given="x.shape[0], 64, 8, True"),
             SHADOWED.format(given="x.shape[0], 64, num_warps=8, EVEN=True"),
             False,

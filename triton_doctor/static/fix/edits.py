@@ -56,7 +56,12 @@ class Editor:
         for change in dict.fromkeys(changes):
             for edit in self._of(change, groups):
                 yield OwnedEdit(edit, frozenset({change}))
-        for items, dropped in groups.lists():
+        for container, items, dropped in groups.lists():
+            if container in groups.bare and len(dropped) == len(items):
+                assert isinstance(container, cst.Call)
+                edit = Edit(self._tree.bounds(container.func)[1], self._tree.bounds(container)[1], "")
+                yield OwnedEdit(edit, frozenset().union(*dropped.values()))
+                continue
             for edit in drop_items(self.text, items, frozenset(dropped)):
                 yield OwnedEdit(edit, frozenset().union(*dropped.values()))
         for (span, option), given in groups.added.items():
@@ -182,6 +187,7 @@ class _Groups:
     def __init__(self) -> None:
         self.codes: defaultdict[Span, dict[str, Change]] = defaultdict(dict)
         self.added: defaultdict[tuple[Span, str], list[tuple[str, Change]]] = defaultdict(list)
+        self.bare: set[cst.CSTNode] = set()  # decorators that go without brackets where nothing is left in them
         self._items: dict[cst.CSTNode, Sequence[tuple[int, int]]] = {}
         self._dropped: defaultdict[cst.CSTNode, dict[int, set[Change]]] = defaultdict(dict)
         self._owners: dict[cst.CSTNode, tuple[cst.CSTNode, Sequence[tuple[int, int]], int]] = {}
@@ -197,19 +203,20 @@ class _Groups:
         """Where all of `container` goes, item `number` of `owner` goes instead."""
         self._owners[container] = (owner, items, number)
 
-    def lists(self) -> Iterator[tuple[Sequence[tuple[int, int]], dict[int, set[Change]]]]:
-        """The items of each list, and those of them that go."""
+    def lists(self) -> Iterator[tuple[cst.CSTNode, Sequence[tuple[int, int]], dict[int, set[Change]]]]:
+        """Each list, its items, and those of them that go."""
         for container, (owner, items, number) in self._owners.items():
             dropped = self._dropped[container]
             if len(dropped) == len(self._items[container]):
                 del self._dropped[container]
                 for change in set().union(*dropped.values()):
                     self.drop(owner, items, number, change)
+                self.bare.add(owner)
         for container, dropped in self._dropped.items():
             left = len(self._items[container]) - len(dropped)
             if isinstance(container, cst.Tuple) and left <= 1:
                 raise CannotEditError("a tuple of one item would be left")
-            yield self._items[container], dropped
+            yield container, self._items[container], dropped
 
 
 def _is_item(value: cst.BaseExpression, change: DropListed) -> bool:

@@ -10,7 +10,7 @@ from triton_doctor.static.library import read_bytes
 from triton_doctor.static.scan import Scan, Weigh, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
@@ -37,20 +37,25 @@ def fix(
     *,
     cwd: Path,
     unsafe: bool,
+    without: Container[tuple[str, ...]] = (),
     narrow: Callable[[Scan], Scan] = lambda found: found,
     weigh: Weigh | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Fixed:
-    """Fix `files` in memory, the unsafe way too where `unsafe`. What `narrow` takes out of a scan is left as it is."""
+    """Fix `files` in memory, the unsafe way too where `unsafe`. What `narrow` takes out is left as it is.
+
+    So is what is named `without`.
+    """
     current = {file.shown: file for file in files}
     before: dict[str, bytes] = {}
     made: list[Finding] = []
     left: dict[tuple[str, ...], tuple[Finding, str]] = {}
     found = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
-    without = {name_of(one) for one in found.findings} - {name_of(one) for one in narrow(found).findings}
+    others = {name_of(one) for one in found.findings} - {name_of(one) for one in narrow(found).findings}
     for _ in range(_MOST_ROUNDS):
         accepted = ("safe", "unsafe") if unsafe else ("safe",)
-        wanted = [one for one in found.findings if one.fixable in accepted and name_of(one) not in without]
+        fixable = [one for one in found.findings if one.fixable in accepted]
+        wanted = [one for one in fixable if name_of(one) not in without and name_of(one) not in others]
         if not wanted:
             break
         from triton_doctor.static.fix.apply import Workbench  # and libcst with it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import parameters
-from triton_doctor.static.plans.subject import kernel_of
+from triton_doctor.static.plans.subject import changed, kernel_of
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
@@ -39,4 +39,5 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         safety=Safety.UNSAFE,
         title=f"take {', '.join(f'`{name}`' for name in names)} out of the autotune key of `{kernel.name}`",
         changes=tuple(DropListed(kernel.path, tuned.span, "key", name, keep=True) for name in names),
+        kernel=changed(kernel),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.plan import DropListed, Plan, Safety
-from triton_doctor.static.plans.subject import kernel_of
+from triton_doctor.static.plans.subject import changed, kernel_of
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
@@ -24,4 +24,5 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         safety=Safety.SAFE,
         title=f"take `{name}` out of `{option}` of `{kernel.name}`",
         changes=(DropListed(kernel.path, kernel.jit_span, option, name, position),),
+        kernel=changed(kernel),
     )

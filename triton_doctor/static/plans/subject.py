@@ -40,9 +40,9 @@ def kernel_of(project: Project, finding: Finding) -> Kernel | None:
     return _kernels_by_place(project).get((place.path, place.line)) if place is not None else None
 
 
-def changed(kernel: Kernel, name: str) -> ChangedKernel:
-    """That a fix changes `kernel` in its parameter `name`."""
-    return ChangedKernel(kernel.path, kernel.qualname, kernel.span.line, name)
+def changed(kernel: Kernel, name: str | None = None) -> ChangedKernel:
+    """That a fix changes `kernel` in its parameter `name`; None: in its decorators."""
+    return ChangedKernel(kernel.path, kernel.qualname, name)
 
 
 def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:

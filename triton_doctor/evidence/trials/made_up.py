@@ -1,0 +1,94 @@
+"""Kernels to arguments that stand for those of their launches: from recordings, else from what the launches tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from triton_doctor.static.expression import Attr, Const, Name, Truth, dotted
+from triton_doctor.static.flow.values import Tensor
+from triton_doctor.static.launched import flow_of, launches_of, spelled_out
+from triton_doctor.static.whole import is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from triton_doctor.runtime.event import CompileEvent
+    from triton_doctor.static.expression import Expr
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+
+# What a parameter is taken to be where no recording tells: so many values in a row, some of them divisible by 16.
+VALUES = range(17, 57)
+
+Described = dict[str, Any]
+
+
+class Cases(NamedTuple):
+    """The `arguments` to compile for, and the `cases` to count variants of, each told by what differs in it."""
+
+    arguments: dict[str, Described]
+    cases: tuple[dict[str, Described], ...]
+    recorded: bool
+
+
+def made_up(project: Project, kernel: Kernel, varying: Sequence[str]) -> Cases:
+    """As the first launch of `kernel` in the project tells; `varying` take many values, one after the other."""
+    launches = launches_of(project).get(kernel.key, ())
+    arguments: dict[str, Described] = {}
+    for param in kernel.params:
+        given = [(launch, one) for launch in launches if (one := spelled_out(launch, kernel).get(param.name))]
+        if given:
+            launch, argument = given[0]
+            arguments[param.name] = _described(project, launch, argument.value)
+        elif param.default is None:
+            arguments[param.name] = {"kind": "guess"}
+    return Cases(
+        arguments=arguments,
+        cases=tuple({name: {"kind": "value", "value": value} for name in varying} for value in VALUES),
+        recorded=False,
+    )
+
+
+def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
+    match expr:
+        case Const(bool() | int() | float() | str() | None as value):
+            return {"kind": "value", "value": value}
+        case Truth():
+            return {"kind": "value", "value": True}
+        case Attr(Name("tl"), name) if (dotted(expr) or "").count(".") == 1:
+            return {"kind": "type", "name": name}
+    flow = flow_of(project)
+    if isinstance(flow.value(expr, flow.at(launch)), Tensor):
+        return {"kind": "tensor", "dtype": None, "aligned": True}
+    return {"kind": "size" if is_whole(project, launch, expr) else "guess"}
+
+
+def recorded(events: Iterable[CompileEvent]) -> Cases | None:
+    """As a run launched it; None where some argument is not told well enough to be made again."""
+    cases: list[dict[str, Described]] = []
+    for event in events:
+        case = _of_event(event)
+        if case is not None:
+            cases.append(case)
+    return Cases(arguments=cases[0], cases=tuple(cases), recorded=True) if cases else None
+
+
+def _of_event(event: CompileEvent) -> dict[str, Described] | None:
+    constants, attributes, values = dict(event.key.constants), dict(event.key.attributes), dict(event.values)
+    case: dict[str, Described] = {}
+    for name, kind in event.key.signature:
+        aligned = "%16" in attributes.get(name, "")
+        if kind == "constexpr" and isinstance(constants.get(name), str):
+            return None  # a type, a function or a string: as text it is none of them for certain
+        if kind == "constexpr":
+            case[name] = {"kind": "value", "value": constants.get(name)}
+        elif kind.startswith("*"):
+            case[name] = {"kind": "tensor", "dtype": kind.removeprefix("*").removeprefix("k"), "aligned": aligned}
+        elif kind == "none":
+            case[name] = {"kind": "value", "value": None}
+        elif name in values:
+            case[name] = {"kind": "value", "value": values[name]}
+        elif kind.startswith("fp"):
+            case[name] = {"kind": "value", "value": 0.5}
+        else:
+            case[name] = {"kind": "value", "value": 1 if "=1" in attributes.get(name, "") else 64 if aligned else 17}
+    return case

@@ -1,0 +1,199 @@
+"""Fixes to verdicts on the kernels that they change: each is compiled as it was, and as it is to be."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from triton_doctor.evidence.trials.child import Child
+from triton_doctor.evidence.trials.made_up import VALUES, Cases, made_up, recorded
+from triton_doctor.evidence.trials.overlay import Importable, importable, overlay
+from triton_doctor.evidence.whose import owners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.runtime.event import CompileEvent
+    from triton_doctor.runtime.recording import Recording
+    from triton_doctor.static.model import Kernel, Project
+
+
+class Outcome(StrEnum):
+    """VERIFIED: compiles before and after. WITHDRAWN: before alone. UNVERIFIED: could not be tried."""
+
+    VERIFIED = "verified"
+    WITHDRAWN = "withdrawn"
+    UNVERIFIED = "not verified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of one kernel. `fixes` are those that change it; `why` says what failed.
+
+    `before` and `after` count variants for the cases of `told`; `same_code` compares for equal arguments. `before` None
+    is a kernel that compiles only since it is fixed.
+    """
+
+    kernel: str
+    path: str
+    fixes: tuple[Finding, ...]
+    outcome: Outcome
+    told: str = ""
+    before: int | None = None
+    after: int | None = None
+    same_code: bool | None = None
+    why: str | None = None
+
+    def line(self) -> str:
+        """It in one line."""
+        if self.outcome is not Outcome.VERIFIED:
+            return f"{self.outcome}: `{self.kernel}` of {self.path}: {self.why}"
+        if self.before is None:
+            return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was"
+        variants = f"{self.before} {'variant' if self.before == 1 else 'variants'} before, {self.after} after"
+        code = "the same" if self.same_code else "other"
+        told = f"{variants}{self.told}; {code} code for equal arguments"
+        return f"{self.outcome}: `{self.kernel}` of {self.path} compiles; {told}"
+
+
+class _Trial(NamedTuple):
+    """A kernel to try, and the number that results come back under."""
+
+    number: int
+    kernel: Kernel
+    where: Importable
+    cases: Cases
+    fixes: tuple[Finding, ...]
+    names: tuple[str, ...]
+
+
+def verify(
+    project: Project,
+    fixes: Iterable[Finding],
+    files: Mapping[str, bytes],
+    *,
+    cwd: Path,
+    target: str,
+    recordings: Sequence[Recording] = (),
+) -> tuple[Verdict, ...]:
+    """Try each kernel of `project` that `fixes` change; `files` are the edited ones, paths as findings spell them."""
+    trials: list[_Trial] = []
+    told: list[Verdict] = []
+    seen = _seen(project, recordings, cwd)
+    for kernel, of_kernel in _by_kernel(project, fixes):
+        names = tuple(
+            dict.fromkeys(one.fix.kernel.parameter for one in of_kernel if one.fix is not None and one.fix.kernel)
+        )
+        varying = [name for name in names if name]
+        where = importable((cwd / kernel.path).resolve())
+        if "#" in kernel.qualname or "<locals>" in kernel.qualname:
+            why = "it is made by a function, or defined twice"
+            told.append(_unverified(kernel, of_kernel, why))
+            continue
+        cases = recorded(seen.get(kernel.key, ())) or made_up(project, kernel, varying)
+        trials.append(_Trial(len(trials), kernel, where, cases, of_kernel, tuple(varying)))
+    edited = {(cwd / path).resolve(): data for path, data in files.items()}
+    for root in dict.fromkeys(trial.where.root for trial in trials):
+        here = [trial for trial in trials if trial.where.root == root]
+        told += _judged(root, here, edited, target)
+    return tuple(sorted(told, key=lambda verdict: (verdict.path, verdict.kernel)))
+
+
+def _by_kernel(project: Project, fixes: Iterable[Finding]) -> list[tuple[Kernel, tuple[Finding, ...]]]:
+    kernels = {(kernel.path, kernel.qualname): kernel for kernel in project.kernels()}
+    found: defaultdict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for finding in fixes:
+        if finding.fix is not None and finding.fix.kernel is not None:
+            found[finding.fix.kernel.path, finding.fix.kernel.qualname].append(finding)
+    return [(kernels[key], tuple(of_kernel)) for key, of_kernel in found.items() if key in kernels]
+
+
+def _seen(
+    project: Project, recordings: Sequence[Recording], cwd: Path
+) -> Mapping[tuple[str, str, int], Sequence[CompileEvent]]:
+    """The compiles of each kernel of the project in `recordings`; of a name that could be several, none."""
+    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
+    for kernel in project.kernels() if recordings else ():
+        by_name[kernel.name].append(kernel)
+    found: defaultdict[tuple[str, str, int], list[CompileEvent]] = defaultdict(list)
+    for event in (event for recording in recordings for event in recording.compiles):
+        parameters = frozenset(name for name, _ in event.key.signature)
+        owners = owners_of(event.kernel, parameters, by_name.get(event.kernel.name, ()), cwd)
+        if len(owners) == 1:
+            found[owners[0].key].append(event)
+    return found
+
+
+def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], target: str) -> list[Verdict]:
+    with tempfile.TemporaryDirectory(prefix="triton-doctor-") as folder:
+        before = _run(root, [_job(trial, trial.cases.arguments) for trial in trials], target, Path(folder))
+        fixed = Path(folder) / "fixed"
+        overlay(root, edited, fixed)
+        jobs = [_job(trial, before[trial.number].get("arguments", trial.cases.arguments)) for trial in trials]
+        after = _run(fixed, jobs, target, Path(folder))
+    told = []
+    for trial in trials:
+        was, now = before[trial.number], after[trial.number]
+        if "arguments" not in was and "arguments" not in now:
+            told.append(_unverified(trial.kernel, trial.fixes, f"as it was, it did not compile here: {was['why']}"))
+            continue
+        compiles = "arguments" in now
+        told.append(
+            Verdict(
+                kernel=trial.kernel.name,
+                path=trial.kernel.path,
+                fixes=trial.fixes,
+                outcome=Outcome.VERIFIED if compiles else Outcome.WITHDRAWN,
+                told=_told(trial),
+                before=was.get("variants"),
+                after=now.get("variants"),
+                same_code=was.get("code") == now["code"] if compiles else None,
+                why=None if compiles else f"fixed, it does not compile: {now.get('why')}",
+            )
+        )
+    return told
+
+
+def _told(trial: _Trial) -> str:
+    if trial.cases.recorded:
+        return " for what was recorded"
+    named = " and ".join(f"`{name}`" for name in trial.names)
+    return f" for {named} from {VALUES[0]} to {VALUES[-1]}" if named else ""
+
+
+def _unverified(kernel: Kernel, fixes: tuple[Finding, ...], why: str) -> Verdict:
+    return Verdict(kernel=kernel.name, path=kernel.path, fixes=fixes, outcome=Outcome.UNVERIFIED, why=why)
+
+
+def _job(trial: _Trial, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": trial.number,
+        "module": trial.where.module,
+        "kernel": trial.kernel.qualname,
+        "arguments": arguments,
+        "cases": trial.cases.cases or [{}],
+        "options": {},
+    }
+
+
+def _run(root: Path, jobs: Sequence[dict[str, Any]], target: str, folder: Path) -> dict[int, dict[str, Any]]:
+    """The result of each job, from processes that import from `root`; a job that ends its process is told as failed."""
+    results: dict[int, dict[str, Any]] = {}
+    while left := [job for job in jobs if job["id"] not in results]:
+        begun = left[0]["id"]
+        with Child({"root": str(root), "target": target, "trials": left}, folder) as child:
+            for told in child.told():
+                begun = told["id"]
+                if "begun" not in told:
+                    results[begun] = told
+        if begun not in results:
+            results[begun] = {"why": child.why_it_ended()}
+        elif len(results) < len(jobs) and left[-1]["id"] not in results:
+            # It ended between two.
+            results[next(job["id"] for job in left if job["id"] not in results)] = {"why": child.why_it_ended()}
+    return results

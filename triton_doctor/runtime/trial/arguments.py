@@ -1,0 +1,67 @@
+"""Descriptions of arguments to arguments: tensors, numbers, and guesses where nobody knows."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.trial.roles import Roles, read_roles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Types of Triton, by torch's names.
+_TYPES = {
+    "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "i1": "bool", "i8": "int8",
+    "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2",
+}  # fmt: skip
+# What is tried where nothing is known: of constexprs, and of the elements of tensors.
+_GUESSED_NUMBERS = (16, 64, True, False, 4)
+_GUESSED_TYPES = ("fp32", "fp16", "i32")
+
+Described = dict[str, Any]
+
+
+def candidates(
+    described: Mapping[str, Described], constexprs: frozenset[str], source: str
+) -> Iterator[dict[str, Described]]:
+    """`described` with its guesses made, the likeliest first."""
+    roles = read_roles(source, frozenset(described))
+    unknown = any(one["kind"] in ("guess", "size") for name, one in described.items() if name in constexprs)
+    for number, element in product(_GUESSED_NUMBERS if unknown else _GUESSED_NUMBERS[:1], _GUESSED_TYPES):
+        yield {
+            name: _guess(name, one, number if name in constexprs else None, element, roles)
+            for name, one in described.items()
+        }
+
+
+def _guess(name: str, one: Described, number: float | None, element: str, roles: Roles) -> Described:
+    if one["kind"] == "tensor" and one.get("dtype") is None:
+        return {**one, "dtype": "i64" if name in roles.holding_places else element}
+    if one["kind"] not in ("guess", "size"):
+        return one
+    if name in roles.types:
+        return {"kind": "type", "name": "float32"}
+    if number is not None:
+        return {"kind": "value", "value": number}
+    if one["kind"] == "guess" and name in roles.pointers:
+        return {"kind": "tensor", "dtype": "i64" if name in roles.holding_places else element, "aligned": True}
+    return {"kind": "value", "value": 64}
+
+
+def make(one: Described) -> Any:
+    """The argument that `one` describes. Raises ValueError for what cannot be made."""
+    import torch
+    import triton.language as tl
+
+    match one["kind"]:
+        case "value":
+            return one["value"]
+        case "type":
+            return getattr(tl, one["name"])
+        case "tensor":
+            made = torch.empty(64, dtype=getattr(torch, _TYPES[one["dtype"]]))
+            return made if one["aligned"] else made[1:]
+        case _:
+            raise ValueError(one)
