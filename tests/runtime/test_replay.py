@@ -70,3 +70,19 @@ def test_loading_from_disk_costs_a_fraction_of_compiling():
 
     assert sum(event.duration_us for event in loaded) * 10 < sum(event.duration_us for event in compiled)
     assert [event.process_us > 0 for event in compiled] == [True] + [False] * 39
+
+
+@pytest.mark.parametrize(
+    ("kernel", "before", "after"),
+    [
+        ("_triton_rope", 18, 6),
+        ("_layer_norm_backward_kernel", 10, 3),
+        ("_fused_add_rms_norm_backward_kernel", 10, 3),
+        ("_poly_norm_backward_kernel", 10, 3),
+        ("_layer_norm_forward_kernel", 1, 1),
+    ],
+)
+def test_fixed_library_compiles_less(kernel, before, after):
+    counts = [len(replay(f"fixed/liger_{name}").of(kernel).compiled) for name in ("original", "fixed")]
+
+    assert counts == [before, after]

@@ -57,6 +57,7 @@ def launch(x, k: int, eps, lengths: list[int], maybe: int = None):
         pytest.param("tl.store(x_ptr + at, n)", False, id="a value that is stored"),
         pytest.param("tl.store(x_ptr + at, helper(n))", False, id="handed to another function"),
         pytest.param("n = n + 1\ntl.store(x_ptr + at, 0, mask=at < n)", False, id="bound anew"),
+        pytest.param("for i in tl.range(m, flatten=n):\n    tl.store(x_ptr + i, 0)", False, id="how a loop is built"),
         pytest.param("some = n and m\ntl.store(x_ptr + at, 0, mask=at < some)", False, id="asked for its truth"),
     ],
 )  # fmt: skip
@@ -154,6 +155,13 @@ def test_parameter_goes_where_nobody_else_can_give_it(
         write("p/__init__.py")
 
     assert fixable(folder, "TRD202") == told
+
+
+def test_value_that_a_heuristic_sets_is_left_alone(write: Callable[..., Path], folder: Path) -> None:
+    decorated = '@triton.heuristics({"n": lambda args: 4})\n@triton.jit'
+    write("a.py", UNREAD.replace("@triton.jit", decorated).replace("8, x.numel()", "8"))
+
+    assert fixable(folder, "TRD202") == "no"
 
 
 def test_launch_in_another_file_loses_the_argument_too(write: Callable[..., Path], folder: Path) -> None:

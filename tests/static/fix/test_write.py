@@ -47,6 +47,17 @@ def test_file_that_changed_meanwhile_is_left_alone_with_all_that_goes_with_it(wr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_file_that_may_not_be_written_is_an_error_before_any_is(write: Callable[..., Path]) -> None:
+    first, locked = write("a.py", "old"), write("b.py", "old")
+    locked.chmod(0o444)
+
+    with pytest.raises(PermissionError):
+        write_all({"a.py": Edited(first, b"old", b"new"), "b.py": Edited(locked, b"old", b"new")}, [])
+
+    assert first.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_folder_that_may_not_be_written_is_an_error(write: Callable[..., Path], folder: Path) -> None:
     path = write("locked/a.py", "old")
     path.parent.chmod(0o500)

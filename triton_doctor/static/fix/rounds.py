@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
 _MOST_ROUNDS = 10
+# Rules whose fixes of one parameter stand in each other's way.
+_OF_A_PARAMETER = frozenset({"TRD201", "TRD202", "TRD203", "TRD204"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,3 @@ def _one_a_parameter(findings: Iterable[Finding]) -> list[Finding]:
             taken.add(key)
         chosen.append(finding)
     return chosen
-
-
-_OF_A_PARAMETER = frozenset({"TRD201", "TRD202", "TRD203", "TRD204"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from contextlib import suppress
@@ -25,6 +26,9 @@ def write_all(files: Mapping[str, Edited], together: Iterable[Sequence[str]]) ->
 
     `together` are the files of each fix: half of one is never written. Raises OSError for what cannot be written.
     """
+    for file in files.values():
+        if not os.access(file.path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file.path))
     left = {name for name, file in files.items() if file.path.read_bytes() != file.before}
     groups = [set(group) for group in together]
     while any(group & left and not group <= left for group in groups):

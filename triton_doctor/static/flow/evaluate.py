@@ -24,13 +24,14 @@ from triton_doctor.static.expression import (
     Star,
     Truth,
 )
-from triton_doctor.static.flow import tensors
+from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
+from triton_doctor.static.flow.layouts import Layouts, stride
 from triton_doctor.static.flow.lengths import length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
@@ -75,6 +76,7 @@ class Flow:
         self._frames: dict[tuple[int, int], Frame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = Asked(self)
+        self.layouts = Layouts(self)
 
     @property
     def callers(self) -> Callers:
@@ -126,8 +128,16 @@ class Flow:
         own = tensors.axis_at(value, position)
         if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
+            if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
+                # A suspicion of the callers adds to the function's own.
+                undecided = own.settled() is Kind.UNKNOWN
+                return replace(own, pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
             return own if asked is None else replace(asked, size=own.size)
         return own
+
+    def stride(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
+        """`value.stride(position)`."""
+        return stride(self, value, position, frame)
 
     def value(self, expr: Expr, place: Place) -> Value:
         """What `expr` is at `place`."""

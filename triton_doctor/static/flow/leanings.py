@@ -24,7 +24,7 @@ BESIDE = "beside the heads"
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
-    "reqs sample samples length lengths len lens".split()
+    "reqs sample samples length lengths len lens ctx".split()
 )
 _HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Attr, Call, Const, Name, Part
+from triton_doctor.static.expression import Const
 from triton_doctor.static.flow import leanings, tensors
+from triton_doctor.static.flow.axis_names import beside_heads, named_axes
 from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.flow.frame import Frame, Place, end_of
-from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, least_certain
+from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Leanings, Root
-from triton_doctor.static.flow.torch_calls import KEEPING
 from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, Thing, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.callers import Caller
     from triton_doctor.static.flow.evaluate import Flow
     from triton_doctor.static.model import Function, HostParam
@@ -26,10 +23,8 @@ if TYPE_CHECKING:
 # A size passes through few functions between its source and a kernel; each level multiplies the work.
 MOST_DEPTH = 5
 # So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
-_MOST_CALLERS = 16
+MOST_CALLERS = 16
 _LENGTH = -99
-# The axes of an activation whose heads stand apart.
-_WITH_HEADS = 4
 
 
 def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
@@ -51,14 +46,12 @@ def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
             return Context(forward=forward)
     if param.variadic:
         return UNKNOWN
-    unpacked = _unpacked(function, param.name)
+    names = named_axes(function, param.name)
     weight = leanings.names_weight(param.name) or leanings.works_on_weights(function.name)
     told = {**flow.told.get((frame.module.path, function.qualname, param.name), {})}
-    for position in _beside_heads(unpacked):
+    for position in beside_heads(names):
         told[position] = told.get(position, Leanings()).and_(Leanings(frozenset({leanings.BESIDE})))
-    root = Root(
-        frame.module.path, function.qualname, param.name, function.line, len(unpacked) or None, weight, told=told
-    )
+    root = Root(frame.module.path, function.qualname, param.name, function.line, len(names) or None, weight, told=told)
     return Thing(root=root, scalar=_scalar(param, root), origin=function)
 
 
@@ -99,7 +92,7 @@ class Asked:
         module = self._flow.home(function)
         found: list[Scalar] = []
         for count, caller in enumerate(self._flow.callers.of(module, function)):
-            if count >= _MOST_CALLERS:
+            if count >= MOST_CALLERS:
                 break
             scalar = self._passed(caller, function, name, position, frame.depth + 1)
             if scalar is not None:
@@ -115,6 +108,12 @@ class Asked:
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
+        is_axis = position not in (None, _LENGTH)
+        if found and is_axis and all(one.settled() is Kind.UNKNOWN and one.atoms for one in found):
+            # What none of them knows, they may suspect alike.
+            pro = frozenset[str].intersection(*(scalar.pro for scalar in found))
+            con = frozenset[str]().union(*(scalar.con for scalar in found))
+            return replace(join(found), pro=pro, con=con, size=None)
         return None
 
     def _passed(self, caller: Caller, function: Function, name: str, position: int | None, depth: int) -> Scalar | None:
@@ -146,40 +145,3 @@ def _scalar(param: HostParam, root: Root) -> Scalar:
     pro = frozenset({leanings.NAME}) if leanings.names_data(param.name) else frozenset[str]()
     con = frozenset({leanings.NAME}) if leanings.names_model(param.name) else frozenset[str]()
     return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, trail=trail)
-
-
-def _unpacked(function: Function, name: str) -> tuple[str, ...]:
-    """The names that the function unpacks the parameter's axes into, before it binds the parameter's name anew."""
-    rebound = min(
-        (one.order for one in function.bindings.get(name, ()) if not _keeps(one.value, name)), default=1 << 30
-    )
-    found: dict[int, str] = {}
-    count = 0
-    for bindings in function.bindings.values():
-        for binding in bindings:
-            match binding.value:
-                case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
-                    if base == name and binding.order <= rebound and count in (0, size):
-                        count = size
-                        found.setdefault(at % size, binding.name)
-                case _:
-                    pass
-    return tuple(found.get(position, "") for position in range(count))
-
-
-def _keeps(value: Expr, name: str) -> bool:
-    """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`."""
-    match value:
-        case Call(Attr(Name(base), method), _, _):
-            return base == name and (method in KEEPING or method == "contiguous")
-        case _:
-            return False
-
-
-def _beside_heads(unpacked: tuple[str, ...]) -> Iterator[int]:
-    """Of `batch, heads, length, dim` or `batch, length, heads, dim`, the axis that is the length."""
-    if len(unpacked) == _WITH_HEADS:
-        for here, other in ((1, 2), (2, 1)):
-            own = unpacked[here]
-            if leanings.names_heads(unpacked[other]) and not (leanings.names_model(own) or leanings.names_part(own)):
-                yield here

@@ -37,7 +37,7 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
         case "size" if isinstance(call.args[0], Const) and isinstance(call.args[0].value, int):
             return flow.axis(value, call.args[0].value, frame)
         case "stride" if call.args and isinstance(call.args[0], Const) and isinstance(call.args[0].value, int):
-            return tensors.stride(value, call.args[0].value)
+            return flow.stride(value, call.args[0].value, frame)
         case "numel" | "nelement":
             return tensors.numel(value)
         case "dim" | "ndimension":
@@ -65,7 +65,7 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             at = _integers(call.args)
             return _unsqueezed(value, at[0] if at else None)
         case "contiguous":
-            return replace(tensors.as_tensor(value), contiguous=True) if isinstance(value, Tensor) else value
+            return replace(value, contiguous=True)
         case "cumsum" | "cumprod" | "sort" | "flip" | "roll" if isinstance(value, Tensor):
             return value
         case "new_tensor" if call.args:

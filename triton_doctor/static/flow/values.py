@@ -20,12 +20,13 @@ class Thing:
     """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
 
     As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
-    it is: its callers may tell more.
+    it is: its callers may tell more. `contiguous` where it was made so.
     """
 
     root: Root
     scalar: Scalar
     origin: Function | None = None
+    contiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,11 @@ def either(values: Iterable[Value]) -> Value:
     options: list[Value] = []
     for value in values:
         for option in value.options if isinstance(value, Either) else (value,):
-            if not any(option is other for other in options):
+            same = next((at for at, other in enumerate(options) if _is_same(option, other)), None)
+            if same is None:
                 options.append(option)
+            elif isinstance(option, Thing) and not option.contiguous:
+                options[same] = option
     if len(options) > 1:
         options = [value for value in options if not (isinstance(value, Scalar) and value.literal is None)] or options
     if not options:
@@ -116,3 +120,10 @@ def either(values: Iterable[Value]) -> Value:
     if len(scalars) == len(options):
         return choice(scalars)
     return Either(options=tuple(options[:8]))
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    """Whether both are one value, in whatever layout."""
+    if isinstance(one, Thing) and isinstance(other, Thing) and one.contiguous != other.contiguous:
+        return one.origin is other.origin and one.root == other.root
+    return one is other

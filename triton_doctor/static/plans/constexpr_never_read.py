@@ -35,6 +35,8 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     kernel, param = found
     if not has_own_decorators(kernel) or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
         return None
+    if param.name in (set_by_configs(kernel) or ()) or any(one.param == param.name for one in kernel.heuristics):
+        return None
     changes: list[Change] = [DropParameter(kernel.path, param.span)]
     safety = Safety.UNSAFE if is_public(project, kernel) else Safety.SAFE
     for launch in launches(project, kernel):

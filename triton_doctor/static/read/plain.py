@@ -196,7 +196,7 @@ class _Uses:
                 continue
             value = self._of(argument)
             values.append(value)
-            if callee not in _ARITHMETIC and callee != "range":
+            if callee not in _ARITHMETIC and not (callee == "range" and isinstance(place, int)):
                 self._refuse(value)
         if callee in _ARITHMETIC:
             at_run_time = any(value.at_run_time for value in values)
