@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import stat
 from functools import cached_property
 from hashlib import blake2b
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # A name is handed on from package to package that often.
 _MOST_HOPS = 4
+_WORD = re.compile(rb"\w+")
 Read = TypeVar("Read")
 
 
@@ -47,6 +49,8 @@ class Library:
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._naming: dict[tuple[str, str, str], tuple[frozenset[str], tuple[str, ...]]] = {}
+        self._matching: dict[tuple[bytes, tuple[str, ...]], frozenset[str]] = {}
+        self._vocabularies: dict[str, bytes] = {}
         self.known_words: dict[str, frozenset[str]] = {}
         self._recalled_roles: dict[str, Role] = {}
         for done, file in enumerate(files, start=1):
@@ -139,10 +143,23 @@ class Library:
                 if not packages:
                     break
                 words |= packages
-            wanted = text.encode()
-            holding = sorted(path for path in found if wanted in self.python[path])
-            self._naming[key] = (frozenset(words), tuple(holding))
+            self._naming[key] = (frozenset(words), tuple(sorted(path for path in found if self._holds(path, text))))
         return self._naming[key]
+
+    def matching(self, pattern: re.Pattern[bytes], paths: tuple[str, ...]) -> frozenset[str]:
+        """Those of `paths` in whose text `pattern` is found."""
+        key = (pattern.pattern, paths)
+        if key not in self._matching:
+            self._matching[key] = frozenset(path for path in paths if pattern.search(self.python[path]))
+        return self._matching[key]
+
+    def _holds(self, path: str, text: str) -> bool:
+        """Whether the file holds `text`. A word is looked for among the words, each of which stands there once."""
+        if not (text.isascii() and text.isidentifier()):
+            return text.encode() in self.python[path]
+        if path not in self._vocabularies:
+            self._vocabularies[path] = b" ".join(set(_WORD.findall(self.python[path])))
+        return text.encode() in self._vocabularies[path]
 
     def index(self) -> None:
         """Look through all imports now, rather than when somebody first asks who imports what."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from triton_doctor.static.expression import Lambda
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Container, Iterator, Mapping
 
     from triton_doctor.finding import Span
@@ -131,6 +132,10 @@ class Text(Protocol):
         """Whether `word` stands anywhere in it."""
         ...
 
+    def matches(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether `pattern` is found in it."""
+        ...
+
     @property
     def contents(self) -> Contents:
         """What it says; read when it is first asked for."""
@@ -154,6 +159,10 @@ class Function:
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the text of the function."""
         return self.text.holds(word)
+
+    def matches(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether `pattern` is found in the text of the function."""
+        return self.text.matches(pattern)
 
     @property
     def bindings(self) -> Mapping[str, tuple[Binding, ...]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.library import last_name
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from triton_doctor.static.library import Library
@@ -90,11 +91,16 @@ class Modules(Mapping[str, "Module"]):
             self._missed.add(last_name(path))
         return there
 
-    def naming(self, name: str, home: str, text: str) -> Iterator[Module]:
-        """The modules that hold `text` and may name what `home` defines as `name`, by path."""
+    def naming(self, name: str, home: str, text: str, pattern: re.Pattern[bytes] | None = None) -> Iterator[Module]:
+        """The modules that hold `text` and may name what `home` defines as `name`, by path.
+
+        Only those in which `pattern` is found, where given: the others are consulted, and need not be read for that.
+        """
         words, paths = self._library.naming(name, home, text)
         self._sought |= words
+        worth_reading = paths if pattern is None else self._library.matching(pattern, paths)
         for path in paths:
-            module = self.get(path)
+            self._consulted.add(path)
+            module = self.get(path) if path in worth_reading else None
             if module is not None:
                 yield module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.static.model import CallSite, Module, Project
+
+# A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
+_BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
+_CALLING = rb"%b(?<![A-Za-z0-9_]%b)(?<!def %b)(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\("
 
 
 class Caller(NamedTuple):
@@ -35,9 +40,9 @@ class Callers:
         homes: Iterable[Module] = (module,)
         if function.class_name is not None and function.name == "forward":
             wanted = function.class_name.rpartition(".")[2]
-            homes = self._project.modules.naming(wanted, module.path, f"{wanted}.apply")
+            homes = self._project.modules.naming(wanted, module.path, f"{wanted}.apply", calling(wanted))
         elif function.parent == "<module>" and function.class_name is None:
-            homes = self._project.modules.naming(wanted, module.path, wanted)
+            homes = self._project.modules.naming(wanted, module.path, wanted, calling(wanted))
         for home in homes:
             if home.path in self._project.tests:
                 # What a test passes says little of what a program does.
@@ -75,14 +80,21 @@ class Callers:
 @lru_cache(maxsize=1 << 16)
 def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
     """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
-    word = name.encode()
+    pattern = calling(name)
     return tuple(
         Caller(module, function, site)
         for function in module.functions.values()
-        if function.holds(word)
+        if function.matches(pattern)
         for site in function.calls
         if _called(site.call.func) == name
     )
+
+
+@lru_cache(maxsize=4096)
+def calling(name: str) -> re.Pattern[bytes]:
+    """What the text of every call of `name` has, and that of its definition has not."""
+    word = re.escape(name.encode())
+    return re.compile(_CALLING % (word, word, word))
 
 
 def _called(func: Expr) -> str | None:

@@ -85,7 +85,19 @@ class Scalar:
 
     def stepping(self, note: Note) -> Scalar:
         """The same value, one step further on its way."""
-        return replace(self, trail=(*self.trail, note))
+        return Scalar(
+            kind=self.kind,
+            low=self.low,
+            high=self.high,
+            power=self.power,
+            literal=self.literal,
+            pro=self.pro,
+            con=self.con,
+            size=self.size,
+            atoms=self.atoms,
+            from_data=self.from_data,
+            trail=(*self.trail, note),
+        )
 
 
 UNKNOWN = Scalar(kind=Kind.UNKNOWN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
+# A target goes on with its value, its annotation, the next target, or what a loop goes over.
+_STORING = rb"%b(?<![A-Za-z0-9_]%b)(?![A-Za-z0-9_])[\"']*[\s\\)\]]*(?:=(?!=)|[:,#]|in\b)"
 
 
 class _Store(NamedTuple):
@@ -64,12 +68,9 @@ class Setters:
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        for module in self._project.modules.naming(owner.name, owner.path, f".{name}"):
+        for module in self._project.modules.naming(owner.name, owner.path, f".{name}", storing(name)):
             if module.path not in self._project.tests:
-                for function in module.functions.values():
-                    for stored in function.stored if function.holds(name.encode()) else ():
-                        if stored.name == name:
-                            yield _Store(module, function, stored)
+                yield from _stores_in(module, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
@@ -103,6 +104,26 @@ class Setters:
             for param in function.params:
                 if param.name == name and param.annotation is not None:
                     yield param.annotation
+
+
+@lru_cache(maxsize=1 << 16)
+def _stores_in(module: Module, name: str) -> tuple[_Store, ...]:
+    """What `module` stores as `name`, in whatever object."""
+    pattern = storing(name)
+    return tuple(
+        _Store(module, function, stored)
+        for function in module.functions.values()
+        if function.matches(pattern)
+        for stored in function.stored
+        if stored.name == name
+    )
+
+
+@lru_cache(maxsize=4096)
+def storing(name: str) -> re.Pattern[bytes]:
+    """What the text of every assignment to an attribute or entry `name` has, and of every `update(name=...)`."""
+    word = re.escape(name.encode())
+    return re.compile(_STORING % (word, word))
 
 
 def _stored(flow: Flow, store: _Store, depth: int) -> Value:

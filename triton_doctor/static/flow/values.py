@@ -102,6 +102,9 @@ Value: TypeAlias = Scalar | Thing | Tensor | Shape | Sequence | Many | Table | I
 
 def either(values: Iterable[Value]) -> Value:
     """One of `values`; scalars are joined, and None is left out where something else may stand."""
+    values = tuple(values)
+    if len(values) == 1:
+        return values[0]
     options: list[Value] = []
     for value in values:
         for option in value.options if isinstance(value, Either) else (value,):

@@ -11,6 +11,7 @@ from triton_doctor.static.read.body import Body, annotation_word
 from triton_doctor.static.read.lower import lower_alone
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.expression import Expr
@@ -37,6 +38,10 @@ class FunctionText:
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in it."""
         return self._source.holds(word, self._first, self._last)
+
+    def matches(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether `pattern` is found in it."""
+        return self._source.matches(pattern, self._first, self._last)
 
     def defines_more(self) -> bool:
         """Whether it may define functions or classes of its own."""
@@ -67,6 +72,10 @@ class ModuleText:
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the file."""
         return self._source.holds(word, 1, self._source.last_line)
+
+    def matches(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether `pattern` is found in the file."""
+        return self._source.matches(pattern, 1, self._source.last_line)
 
 
 def parse_alone(source: Source, first: int, last: int, *, indented: bool) -> Definition:

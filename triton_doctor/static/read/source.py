@@ -53,6 +53,11 @@ class Source:
         starts = self._line_starts()
         return self._text.find(word, starts[first - 1], starts[min(last, len(starts) - 1)]) != -1
 
+    def matches(self, pattern: re.Pattern[bytes], first: int, last: int) -> bool:
+        """Whether `pattern` is found in the lines `first` to `last`."""
+        starts = self._line_starts()
+        return pattern.search(self._text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
+
     def count(self, word: bytes, first: int, last: int) -> int:
         """How often `word` stands in the lines `first` to `last`."""
         starts = self._line_starts()

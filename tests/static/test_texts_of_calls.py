@@ -1,0 +1,57 @@
+"""What text alone says: where a function may be called and an attribute stored, before anything is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from triton_doctor.static.flow.callers import calling
+from triton_doctor.static.flow.setters import storing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = scale(x)",
+        "y = ops.scale (x)",
+        "y = (scale)(x)",
+        "y = (scale # twice)\n    )(x)",
+        "y = scale.apply(x)",
+        "y = scale \\\n  .apply(x)",
+        "y = rescale(scale(x))",
+    ],
+)
+def test_text_of_a_call(text: str) -> None:
+    assert calling("scale").search(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text", ["def scale(x):", "y = rescale(x)", "y = scale.shape(x)", "scale = f(x)", "y = scales(x)"]
+)
+def test_text_of_no_call(text: str) -> None:
+    assert not calling("scale").search(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.size = 1",
+        "a.size: int = 1",
+        "a.size, b = x.shape",
+        "b, a.size = x.shape",
+        "(b, a.size) = x.shape",
+        "[b, a.size] = x.shape",
+        "for a.size in sizes:",
+        'table["size"] = 1',
+        "table.update(size=1)",
+        "a.size \\\n  = 1",
+    ],
+)
+def test_text_of_a_store(text: str) -> None:
+    assert storing("size").search(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text", ["a.size == 1", "a.size.x = 1", "a.size(1)", "a.sizes = 1", "a.resize = 1", "a.size += 1"]
+)
+def test_text_of_no_store(text: str) -> None:
+    assert not storing("size").search(text.encode())
