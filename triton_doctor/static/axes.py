@@ -42,7 +42,8 @@ def told_by_launches(project: Project, flow: Flow) -> Told:
 @cache
 def _unpacks_many(module: Module) -> bool:
     """Whether some function of the module says what the many axes of a shape are."""
-    every = (one for function in module.functions.values() for found in function.bindings.values() for one in found)
+    shaped = (one for one in module.functions.values() if one.holds(b"shape") or one.holds(b"size("))
+    every = (one for function in shaped for found in function.bindings.values() for one in found)
     return any(isinstance(one.value, Part) and one.value.size >= MANY_AXES for one in every)
 
 
