@@ -15,9 +15,16 @@ class Reaching(NamedTuple):
     certain: bool
 
 
+_NOWHERE = Reaching((), certain=False)
+
+
 def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -> Reaching:
     """The assignments of `name` that reach the event `order` of `function`, which stands inside `arms`."""
-    bindings = function.bindings.get(name, ())
+    bindings = function.bindings.get(name)
+    if not bindings:
+        return _NOWHERE
+    if bindings[-1].order < order and not bindings[-1].arms:
+        return Reaching((bindings[-1],), certain=True)
     loops = {arm.branch for arm in arms if arm.loop}
     found: list[Binding] = []
     taken: set[Arm] = set()
