@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Apply, Call, Choice, Const, Each, Expr, Mapping, Name, Pack, Star, dotted
-from triton_doctor.static.model import Function
+from triton_doctor.static.model_function import Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

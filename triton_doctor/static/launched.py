@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Argument, LinkedLaunch, Project
+    from triton_doctor.static.model import LinkedLaunch, Project
+    from triton_doctor.static.model_function import Argument
 
 _MOST_CALLS = 4
 

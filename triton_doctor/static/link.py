@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Choice, Const, Expr, Item, Mapping, Name, dotted
-from triton_doctor.static.model import Function, Kernel, LinkedLaunch
+from triton_doctor.static.model import Kernel, LinkedLaunch
+from triton_doctor.static.model_function import Function
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.model import Arm, Launch, Module
+    from triton_doctor.static.model import Module
+    from triton_doctor.static.model_function import Arm, Launch
     from triton_doctor.static.names import Names
 
 # A kernel passes through a few names (`kernel = a if c else b`, `fn = wrap(kernel)`) before it is launched.

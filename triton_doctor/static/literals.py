@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.flow.callers import Callers
-    from triton_doctor.static.model import Arm, Function, LinkedLaunch, Module, Project
+    from triton_doctor.static.model import LinkedLaunch, Module, Project
+    from triton_doctor.static.model_function import Arm, Function
 
 # A literal passes through a wrapper or two on its way to a launch.
 _MOST_STEPS = 6

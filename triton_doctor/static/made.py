@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.flow.callers import Caller
-    from triton_doctor.static.model import Function, Kernel, LinkedLaunch, Module, Project
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Module, Project
+    from triton_doctor.static.model_function import Function
 
 _MOST_DEPTH = 4
 _ONCE = frozenset({"main", "setup", "__init__", "__new__", "__post_init__", "<module>"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, TypeAlias
 
-from triton_doctor.static.model import Class, Function, Kernel, Module
+from triton_doctor.static.model import Class, Kernel, Module
+from triton_doctor.static.model_function import Function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

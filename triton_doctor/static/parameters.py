@@ -17,7 +17,7 @@ from triton_doctor.static.flow.scopes import leaning_by_name
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
 from triton_doctor.static.launched import flow_of, launches_of
-from triton_doctor.static.model import Function, Kernel
+from triton_doctor.static.model_function import Function
 from triton_doctor.static.uses_of_parameters import Uses, keys
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.flow.sizes import Atom
     from triton_doctor.static.flow.values import Value
-    from triton_doctor.static.model import LinkedLaunch, Param, Project
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Param, Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

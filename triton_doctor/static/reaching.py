@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from triton_doctor.static.model import Arm, Binding, Function
+    from triton_doctor.static.model_function import Arm, Binding, Function
 
 
 class Reaching(NamedTuple):

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.model import Arm, CallSite, Function, Kernel, Launch, Module, Project
+    from triton_doctor.static.model import Kernel, Module, Project
+    from triton_doctor.static.model_function import Arm, CallSite, Function, Launch
 
 _CLOCKS = frozenset(
     f"{module}.{name}{unit}"

@@ -24,7 +24,8 @@ from triton_doctor.static.launched import flow_of
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
-    from triton_doctor.static.model import Arm, Function, LinkedLaunch, Module, Project
+    from triton_doctor.static.model import LinkedLaunch, Module, Project
+    from triton_doctor.static.model_function import Arm, Function
 
 # A size passes through a few names and functions on its way to a launch.
 _MOST_STEPS = 12

@@ -11,7 +11,8 @@ from triton_doctor.static.reaching import reaching
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.model import Binding, CallSite, Function, Module, Project
+    from triton_doctor.static.model import Module, Project
+    from triton_doctor.static.model_function import Binding, CallSite, Function
 
 CODE = "TRD501"
 # Matrix units take half precision in steps of 8 elements.

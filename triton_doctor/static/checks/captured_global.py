@@ -11,7 +11,8 @@ from triton_doctor.static.forks import is_for_a_fork
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.static.model import Binding, Function, Kernel, Module, Project
+    from triton_doctor.static.model import Kernel, Module, Project
+    from triton_doctor.static.model_function import Binding, Function
 
 CODE = "TRD210"
 # It lets kernels read any global (triton 3.9 knobs.py).

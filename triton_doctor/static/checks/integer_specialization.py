@@ -14,7 +14,8 @@ from triton_doctor.static.launched import flow_of, launches_of, origin_of, spell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.model import Argument, Kernel, LinkedLaunch, Project
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.model_function import Argument
 
 CODE = "TRD208"
 # Methods and functions of torch that give tensors, told by name alone: most arguments of a launch are.

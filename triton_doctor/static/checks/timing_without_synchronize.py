@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.expression import Call
-    from triton_doctor.static.model import CallSite, Function, Kernel, Module, Project
+    from triton_doctor.static.model import Kernel, Module, Project
+    from triton_doctor.static.model_function import CallSite, Function
     from triton_doctor.static.timed import Stretch
 
 CODE = "TRD401"

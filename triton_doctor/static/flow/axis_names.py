@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Function
+    from triton_doctor.static.model_function import Function
 
 # The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
 _WITH_HEADS = 4

@@ -7,12 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
-from triton_doctor.static.model import Class, Function
+from triton_doctor.static.model import Class
+from triton_doctor.static.model_function import Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from triton_doctor.static.model import CallSite, Module, Project
+    from triton_doctor.static.model import Module, Project
+    from triton_doctor.static.model_function import CallSite
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"

@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     import collections.abc
 
     from triton_doctor.static.flow.sizes import Leanings
-    from triton_doctor.static.model import Class, Function, LinkedLaunch, Module, Project
+    from triton_doctor.static.model import Class, LinkedLaunch, Module, Project
+    from triton_doctor.static.model_function import Function
 
     Told: TypeAlias = collections.abc.Mapping[tuple[str, str, str], collections.abc.Mapping[int, Leanings]]
 

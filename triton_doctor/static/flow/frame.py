@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.values import Value
-    from triton_doctor.static.model import Arm, Function, Module
+    from triton_doctor.static.model import Module
+    from triton_doctor.static.model_function import Arm, Function
 
 
 @dataclass(frozen=True, slots=True, eq=False)

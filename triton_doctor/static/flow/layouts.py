@@ -12,7 +12,7 @@ from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.flow.frame import Place
 from triton_doctor.static.flow.parameters import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Thing, Value
-from triton_doctor.static.model import Function
+from triton_doctor.static.model_function import Function
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow

@@ -15,7 +15,8 @@ from triton_doctor.static.flow.values import Many, Thing, Value, either
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow
     from triton_doctor.static.flow.frame import Frame
-    from triton_doctor.static.model import Class, Function, Module, Stored
+    from triton_doctor.static.model import Class, Module
+    from triton_doctor.static.model_function import Function, Stored
 
 # Methods that run once for each object: what they set lasts as the model does.
 _MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})

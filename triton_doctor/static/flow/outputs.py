@@ -10,7 +10,7 @@ from triton_doctor.static.flow.torch_calls import ALLOCATING, NEW
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Call
-    from triton_doctor.static.model import Function
+    from triton_doctor.static.model_function import Function
 
 
 @lru_cache(maxsize=4096)

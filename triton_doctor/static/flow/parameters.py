@@ -18,7 +18,7 @@ from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.callers import Caller
     from triton_doctor.static.flow.evaluate import Flow
-    from triton_doctor.static.model import Function, HostParam
+    from triton_doctor.static.model_function import Function, HostParam
 
 # A size passes through few functions between its source and a kernel; each level multiplies the work.
 MOST_DEPTH = 5

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.evaluate import Flow
-    from triton_doctor.static.model import Binding
+    from triton_doctor.static.model_function import Binding
 
 
 def name_value(flow: Flow, name: str, place: Place) -> Value:

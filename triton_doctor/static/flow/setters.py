@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.evaluate import Flow
-    from triton_doctor.static.model import Function, Module, Project, Stored
+    from triton_doctor.static.model import Module, Project
+    from triton_doctor.static.model_function import Function, Stored
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.flow.note import Note
     from triton_doctor.static.flow.sizes import Root
-    from triton_doctor.static.model import Class, Function
+    from triton_doctor.static.model import Class
+    from triton_doctor.static.model_function import Function
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
-    from triton_doctor.static.model import Argument, Kernel, LinkedLaunch, Project
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.model_function import Argument
 
 # Spelled out or left out, these are the same on every target; `num_stages` is 3 on NVIDIA and 2 on AMD.
 _SAME_EVERYWHERE = frozenset({"num_warps", "num_ctas"})

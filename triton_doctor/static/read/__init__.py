@@ -7,7 +7,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Expr, Name
-from triton_doctor.static.model import Class, Function, Kernel, Module
+from triton_doctor.static.model import Class, Kernel, Module
+from triton_doctor.static.model_function import Function
 from triton_doctor.static.read.body import Body
 from triton_doctor.static.read.functions import (
     Definition,

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Const, Element, Expr, Item, Part
-from triton_doctor.static.model import (
+from triton_doctor.static.model_function import (
     Argument,
     Arm,
     Binding,

@@ -6,7 +6,7 @@ import ast
 import warnings
 from typing import TYPE_CHECKING, TypeAlias
 
-from triton_doctor.static.model import HostParam
+from triton_doctor.static.model_function import HostParam
 from triton_doctor.static.read.body import Body, annotation_word
 from triton_doctor.static.read.lower import lower_alone
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Contents
+    from triton_doctor.static.model_function import Contents
     from triton_doctor.static.read.source import Source
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
