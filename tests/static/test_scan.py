@@ -315,6 +315,37 @@ def launch(o, r):
     assert {finding.code for finding in scan_text(source.encode()).findings} <= {"TRD900", "TRD201"}
 
 
+@pytest.mark.parametrize("length", [80, 200, 320, 700, 1000])
+@pytest.mark.parametrize("body", LONG.values(), ids=LONG)
+def test_helper_without_end_does_not_make_it_crash(body: Callable[[int], str], length: int) -> None:
+    source = f"""\
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(o, N: tl.constexpr):
+    tl.store(o, N)
+
+def size(r):
+    {body(length)}
+    return n
+
+def launch(o, r):
+    kernel[(1,)](o, size(r))
+"""
+
+    assert {finding.code for finding in scan_text(source.encode()).findings} <= {"TRD900", "TRD201"}
+
+
+def test_helper_that_is_nested_too_deeply_is_told() -> None:
+    source = f"{KERNEL}def size(r):\n    return r{'.view(1)' * 300}\n\nkernel[(1,)](size(x))\n"
+
+    (finding,) = scan_text(source.encode()).findings
+
+    assert (finding.code, finding.path) == ("TRD900", "text.py")
+    assert "nested too deeply" in finding.message
+
+
 def test_no_file_of_the_standard_library_makes_it_crash() -> None:
     files = sorted(Path(os.__file__).parent.glob("*.py"))[:60]
     given_names = [

@@ -193,9 +193,12 @@ class Library:
         return self._parsed(path, read_setter)
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
-        """The findings of those of `paths` that did not parse."""
+        """The findings of those of `paths` that could not be read, or not all of them."""
         for path in sorted(paths):
-            if path in self.unreadable:
+            module = self._modules.get(path)
+            if module is not None and module.unread:
+                yield explain_unreadable(path, RecursionError())
+            elif path in self.unreadable:
                 yield self.unreadable[path]
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read]) -> Read | None:

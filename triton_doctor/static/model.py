@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.expression import Lambda
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
     from triton_doctor.static.expression import Expr
@@ -132,7 +132,8 @@ class Class:
 class Module:
     """One Python file, as far as Triton is concerned. `functions` and `kernels_named` are by qualified name.
 
-    Of kernels, definitions of one name share an entry; of functions, a later one is `name#2`.
+    Of kernels, definitions of one name share an entry; of functions, a later one is `name#2`. `unread` grows by the
+    first line of each function that turns out to be nested too deeply when its contents are asked for.
     """
 
     path: str
@@ -143,6 +144,7 @@ class Module:
     imports: Mapping[str, Import] = field(default_factory=dict)
     star_imports: tuple[Import, ...] = ()
     environment: EnvironmentFile | None = None
+    unread: Sequence[int] = ()
 
     def launches(self) -> Iterator[tuple[Function, Launch]]:
         """Every subscripted call, with the function that makes it: launches, and what only looks like one."""

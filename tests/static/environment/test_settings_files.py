@@ -29,7 +29,7 @@ SETTINGS = [
     ("Dockerfile", "FROM x\nENV TRITON_INTERPRET=${ON:-1}\n"),
     ("Dockerfile", "FROM x\nRUN export TRITON_INTERPRET=1 && pytest\n"),
     ("Dockerfile", "FROM x\nRUN cd /x && \\\n    TRITON_INTERPRET=1 pytest\n"),
-    ("Dockerfile", "FROM x\nRUN --mount=type=cache,target=/root/.cache TRITON_INTERPRET=1 pytest\n"),
+    ("Dockerfile", "FROM x\nRUN --mount=type=cache,target=/var/cache/pip TRITON_INTERPRET=1 pytest\n"),
     ("Dockerfile", "FROM x\nRUN <<EOF\nset -e\nexport TRITON_INTERPRET=1\npytest\nEOF\n"),
     ("Dockerfile", "FROM x\nRUN echo 'export TRITON_INTERPRET=1' >> ~/.bashrc\n"),
     ("Dockerfile", 'FROM x\nCMD ["sh", "-c", "TRITON_INTERPRET=1 python serve.py"]\n'),

@@ -90,6 +90,7 @@ class _Reader:
             imports=self._imports.names,
             star_imports=tuple(self._imports.stars),
             environment=environment,
+            unread=self._source.unread,
         )
 
     def _nested(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.model_function import HostParam
@@ -51,12 +52,29 @@ class FunctionText:
     def contents(self) -> Contents:
         """What it says."""
         if self._contents is None:
-            body = read_contents(
-                parse_alone(self._source, self._first, self._last, indented=self._indented), self._source
-            )
-            body.release()
-            self._contents = body.contents()
+            try:
+                self._contents = self._read()
+            except RecursionError:
+                self._contents = self._read_afresh()
         return self._contents
+
+    def _read(self) -> Contents:
+        node = parse_alone(self._source, self._first, self._last, indented=self._indented)
+        body = read_contents(node, self._source)
+        body.release()
+        return body.contents()
+
+    def _read_afresh(self) -> Contents:
+        """What it says, read with the whole stack, as files are: whoever asks may be deep in another function.
+
+        Nothing where it is nested too deeply even so.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                return pool.submit(self._read).result()
+            except RecursionError:
+                self._source.unread.append(self._first)
+                return Body(self._source).contents()
 
 
 class ModuleText:

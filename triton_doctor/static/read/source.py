@@ -17,11 +17,12 @@ _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 
 
 class Source:
-    """The text of one file by its lines."""
+    """The text of one file by its lines; `unread` are the first lines of functions that could not be read later."""
 
     def __init__(self, text: bytes) -> None:
         """`text` is what was given to `ast.parse`; it is split where that splits it."""
         self._text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+        self.unread: list[int] = []
         self._lines: list[bytes] | None = None
         self._starts: list[int] | None = None
 
