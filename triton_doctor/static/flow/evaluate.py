@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.expression import (
@@ -43,6 +44,7 @@ from triton_doctor.static.flow.values import (
     Either,
     Instance,
     Many,
+    Promise,
     Sequence,
     Shape,
     Table,
@@ -119,8 +121,8 @@ class Flow:
                 return self._asked.value(value, frame) or value.scalar
             case Either(options):
                 return choice([self.as_scalar(option, frame) for option in options])
-            case Sequence(items) if items:
-                return join([self.as_scalar(option, frame) for option in items])
+            case Sequence() if value.count:
+                return join([self.as_scalar(option, frame) for option in value.items])
             case _:
                 return UNKNOWN
 
@@ -246,24 +248,24 @@ class Flow:
         return either([item(self, option, base, key, place) for option in options])
 
     def _pack(self, items: tuple[Expr, ...], place: Place) -> Value:
-        values: list[Value] = []
+        values: list[Value | Promise] = []
         open_ = False
         for expr in items:
             if isinstance(expr, Star):
                 inner = self.value(expr.value, place)
                 match inner:
-                    case Sequence(own, own_open):
-                        values.extend(own)
+                    case Sequence(open=own_open):
+                        values.extend(partial(inner.at, position) for position in range(inner.count))
                         open_ = open_ or own_open
                     case Shape(of) if (rank := tensors.rank(of)) is not None:
-                        values.extend(self.axis(of, position, place.frame) for position in range(rank))
+                        values.extend(partial(self.axis, of, position, place.frame) for position in range(rank))
                     case Shape():
                         values.append(inner)
                     case _:
                         open_ = True
             else:
-                values.append(self.value(expr, place))
-        return Sequence(items=tuple(values), open=open_)
+                values.append(partial(self.value, expr, place))
+        return Sequence(values, is_open=open_)
 
     def _table(self, items: tuple[tuple[Expr | None, Expr], ...], place: Place) -> Value:
         table: dict[str, Value] = {}

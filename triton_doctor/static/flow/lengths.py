@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def length(value: Value) -> Scalar:
     """How often the length of a sequence or table changes."""
     match value:
-        case Sequence(items, False):
-            return _literal(len(items))
+        case Sequence(open=False):
+            return _literal(value.count)
         case Table(items, False):
             return _literal(len(items))
         case Many(_, own):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.flow.kinds import UNKNOWN, Scalar, choice
@@ -53,12 +54,45 @@ class Shape:
     of: Tensor | Thing
 
 
-@dataclass(frozen=True, slots=True)
 class Sequence:
-    """A tuple, list or set of known `items`; `open` where a starred item hides how many, `data` if read from data."""
+    """A tuple, list or set of known items; `open` where a starred item hides how many.
 
-    items: tuple[Value, ...]
-    open: bool = False
+    An item may be given as a promise of it, which is kept when somebody first asks for the item. `starred` is the
+    position of a shape of unknown length that stands for all its axes.
+    """
+
+    __slots__ = ("_items", "open", "starred")
+    __match_args__ = ("items", "open")
+
+    def __init__(self, items: Iterable[Value | Promise], *, is_open: bool = False) -> None:
+        """Nothing that is promised is asked for yet."""
+        self._items = list(items)
+        self.open = is_open
+        self.starred = next((at for at, item in enumerate(self._items) if isinstance(item, Shape)), None)
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return len(self._items)
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """All items."""
+        return tuple(self.at(position) for position in range(len(self._items)))
+
+    def at(self, position: int) -> Value:
+        """The item at `position`; UNKNOWN where that rests on itself."""
+        item = self._items[position]
+        if not isinstance(item, partial):
+            return item
+        self._items[position] = UNKNOWN
+        try:
+            kept = item()
+        except RecursionError:
+            self._items[position] = item
+            raise
+        self._items[position] = kept
+        return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +133,7 @@ class Either:
 
 
 Value: TypeAlias = Scalar | Thing | Tensor | Shape | Sequence | Many | Table | Instance | Context | Either
+Promise: TypeAlias = "partial[Value] | partial[Scalar]"
 
 
 def either(values: Iterable[Value]) -> Value:
