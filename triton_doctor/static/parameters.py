@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.arguments import given
 from triton_doctor.static.axes import spanned
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Kernel, LinkedLaunch, Param, Project
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
     `for_tests` where the launch is that of a test.
@@ -49,8 +47,7 @@ class Source:
         return self.scalar.settled()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`."""
 
     kernel: Kernel
@@ -182,10 +179,10 @@ class Parameters:
         """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
         if name in self._project.declared:
             frame = self._flow.at(source.launch).frame
-            return replace(source, scalar=declared(self._project, name, frame))
+            return source._replace(scalar=declared(self._project, name, frame))
         scalar = leaning_by_name(source.scalar, name)
         if scalar.kind is not Kind.UNKNOWN:
-            return replace(source, scalar=scalar)
+            return source._replace(scalar=scalar)
         pro = set(scalar.pro)
         # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
         walked = name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro)
@@ -193,7 +190,7 @@ class Parameters:
             pro.add(leanings.COVERED)
         if name in kernel.replaced and scalar.atoms:
             pro.add(leanings.LOADED)
-        return replace(source, scalar=replace(scalar, pro=frozenset(pro)))
+        return source._replace(scalar=scalar._replace(pro=frozenset(pro)))
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -134,8 +133,8 @@ class Flow:
             if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
                 # A suspicion of the callers adds to the function's own.
                 undecided = own.settled() is Kind.UNKNOWN
-                return replace(own, pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
-            return own if asked is None else replace(asked, size=own.size)
+                return own._replace(pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
+            return own if asked is None else asked._replace(size=own.size)
         return own
 
     def stride(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
@@ -174,7 +173,7 @@ class Flow:
                 one = element(self, self.value(source, place), place.frame)
                 length = self.length(self.value(source, place), place.frame)
                 if filtered and length.settled() is Kind.UNKNOWN:
-                    length = replace(length, kind=Kind.PER_CALL, from_data=True)
+                    length = length._replace(kind=Kind.PER_CALL, from_data=True)
                 return Many(item=self.value(of, place.binding(dict.fromkeys(names, one))), length=length)
             case Element(source):
                 return element(self, self.value(source, place), place.frame)
@@ -298,7 +297,7 @@ class Flow:
         active = (id(function), "()", 0)
         if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
-        arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
+        arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
         inner = Frame(self.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
@@ -311,5 +310,5 @@ class Flow:
 def _literal(literal: object) -> Scalar:
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
-        return replace(FIXED, literal=literal, low=literal, high=literal, power=power)
-    return replace(FIXED, literal=literal)
+        return FIXED._replace(literal=literal, low=literal, high=literal, power=power)
+    return FIXED._replace(literal=literal)

@@ -105,7 +105,7 @@ def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value
 def _one_of(values: list[Value]) -> Value:
     """A look-up in a small literal table gives one of a few."""
     found = either(values)
-    return replace(found, kind=Kind.FEW) if isinstance(found, Scalar) and found.kind is Kind.FIXED else found
+    return found._replace(kind=Kind.FEW) if isinstance(found, Scalar) and found.kind is Kind.FIXED else found
 
 
 def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> Value:
@@ -113,7 +113,7 @@ def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> 
     high = upper.value if isinstance(upper, Const) else None
     if low == 0 and upper is not None and not isinstance(high, int):
         # Some of the first axes: their product holds the first, unless there are none.
-        some = replace(tensors.axis_at(of, 0), size=None)
+        some = tensors.axis_at(of, 0)._replace(size=None)
         return Shape(of=Tensor(open=some))
     if not isinstance(low, int) or (upper is not None and not isinstance(high, int)):
         return UNKNOWN
@@ -140,7 +140,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
         if isinstance(value, Thing):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
             root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, told={})
-            return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
+            return Thing(root=root, scalar=value.scalar._replace(pro=frozenset(), con=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Item(base, key), None, place)
         if len(keys) == 1 and isinstance(keys[0], Const):
@@ -159,7 +159,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
                 front.append(flow.scalar(upper, place))
                 position += 1
             case Slice():
-                front.append(replace(UNKNOWN, trail=()))
+                front.append(UNKNOWN._replace(trail=()))
                 position += 1
             case Const(None):
                 front.append(tensors.ONE)
@@ -230,13 +230,13 @@ def element(flow: Flow, value: Value, frame: Frame) -> Value:
         case Sequence() if value.count:
             found = either(value.items)
             if isinstance(found, Scalar) and found.kind is Kind.FEW and value.count > HANDFUL:
-                return replace(found, kind=Kind.PER_CALL, low=1, high=value.count)
+                return found._replace(kind=Kind.PER_CALL, low=1, high=value.count)
             return found
         case Many(one, _):
             return one
         case Thing(root, scalar, _):
             inner = replace(root, name=f"{root.name}[i]", rank=None, told={})
-            return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
+            return Thing(root=inner, scalar=scalar._replace(pro=frozenset(), con=frozenset()))
         case Either(options):
             return either([element(flow, option, frame) for option in options])
         case Scalar():

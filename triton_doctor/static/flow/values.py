@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.static.flow.kinds import UNKNOWN, Scalar, choice
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_function import Function
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(NamedTuple):
     """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
 
     As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
@@ -31,8 +29,7 @@ class Thing:
     contiguous: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
 
     `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
@@ -47,8 +44,7 @@ class Tensor:
     trail: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """The shape of a tensor or of a thing."""
 
     of: Tensor | Thing
@@ -95,38 +91,33 @@ class Sequence:
         return kept
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(NamedTuple):
     """A sequence of unknown length whose items are like `item`; `length` says how the length changes."""
 
     item: Value
     length: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A mapping with known string keys; `open` where further keys may exist."""
 
     items: dict[str, Value]
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """`self`, or an object of a class of the project."""
 
     of: Class
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The `ctx` of an autograd function's backward: what its forward stored."""
 
     forward: Function
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(NamedTuple):
     """One of several values, where a condition chooses."""
 
     options: tuple[Value, ...]
