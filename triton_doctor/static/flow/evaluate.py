@@ -66,13 +66,15 @@ if TYPE_CHECKING:
 class Flow:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
-    `told` are leanings of the axes of arguments, by path, function and argument.
+    `told` are leanings of the axes of arguments, by path, function and argument. What callers pass, and what others
+    store in objects, is looked for only where it `asks` for that.
     """
 
-    def __init__(self, project: Project, told: Told | None = None) -> None:
+    def __init__(self, project: Project, told: Told | None = None, *, asks: bool = True) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self.told: Told = told or {}
+        self.asks = asks
         self._callers: Callers | None = None
         self._setters: Setters | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
@@ -229,7 +231,7 @@ class Flow:
                 return field(self, of, name, place.frame)
             case Context(forward):
                 return saved(self, forward, name, place.frame)
-            case Thing(_, scalar, _) if scalar.kind is Kind.UNKNOWN:
+            case Thing(_, scalar, _) if scalar.kind is Kind.UNKNOWN and self.asks:
                 told = self.setters.value(self, base, name, place)
                 return attribute(self, value, name, base, place) if told is None else told
             case _:

@@ -79,6 +79,8 @@ class Asked:
         function = thing.origin
         if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Kind.UNKNOWN:
             return None
+        if not self._flow.asks:
+            return None
         key = (id(function), thing.root.name, position)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
