@@ -63,7 +63,7 @@ def read_tuning(package: Package) -> dict[tuple[str, str], bool]:
     """The kernels of `package` that were tuned on a GPU, by path and name, and whether their key varied per call."""
     return {
         (f"{module.replace('.', '/')}.py", kernel): any(one["seen"] == "per_call" for one in tuned["key"].values())
-        for qualified, tuned in _watched(package)["autotune"].items()
+        for qualified, tuned in _watched(package).get("autotune", {}).items()
         for module, _, kernel in [qualified.partition(":")]
     }
 
@@ -111,7 +111,8 @@ def judge_tuning(package: Package, findings: Iterable[dict[str, Any]]) -> None:
     tuned = read_tuning(package)
     for title, varied in (("key per_call", True), ("key fixed", False)):
         kernels = [kernel for kernel, varies in tuned.items() if varies is varied]
-        print(f"  {title}: TRD301 on {sum(kernel in told for kernel in kernels)} of {len(kernels)}")
+        if kernels:
+            print(f"  {title}: TRD301 on {sum(kernel in told for kernel in kernels)} of {len(kernels)}")
 
 
 def describe(seen: Seen) -> str:
