@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from triton_doctor.finding import Span
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterable
 
     from triton_doctor.static.signs import Sign
 
@@ -40,9 +41,17 @@ class Source:
             self._column(end_line, node.end_col_offset or node.col_offset),
         )
 
-    def lines_with(self, pattern: re.Pattern[bytes]) -> list[int]:
-        """The numbers of the lines in which `pattern` is found, in order."""
-        return [number for number, line in enumerate(self._split(), start=1) if pattern.search(line)]
+    def lines_with(self, words: Iterable[bytes]) -> list[int]:
+        """The numbers of the lines in which one of `words` stands, in order."""
+        starts = self._line_starts()
+        found = set[int]()
+        for word in words:
+            at = self._text.find(word)
+            while at != -1:
+                line = bisect_right(starts, at)
+                found.add(line)
+                at = self._text.find(word, starts[line])
+        return sorted(found)
 
     def found(self, pattern: re.Pattern[bytes]) -> set[str]:
         """What the one group of `pattern` matches, anywhere."""
