@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
-import re
 import stat
 from functools import cached_property
 from hashlib import blake2b
@@ -12,8 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
+from triton_doctor.static.importers import Importers
 from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of, subscripted_members
-from triton_doctor.static.read import read_module, read_setter
+from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set
 from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.directives import Directive
     from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.importers import Naming
     from triton_doctor.static.model import Module
     from triton_doctor.static.model_environment import EnvironmentFile
+    from triton_doctor.static.signs import Sign
 
-# A name is handed on from package to package that often.
-_MOST_HOPS = 4
-_WORD = re.compile(rb"\w+")
 Read = TypeVar("Read")
 
 
@@ -48,9 +46,6 @@ class Library:
         self.unreadable: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
-        self._naming: dict[tuple[str, str, str], tuple[frozenset[str], tuple[str, ...]]] = {}
-        self._matching: dict[tuple[bytes, tuple[str, ...]], frozenset[str]] = {}
-        self._vocabularies: dict[str, bytes] = {}
         self.known_words: dict[str, frozenset[str]] = {}
         self._recalled_roles: dict[str, Role] = {}
         for done, file in enumerate(files, start=1):
@@ -113,8 +108,13 @@ class Library:
     def module(self, path: str) -> Module | None:
         """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
         if path not in self._modules:
-            self._modules[path] = self._parsed(path, read_module) if path in self.python else None
+            read = read_module if self._is_read_in_full(path) else read_consulted
+            self._modules[path] = self._parsed(path, read) if path in self.python else None
         return self._modules[path]
+
+    def _is_read_in_full(self, path: str) -> bool:
+        role = self.roles.get(path)
+        return role is Role.SUBJECT or (role is Role.SETTER and self.is_code(path))
 
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""
@@ -128,42 +128,17 @@ class Library:
         others = {path: read_hash_directives(data) for path, data in self.settings.items()}
         return {path: found for path, found in {**python, **others}.items() if found}
 
-    def naming(self, name: str, home: str, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-        """The files that hold `text` and may name what `home` defines as `name`, by path: itself, and importers.
+    def naming(self, name: str, home: str, text: str) -> Naming:
+        """The files that hold `text` and may name what `home` defines as `name`."""
+        return self._importers.naming(name, home, text)
 
-        They import the name, its module, or a package whose `__init__` does, which hands it on. All these words first.
-        """
-        key = (name, home, text)
-        if key not in self._naming:
-            words, found = {name, last_name(home)}, {home}
-            for _ in range(_MOST_HOPS):
-                new = {path for word in words for path in self._importing.get(word, ())} - found
-                found |= new
-                packages = {last_name(path) for path in new if path.endswith("__init__.py")} - words
-                if not packages:
-                    break
-                words |= packages
-            self._naming[key] = (frozenset(words), tuple(sorted(path for path in found if self._holds(path, text))))
-        return self._naming[key]
-
-    def matching(self, pattern: re.Pattern[bytes], paths: tuple[str, ...]) -> frozenset[str]:
-        """Those of `paths` in whose text `pattern` is found."""
-        key = (pattern.pattern, paths)
-        if key not in self._matching:
-            self._matching[key] = frozenset(path for path in paths if pattern.search(self.python[path]))
-        return self._matching[key]
-
-    def _holds(self, path: str, text: str) -> bool:
-        """Whether the file holds `text`. A word is looked for among the words, each of which stands there once."""
-        if not (text.isascii() and text.isidentifier()):
-            return text.encode() in self.python[path]
-        if path not in self._vocabularies:
-            self._vocabularies[path] = b" ".join(set(_WORD.findall(self.python[path])))
-        return text.encode() in self._vocabularies[path]
+    def showing(self, sign: Sign, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths` in whose text `sign` stands."""
+        return self._importers.showing(sign, paths)
 
     def index(self) -> None:
         """Look through all imports now, rather than when somebody first asks who imports what."""
-        _ = self._importing
+        _ = self._importers
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
@@ -172,13 +147,9 @@ class Library:
         return self.known_words[path]
 
     @cached_property
-    def _importing(self) -> Mapping[str, Sequence[str]]:
-        found: dict[str, list[str]] = {}
-        for path, role in self.roles.items():
-            if role is not Role.BYSTANDER:
-                for word in self.words(path):
-                    found.setdefault(word, []).append(path)
-        return found
+    def _importers(self) -> Importers:
+        named = (path for path, role in self.roles.items() if role is not Role.BYSTANDER)
+        return Importers(self.python, {path: self.words(path) for path in named})
 
     @cached_property
     def _setting(self) -> Sequence[str]:
@@ -187,17 +158,17 @@ class Library:
     def _environment(self, path: str) -> EnvironmentFile | None:
         if path in self.settings:
             return read_settings(path, self.settings[path])
-        if path in self._modules or self.is_code(path):
+        if self._is_read_in_full(path):
             module = self.module(path)
             return module.environment if module is not None else None
-        return self._parsed(path, read_setter)
+        return self._parsed(path, read_setter) if self.roles.get(path) is Role.SETTER else None
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
         """The findings of those of `paths` that could not be read, or not all of them."""
         for path in sorted(paths):
             module = self._modules.get(path)
             if module is not None and module.unread:
-                yield explain_unreadable(path, RecursionError())
+                yield explain_unreadable(path, module.unread[0])
             elif path in self.unreadable:
                 yield self.unreadable[path]
 
@@ -210,12 +181,6 @@ class Library:
         except Exception as error:
             error.add_note(f"it was reading {path}")
             raise
-
-
-def last_name(path: str) -> str:
-    """What an import calls the module at `path`: `b` for `a/b.py` and for `a/b/__init__.py`."""
-    folder, _, file = path.rpartition("/")
-    return posixpath.basename(folder) if file == "__init__.py" else file.removesuffix(".py")
 
 
 def read_bytes(file: SourceFile) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.library import last_name
+from triton_doctor.static.importers import last_name
 from triton_doctor.static.modules import Changes
 from triton_doctor.static.prefilter import Role, imported_words
 

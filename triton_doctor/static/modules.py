@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.library import last_name
+from triton_doctor.static.importers import last_name
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import Module
+    from triton_doctor.static.signs import Sign
 
 
 class Changes(NamedTuple):
@@ -91,14 +91,14 @@ class Modules(Mapping[str, "Module"]):
             self._missed.add(last_name(path))
         return there
 
-    def naming(self, name: str, home: str, text: str, pattern: re.Pattern[bytes] | None = None) -> Iterator[Module]:
+    def naming(self, name: str, home: str, text: str, sign: Sign | None = None) -> Iterator[Module]:
         """The modules that hold `text` and may name what `home` defines as `name`, by path.
 
-        Only those in which `pattern` is found, where given: the others are consulted, and need not be read for that.
+        Only those in which `sign` stands, where given: the others are consulted, and need not be read for that.
         """
         words, paths = self._library.naming(name, home, text)
         self._sought |= words
-        worth_reading = paths if pattern is None else self._library.matching(pattern, paths)
+        worth_reading = paths if sign is None else self._library.showing(sign, paths)
         for path in paths:
             self._consulted.add(path)
             module = self.get(path) if path in worth_reading else None

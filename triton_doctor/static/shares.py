@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.library import last_name
+from triton_doctor.static.importers import last_name
 from triton_doctor.static.link import link
 from triton_doctor.static.modules import Modules
 from triton_doctor.static.names import Names

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.model import Class
 from triton_doctor.static.model_function import Function
+from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
-_CALLING = rb"%b(?<![A-Za-z0-9_]%b)(?<!def %b)(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\("
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
 
 
 class Caller(NamedTuple):
@@ -82,21 +84,20 @@ class Callers:
 @lru_cache(maxsize=1 << 16)
 def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
     """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
-    pattern = calling(name)
+    sign = calling(name)
     return tuple(
         Caller(module, function, site)
         for function in module.functions.values()
-        if function.matches(pattern)
+        if function.shows(sign)
         for site in function.calls
         if _called(site.call.func) == name
     )
 
 
-@lru_cache(maxsize=4096)
-def calling(name: str) -> re.Pattern[bytes]:
+@cache
+def calling(name: str) -> Sign:
     """What the text of every call of `name` has, and that of its definition has not."""
-    word = re.escape(name.encode())
-    return re.compile(_CALLING % (word, word, word))
+    return Sign(name, _BEFORE, _AFTER)
 
 
 def _called(func: Expr) -> str | None:

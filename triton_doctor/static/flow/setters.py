@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Value, either
 from triton_doctor.static.model import Class
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
-# A target goes on with its value, its annotation, the next target, or what a loop goes over.
-_STORING = rb"%b(?<![A-Za-z0-9_]%b)(?![A-Za-z0-9_])[\"']*[\s\\)\]]*(?:=(?!=)|[:,#]|in\b)"
+# A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
+# that line, if the line does not end inside brackets. What `with` gives is no number, and not looked for.
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
+_AFTER = re.compile(
+    rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
+    rb"(?:=(?!=)|in\b|(?::|(?=,))[^\n]*(?:[^=!<>\n]=(?!=)|[\[({,\\][ \t]*(?:#[^\n]*)?\n))"
+)
 
 
 class _Store(NamedTuple):
@@ -71,7 +77,8 @@ class Setters:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
         for module in self._project.modules.naming(owner.name, owner.path, f".{name}", storing(name)):
             if module.path not in self._project.tests:
-                yield from _stores_in(module, name)
+                for function in _holders(module, owner):
+                    yield from _stores_in(module, function, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
@@ -107,24 +114,30 @@ class Setters:
                     yield param.annotation
 
 
-@lru_cache(maxsize=1 << 16)
-def _stores_in(module: Module, name: str) -> tuple[_Store, ...]:
-    """What `module` stores as `name`, in whatever object."""
-    pattern = storing(name)
+@lru_cache(maxsize=1 << 12)
+def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
+    """The functions of `module` that may hold an object of `owner`: its methods, and those that name it."""
+    names = {owner.name, *(name for name, imported in module.imports.items() if imported.member == owner.name)}
+    words = [name.encode() for name in names]
     return tuple(
-        _Store(module, function, stored)
+        function
         for function in module.functions.values()
-        if function.matches(pattern)
-        for stored in function.stored
-        if stored.name == name
+        if (module.path == owner.path and function.class_name == owner.qualname) or any(map(function.holds, words))
     )
 
 
-@lru_cache(maxsize=4096)
-def storing(name: str) -> re.Pattern[bytes]:
+@lru_cache(maxsize=1 << 16)
+def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
+    """What `function` of `module` stores as `name`, in whatever object."""
+    if not function.shows(storing(name)):
+        return ()
+    return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
+
+
+@cache
+def storing(name: str) -> Sign:
     """What the text of every assignment to an attribute or entry `name` has, and of every `update(name=...)`."""
-    word = re.escape(name.encode())
-    return re.compile(_STORING % (word, word))
+    return Sign(name, _BEFORE, _AFTER)
 
 
 def _stored(flow: Flow, store: _Store, depth: int) -> Value:
