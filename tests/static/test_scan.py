@@ -349,10 +349,10 @@ def test_helper_that_is_nested_too_deeply_is_told() -> None:
 
 def test_helper_elsewhere_that_does_not_parse_is_told_where(write: Write) -> None:
     write("sizes.py", "def other():\n    return 1\n\n\ndef size(r):\n    return (r.shape[0]\n")
-    write("a.py", f"from sizes import size\n{SIZED_KERNEL}def launch(r):\n    kernel[(1,)](size(r))\n")
-    folder = write("b.py", "")
+    source = f"from sizes import size\n{SIZED_KERNEL}def launch(r):\n    kernel[(1,)](size(r))\n"
+    folder = write("a.py", source).parent
 
-    (finding,) = scan_folder(folder.parent).findings
+    (finding,) = scan_folder(folder).findings
 
     assert (finding.code, finding.path, finding.span.line) == ("TRD900", "sizes.py", 6)
 
