@@ -7,17 +7,22 @@ import sys
 from enum import Enum
 
 from triton_doctor.static.directives import MARK
-from triton_doctor.static.read_environment import python_may_set
+from triton_doctor.static.read_environment import may_set_by_name, may_set_knobs
 
-# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
-_CONSTEXPRS = (b".constexpr", b": constexpr", b"constexpr(")
-_BATCH_SIZES = (b"per_device_train_batch_size", b"per_device_eval_batch_size")
 LAUNCH = b"]("
-# What a file that names Triton may do with it: define, launch, time, train; and have a word for the doctor.
-_WITH_TRITON = (
-    *(b"jit", LAUNCH, b".run(", b".warmup(", b".backward("),
-    *(b"time()", b"time_ns()", b"perf_counter", b"monotonic", b"timer()", MARK),
+# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
+_CONSTEXPRS = (b".constexpr", b": constexpr")
+# A subscript that is called, but for `table["key"](x)`, and for a link in a text.
+_LAUNCHING = re.compile(rb"\](?<![\"']\])\((?!https?:)")
+_BY_METHOD = (b".run(", b".warmup(")
+# `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
+_JIT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
+_CLOCKS = (
+    re.compile(rb"time(?:r|_ns)?\(\)"),
+    re.compile(rb"perf_counter(?:_ns)?\(\)"),
+    re.compile(rb"monotonic(?:_ns)?\(\)"),
 )
+_BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
 # What follows `import`: `from a import (b, c as d)` says b and c; `import a.b` says a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
 _ALIAS = re.compile(rb"\bas[\s\\]+\w+")
@@ -53,17 +58,28 @@ def role_of(data: bytes) -> Role:
     subscript that is called.
     """
     names_triton = b"triton" in data
-    if names_triton and any(sign in data for sign in _WITH_TRITON):
+    if names_triton and _works_with_triton(data):
         return Role.SUBJECT
     if b"constexpr" in data and any(sign in data for sign in _CONSTEXPRS):
         return Role.SUBJECT
-    if b"per_device_" in data and any(sign in data for sign in _BATCH_SIZES):
+    if b"per_device_" in data and _BATCH_SIZE.search(data):
         return Role.SUBJECT
-    if python_may_set(data):
+    if (names_triton and may_set_knobs(data)) or may_set_by_name(data):
         return Role.SETTER
     if LAUNCH in data:
         return Role.LAUNCHER
     return Role.CALLER if names_triton else Role.BYSTANDER
+
+
+def _works_with_triton(data: bytes) -> bool:
+    """Whether a file that names Triton may define, launch, time or train with kernels, or says a word to the doctor."""
+    if MARK in data or (LAUNCH in data and _LAUNCHING.search(data)):
+        return True
+    if b"jit" in data and _JIT.search(data):
+        return True
+    if b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
+        return True
+    return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1
 
 
 def imported_words(data: bytes) -> frozenset[str]:
