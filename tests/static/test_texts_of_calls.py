@@ -53,6 +53,10 @@ def test_text_of_no_call(text: str) -> None:
         'table["size"] = 1',
         "table.update(size=1)",
         "a.size \\\n  = 1",
+        "(a.size,  # first\n b) = x.shape",
+        "(a.size  # first\n , b) = x.shape",
+        "a.size, \\\n  b = x.shape",
+        "a.size: Union[\n  int, None] = 1",
     ],
 )
 def test_text_of_a_store(text: str) -> None:
@@ -60,7 +64,9 @@ def test_text_of_a_store(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a.size == 1", "a.size.x = 1", "a.size(1)", "a.sizes = 1", "a.resize = 1", "a.size += 1"]
+    "text",
+    ["a.size == 1", "a.size.x = 1", "a.size(1)", "a.sizes = 1", "a.resize = 1", "a.size += 1"]
+    + ["if a.size:\n  b = 1", "f(a.size, b)", "x[a.size, 1]", "b = a.size  # one", "b = [a.size]\nc = 1"],
 )
 def test_text_of_no_store(text: str) -> None:
     assert not shows(storing("size"), text)

@@ -72,12 +72,12 @@ def role_of(data: bytes) -> Role:
 
 
 def _works_with_triton(data: bytes) -> bool:
-    """Whether a file that names Triton may define, launch, time or train with kernels, or says a word to the doctor."""
-    if MARK in data or (LAUNCH in data and _LAUNCHING.search(data)):
+    """Whether a file that names Triton may define, launch, time or train with kernels, or has a word for us."""
+    if LAUNCH in data and _LAUNCHING.search(data):
         return True
     if b"jit" in data and _JIT.search(data):
         return True
-    if b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
+    if MARK in data or b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
         return True
     return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1
 

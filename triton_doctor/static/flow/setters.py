@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
-# A target goes on with its value, its annotation, the next target, or what a loop goes over.
+# A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
+# that line, if the line does not end inside brackets. What `with` gives is no number, and not looked for.
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
-_AFTER = re.compile(rb"(?![A-Za-z0-9_])[\"']*[\s\\)\]]*(?:=(?!=)|[:,#]|in\b)")
+_AFTER = re.compile(
+    rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
+    rb"(?:=(?!=)|in\b|(?::|(?=,))[^\n]*(?:[^=!<>\n]=(?!=)|[\[({,\\][ \t]*(?:#[^\n]*)?\n))"
+)
 
 
 class _Store(NamedTuple):
