@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
-import stat
 from functools import cached_property
-from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
@@ -16,10 +13,10 @@ from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of
 from triton_doctor.static.read import read_module, read_setter
 from triton_doctor.static.read_environment import may_set
 from triton_doctor.static.read_settings import read_settings
-from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
+from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
+from triton_doctor.static.unreadable import TooLargeError, explain_unreadable
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
@@ -34,50 +31,74 @@ _WORD = re.compile(rb"\w+")
 Read = TypeVar("Read")
 
 
+class Known(NamedTuple):
+    """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
+
+    `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
+    something. Nobody has asked about the files that are not there.
+    """
+
+    roles: dict[str, Role]
+    words: dict[str, frozenset[str]]
+    members: dict[str, frozenset[str]]
+    setting: dict[str, bool]
+    directives: dict[str, tuple[Directive, ...]]
+
+    def but(self, paths: frozenset[str]) -> Known:
+        """What is known of other files than those at `paths`."""
+        return Known(
+            roles=_but(self.roles, paths),
+            words=_but(self.words, paths),
+            members=_but(self.members, paths),
+            setting=_but(self.setting, paths),
+            directives=_but(self.directives, paths),
+        )
+
+
+def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
+    return {path: one for path, one in known.items() if path not in paths}
+
+
 class Library:
     """Reads `files`, by path as findings spell it.
 
     `python` and `settings` hold the bytes of those that could be read; `unreadable` a TRD900 for each that could not,
-    or that was parsed and did not parse. `known_words` are those of `words` that were asked for.
+    or that was parsed and did not parse. `known` grows by what the bytes alone tell, as somebody asks.
     """
 
-    def __init__(self, files: Sequence[SourceFile], on_progress: Callable[[int], None] = lambda done: None) -> None:
-        """Look at all `files`. `on_progress` gets the number of those done so far."""
-        self.python: dict[str, bytes] = {}
-        self.settings: dict[str, bytes] = {}
+    def __init__(self, files: Iterable[SourceFile], seen: Seen = NOTHING_SEEN) -> None:
+        """Look at all `files`, which some scan before may have `seen`."""
+        self.python = Texts(seen)
+        self.settings = Texts(seen)
         self.unreadable: dict[str, Finding] = {}
+        self.known = Known({}, {}, {}, {}, {})
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._naming: dict[tuple[str, str, str], tuple[frozenset[str], tuple[str, ...]]] = {}
         self._matching: dict[tuple[bytes, tuple[str, ...]], frozenset[str]] = {}
         self._vocabularies: dict[str, bytes] = {}
-        self.known_words: dict[str, frozenset[str]] = {}
-        self._recalled_roles: dict[str, Role] = {}
-        for done, file in enumerate(files, start=1):
+        for file in files:
             try:
-                data = read_bytes(file)
+                (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
             except (OSError, TooLargeError) as error:
                 self.unreadable[file.shown] = explain_unreadable(file.shown, error)
-            else:
-                (self.settings if file.kind is Kind.SETTINGS else self.python)[file.shown] = data
-            on_progress(done)
 
-    def recall(self, path: str, role: Role, words: frozenset[str] | None) -> None:
-        """Take over what is known of the Python file at `path`; `words` None where nobody asked for them."""
-        self._recalled_roles[path] = role
-        if words is not None:
-            self.known_words[path] = words
-
-    @cached_property
-    def digests(self) -> Mapping[str, bytes]:
-        """Of each file that could be read, what tells its content from any other."""
-        every = (*self.python.items(), *self.settings.items())
-        return {path: blake2b(data, digest_size=16).digest() for path, data in every}
+    def seen(self) -> Seen:
+        """The files as they are, for the next scan."""
+        python, settings = self.python.seen(), self.settings.seen()
+        return Seen({**python.digests, **settings.digests}, {**python.statuses, **settings.statuses})
 
     @cached_property
     def roles(self) -> Mapping[str, Role]:
         """What each Python file is read for."""
-        return {path: self._recalled_roles.get(path) or role_of(data) for path, data in self.python.items()}
+        return {path: self.role(path) for path in self.python}
+
+    def role(self, path: str) -> Role:
+        """What the Python file at `path` is read for."""
+        known = self.known.roles
+        if path not in known:
+            known[path] = role_of(self.python[path])
+        return known[path]
 
     @property
     def idle(self) -> int:
@@ -105,7 +126,7 @@ class Library:
         for path, role in self.roles.items():
             if role is Role.LAUNCHER:
                 words = self.words(path)
-                by_module = not words.isdisjoint(homes) and not subscripted_members(self.python[path]).isdisjoint(names)
+                by_module = not words.isdisjoint(homes) and not self._members(path).isdisjoint(names)
                 if by_module or not words.isdisjoint(names):
                     found.append(path)
         return sorted(found)
@@ -124,9 +145,12 @@ class Library:
 
     def directives(self) -> dict[str, tuple[Directive, ...]]:
         """The comments to the doctor, by path."""
-        python = {path: read_python_directives(data) for path, data in self.python.items()}
-        others = {path: read_hash_directives(data) for path, data in self.settings.items()}
-        return {path: found for path, found in {**python, **others}.items() if found}
+        known = self.known.directives
+        for texts, read in ((self.python, read_python_directives), (self.settings, read_hash_directives)):
+            for path in texts:
+                if path not in known:
+                    known[path] = read(texts[path])
+        return {path: found for path, found in known.items() if found}
 
     def naming(self, name: str, home: str, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
         """The files that hold `text` and may name what `home` defines as `name`, by path: itself, and importers.
@@ -167,9 +191,16 @@ class Library:
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
-        if path not in self.known_words:
-            self.known_words[path] = imported_words(self.python[path])
-        return self.known_words[path]
+        known = self.known.words
+        if path not in known:
+            known[path] = imported_words(self.python[path])
+        return known[path]
+
+    def _members(self, path: str) -> frozenset[str]:
+        known = self.known.members
+        if path not in known:
+            known[path] = subscripted_members(self.python[path])
+        return known[path]
 
     @cached_property
     def _importing(self) -> Mapping[str, Sequence[str]]:
@@ -182,7 +213,11 @@ class Library:
 
     @cached_property
     def _setting(self) -> Sequence[str]:
-        return [path for path, data in self.settings.items() if may_set(data)]
+        known = self.known.setting
+        for path in self.settings:
+            if path not in known:
+                known[path] = may_set(self.settings[path])
+        return [path for path in self.settings if known[path]]
 
     def _environment(self, path: str) -> EnvironmentFile | None:
         if path in self.settings:
@@ -216,24 +251,3 @@ def last_name(path: str) -> str:
     """What an import calls the module at `path`: `b` for `a/b.py` and for `a/b/__init__.py`."""
     folder, _, file = path.rpartition("/")
     return posixpath.basename(folder) if file == "__init__.py" else file.removesuffix(".py")
-
-
-def read_bytes(file: SourceFile) -> bytes:
-    """The bytes of `file`. Raises OSError, and TooLargeError."""
-    if file.text is not None:
-        return file.text
-    with file.path.open("rb", buffering=0) as stream:
-        status = os.fstat(stream.fileno())
-        whole = stat.S_ISREG(status.st_mode) and status.st_size <= LIMIT_BYTES
-        data = stream.readall() if whole else _first(stream, LIMIT_BYTES + 1)
-    if len(data) > LIMIT_BYTES:
-        raise TooLargeError
-    return data
-
-
-def _first(stream: io.FileIO, size: int) -> bytes:
-    """The first `size` bytes: what is no file gives them in pieces."""
-    data = b""
-    while len(data) < size and (piece := stream.read(size - len(data))):
-        data += piece
-    return data

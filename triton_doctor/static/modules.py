@@ -4,49 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from triton_doctor.static.library import last_name
+from triton_doctor.static.rests import Rests, Search
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import Module
-
-
-class Changes(NamedTuple):
-    """What is not as it was: `paths` of files that changed, came or went, the `names` of those that came.
-
-    `words` are those that stand after an `import` where they did not before.
-    """
-
-    paths: frozenset[str]
-    names: frozenset[str]
-    words: frozenset[str]
-
-
-NO_CHANGES = Changes(frozenset(), frozenset(), frozenset())
-
-
-class Rests(NamedTuple):
-    """What an answer rests on: `consulted` files, by path; names that are `missed`, and those that were `sought`.
-
-    A file of a missed name would have been consulted. Files that import a sought name may call what was asked about.
-    """
-
-    consulted: frozenset[str]
-    missed: frozenset[str]
-    sought: frozenset[str]
-
-    def stands(self, changes: Changes) -> bool:
-        """Whether the answer is the same after `changes`."""
-        return (
-            self.consulted.isdisjoint(changes.paths)
-            and self.missed.isdisjoint(changes.names)
-            and self.sought.isdisjoint(changes.words)
-        )
 
 
 class Modules(Mapping[str, "Module"]):
@@ -56,12 +24,14 @@ class Modules(Mapping[str, "Module"]):
         """Nothing is asked yet."""
         self._library = library
         self._consulted: set[str] = set()
+        self._there: set[str] = set()
         self._missed: set[str] = set()
-        self._sought: set[str] = set()
+        self._searches: set[Search] = set()
 
     def rests(self) -> Rests:
         """What was asked so far."""
-        return Rests(*(frozenset(map(intern, names)) for names in (self._consulted, self._missed, self._sought)))
+        consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
+        return Rests(consulted, there, missed, frozenset(self._searches))
 
     def __getitem__(self, path: str) -> Module:
         if path not in self._library.python:
@@ -86,21 +56,33 @@ class Modules(Mapping[str, "Module"]):
 
     def has(self, path: str) -> bool:
         """Whether there is a Python file at `path`, which is not read for that."""
-        there = path in self._library.python
-        if not there:
-            self._missed.add(last_name(path))
-        return there
+        if path in self._library.python:
+            self._there.add(path)
+            return True
+        self._missed.add(last_name(path))
+        return False
 
-    def naming(self, name: str, home: str, text: str, pattern: re.Pattern[bytes] | None = None) -> Iterator[Module]:
-        """The modules that hold `text` and may name what `home` defines as `name`, by path.
+    def naming(
+        self,
+        name: str,
+        home: str,
+        text: str,
+        pattern: re.Pattern[bytes] | None = None,
+        *,
+        but: Container[str] = (),
+    ) -> Iterator[Module]:
+        """The modules that hold `text` and may name what `home` defines as `name`, by path, `but` those of some tests.
 
-        Only those in which `pattern` is found, where given: the others are consulted, and need not be read for that.
+        Only those in which `pattern` is found, where given.
         """
         words, paths = self._library.naming(name, home, text)
-        self._sought |= words
-        worth_reading = paths if pattern is None else self._library.matching(pattern, paths)
+        self._searches.add(Search(home, words, text, pattern.pattern if pattern is not None else None, but == ()))
+        found = paths if pattern is None else self._library.matching(pattern, paths)
         for path in paths:
-            self._consulted.add(path)
-            module = self.get(path) if path in worth_reading else None
+            module = self.get(path) if path in found and path not in but else None
             if module is not None:
                 yield module
+
+
+def _interned(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(intern, words))

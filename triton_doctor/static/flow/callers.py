@@ -38,15 +38,15 @@ class Callers:
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
-        wanted = function.name
+        wanted, tests = function.name, self._project.tests
         homes: Iterable[Module] = (module,)
         if function.class_name is not None and function.name == "forward":
             wanted = function.class_name.rpartition(".")[2]
-            homes = self._project.modules.naming(wanted, module.path, f"{wanted}.apply", calling(wanted))
+            homes = self._project.modules.naming(wanted, module.path, f"{wanted}.apply", calling(wanted), but=tests)
         elif function.parent == "<module>" and function.class_name is None:
-            homes = self._project.modules.naming(wanted, module.path, wanted, calling(wanted))
+            homes = self._project.modules.naming(wanted, module.path, wanted, calling(wanted), but=tests)
         for home in homes:
-            if home.path in self._project.tests:
+            if home.path in tests:
                 # What a test passes says little of what a program does.
                 continue
             for caller in calls_of(home, wanted):

@@ -69,9 +69,9 @@ class Setters:
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        for module in self._project.modules.naming(owner.name, owner.path, f".{name}", storing(name)):
-            if module.path not in self._project.tests:
-                yield from _stores_in(module, name)
+        modules = self._project.modules
+        for module in modules.naming(owner.name, owner.path, f".{name}", storing(name), but=self._project.tests):
+            yield from _stores_in(module, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
