@@ -47,8 +47,6 @@ class Seen:
 
 def read_truth(package: Package) -> list[Seen]:
     """The parameters of `package` that were watched on a GPU."""
-    path = ROOT / "fixtures" / "truth" / f"{package.name}-{package.version}.json"
-    truth = json.loads(path.read_text(encoding="utf-8"))
     return [
         Seen(
             key=(kernel.get("path", ""), qualified.rpartition(":")[2], parameter),
@@ -56,9 +54,24 @@ def read_truth(package: Package) -> list[Seen]:
             values=tuple(watched["values"]),
             generated=kernel.get("generated", False),
         )
-        for qualified, kernel in truth["kernels"].items()
+        for qualified, kernel in _watched(package)["kernels"].items()
         for parameter, watched in kernel["constexpr"].items()
     ]
+
+
+def read_tuning(package: Package) -> dict[tuple[str, str], bool]:
+    """The kernels of `package` that were tuned on a GPU, by path and name, and whether their key varied per call."""
+    return {
+        (f"{module.replace('.', '/')}.py", kernel): any(one["seen"] == "per_call" for one in tuned["key"].values())
+        for qualified, tuned in _watched(package).get("autotune", {}).items()
+        for module, _, kernel in [qualified.partition(":")]
+    }
+
+
+def _watched(package: Package) -> dict[str, Any]:
+    path = ROOT / "fixtures" / "truth" / f"{package.name}-{package.version}.json"
+    truth: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return truth
 
 
 def alarms(findings: Iterable[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
@@ -89,6 +102,17 @@ def judge(package: Package) -> None:
         for seen in false:
             finding = alarmed[seen.key]
             print(f"    {finding['path']}:{finding['line']}: {finding['code']} {describe(seen)}")
+    judge_tuning(package, report["findings"])
+
+
+def judge_tuning(package: Package, findings: Iterable[dict[str, Any]]) -> None:
+    """Print how many kernels whose autotune key varied TRD301 found, and how many of those whose key stayed."""
+    told = {(one["kernel_path"], one["kernel"]) for one in findings if one["code"] == "TRD301"}
+    tuned = read_tuning(package)
+    for title, varied in (("key per_call", True), ("key fixed", False)):
+        kernels = [kernel for kernel, varies in tuned.items() if varies is varied]
+        if kernels:
+            print(f"  {title}: TRD301 on {sum(kernel in told for kernel in kernels)} of {len(kernels)}")
 
 
 def describe(seen: Seen) -> str:

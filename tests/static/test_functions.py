@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_doctor.static.read.functions import FunctionText, definitions, read_contents
+from triton_doctor.static.read.functions import FunctionText, Tree, definitions, read_contents
 from triton_doctor.static.read.source import Source
 
 LIBRARY = Path(json.__file__).parent.parent
@@ -31,10 +31,11 @@ def differing(source: bytes) -> tuple[int, list[str]]:
         tree = ast.parse(source)
     found = functions(tree.body)
     text = Source(source)
+    whole = Tree(tree, text, {})
     return len(found), [
         node.name
         for node in found
-        if repr(FunctionText(text, node).contents) != repr(read_contents(node, text).contents())
+        if repr(FunctionText(whole, node).contents) != repr(read_contents(node, text).contents())
     ]
 
 

@@ -346,6 +346,16 @@ def test_helper_that_is_nested_too_deeply_is_told() -> None:
     assert "nested too deeply" in finding.message
 
 
+def test_helper_elsewhere_that_does_not_parse_is_told_where(write: Write) -> None:
+    write("sizes.py", "def other():\n    return 1\n\n\ndef size(r):\n    return (r.shape[0]\n")
+    write("a.py", f"from sizes import size\n{KERNEL}def launch(r):\n    kernel[(1,)](size(r))\n")
+    folder = write("b.py", "")
+
+    (finding,) = scan_folder(folder.parent).findings
+
+    assert (finding.code, finding.path, finding.span.line) == ("TRD900", "sizes.py", 6)
+
+
 def test_no_file_of_the_standard_library_makes_it_crash() -> None:
     files = sorted(Path(os.__file__).parent.glob("*.py"))[:60]
     given_names = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
 from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of, subscripted_members
-from triton_doctor.static.read import read_module, read_setter
+from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set
 from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
@@ -134,8 +134,13 @@ class Library:
     def module(self, path: str) -> Module | None:
         """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
         if path not in self._modules:
-            self._modules[path] = self._parsed(path, read_module) if path in self.python else None
+            read = read_module if self._is_read_in_full(path) else read_consulted
+            self._modules[path] = self._parsed(path, read) if path in self.python else None
         return self._modules[path]
+
+    def _is_read_in_full(self, path: str) -> bool:
+        role = self.roles.get(path)
+        return role is Role.SUBJECT or (role is Role.SETTER and self.is_code(path))
 
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""
@@ -222,17 +227,17 @@ class Library:
     def _environment(self, path: str) -> EnvironmentFile | None:
         if path in self.settings:
             return read_settings(path, self.settings[path])
-        if path in self._modules or self.is_code(path):
+        if self._is_read_in_full(path):
             module = self.module(path)
             return module.environment if module is not None else None
-        return self._parsed(path, read_setter)
+        return self._parsed(path, read_setter) if self.roles.get(path) is Role.SETTER else None
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
         """The findings of those of `paths` that could not be read, or not all of them."""
         for path in sorted(paths):
             module = self._modules.get(path)
             if module is not None and module.unread:
-                yield explain_unreadable(path, RecursionError())
+                yield explain_unreadable(path, module.unread[0])
             elif path in self.unreadable:
                 yield self.unreadable[path]
 

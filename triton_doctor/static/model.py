@@ -133,7 +133,7 @@ class Module:
     """One Python file, as far as Triton is concerned. `functions` and `kernels_named` are by qualified name.
 
     Of kernels, definitions of one name share an entry; of functions, a later one is `name#2`. `unread` grows by the
-    first line of each function that turns out to be nested too deeply when its contents are asked for.
+    error of each function that turns out not to parse when its contents are asked for.
     """
 
     path: str
@@ -144,7 +144,7 @@ class Module:
     imports: Mapping[str, Import] = field(default_factory=dict)
     star_imports: tuple[Import, ...] = ()
     environment: EnvironmentFile | None = None
-    unread: Sequence[int] = ()
+    unread: Sequence[Exception] = ()
 
     def launches(self) -> Iterator[tuple[Function, Launch]]:
         """Every subscripted call, with the function that makes it: launches, and what only looks like one."""

@@ -9,17 +9,16 @@ from enum import Enum
 from triton_doctor.static.directives import MARK
 from triton_doctor.static.read_environment import python_may_set
 
-# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
-_ALWAYS = (
-    *(b".constexpr", b": constexpr", b"constexpr("),
-    *(b"per_device_train_batch_size", b"per_device_eval_batch_size", MARK),
-)
 LAUNCH = b"]("
-# What a file that names Triton may do with it: define, launch, time, train.
-_WITH_TRITON = (
-    *(b"jit", LAUNCH, b".run(", b".warmup(", b".backward("),
-    *(b"time()", b"time_ns()", b"perf_counter", b"monotonic", b"timer()"),
-)
+# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
+_ALWAYS = (b".constexpr", b": constexpr", MARK)
+# A subscript that is called, but for `table["key"](x)`, and for a link in a text.
+_LAUNCHING = re.compile(rb"(?<![\"'])\]\((?!https?:)")
+_BY_METHOD = (b".run(", b".warmup(")
+# `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
+_JIT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
+_CLOCK = re.compile(rb"(?:time|timer|perf_counter|monotonic)(?:_ns)?\(\)")
+_BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
 # What follows `import`: `from a import (b, c as d)` says b, c, as and d; `import a.b` says a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
 _FROM_ALL = re.compile(rb"(\w+)[ \t]+import[ \t]*\*")
@@ -49,15 +48,26 @@ def role_of(data: bytes) -> Role:
     subscript that is called.
     """
     names_triton = b"triton" in data
-    if names_triton and any(sign in data for sign in _WITH_TRITON):
+    if names_triton and _works_with_triton(data):
         return Role.SUBJECT
-    if any(sign in data for sign in _ALWAYS):
+    if any(sign in data for sign in _ALWAYS) or _BATCH_SIZE.search(data):
         return Role.SUBJECT
     if python_may_set(data):
         return Role.SETTER
     if LAUNCH in data:
         return Role.LAUNCHER
     return Role.CALLER if names_triton else Role.BYSTANDER
+
+
+def _works_with_triton(data: bytes) -> bool:
+    """Whether a file that names Triton may define, launch, time, or train with kernels."""
+    if LAUNCH in data and _LAUNCHING.search(data):
+        return True
+    if b"jit" in data and _JIT.search(data):
+        return True
+    if b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
+        return True
+    return len(_CLOCK.findall(data)) > 1
 
 
 def imported_words(data: bytes) -> frozenset[str]:

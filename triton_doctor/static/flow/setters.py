@@ -71,7 +71,8 @@ class Setters:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
         modules = self._project.modules
         for module in modules.naming(owner.name, owner.path, f".{name}", storing(name), but=self._project.tests):
-            yield from _stores_in(module, name)
+            for function in _holders(module, owner):
+                yield from _stores_in(module, function, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
@@ -107,17 +108,24 @@ class Setters:
                     yield param.annotation
 
 
-@lru_cache(maxsize=1 << 16)
-def _stores_in(module: Module, name: str) -> tuple[_Store, ...]:
-    """What `module` stores as `name`, in whatever object."""
-    pattern = storing(name)
+@lru_cache(maxsize=1 << 12)
+def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
+    """The functions of `module` that may hold an object of `owner`: its methods, and those that name it."""
+    names = {owner.name, *(name for name, imported in module.imports.items() if imported.member == owner.name)}
+    words = [name.encode() for name in names]
     return tuple(
-        _Store(module, function, stored)
+        function
         for function in module.functions.values()
-        if function.matches(pattern)
-        for stored in function.stored
-        if stored.name == name
+        if (module.path == owner.path and function.class_name == owner.qualname) or any(map(function.holds, words))
     )
+
+
+@lru_cache(maxsize=1 << 16)
+def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
+    """What `function` of `module` stores as `name`, in whatever object."""
+    if not function.matches(storing(name)):
+        return ()
+    return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
 
 
 @lru_cache(maxsize=4096)

@@ -15,13 +15,15 @@ from triton_doctor.static.read.functions import (
     FunctionText,
     ModuleText,
     Nested,
+    Tree,
     definitions,
     host_params,
     read_contents,
 )
 from triton_doctor.static.read.imports import Imports
-from triton_doctor.static.read.kernels import is_jit, read_kernel
+from triton_doctor.static.read.kernels import is_jit, is_kernel, read_kernel
 from triton_doctor.static.read.lower import lower_alone
+from triton_doctor.static.read.outline import outline
 from triton_doctor.static.read.source import Source
 from triton_doctor.static.read_environment import python_may_set, read_environment
 
@@ -38,7 +40,20 @@ def read_module(path: str, source: bytes) -> Module:
     """
     tree = _parse(source)
     environment = read_environment(path, tree, Source(source)) if python_may_set(source) else None
-    return _Reader(path, Source(source)).module(tree, environment)
+    return _Reader(path, Tree(tree, Source(source), {})).module(environment)
+
+
+def read_consulted(path: str, source: bytes) -> Module:
+    """The same module but for what it sets; functions are parsed when they are asked what they say.
+
+    Raises as `read_module` does, where a part does not parse that has to be.
+    """
+    text = Source(source)
+    short = outline(text.text)
+    try:
+        return _Reader(path, Tree(_parse(short.text), text, short.ends)).module(None)
+    except SyntaxError:
+        return _Reader(path, Tree(_parse(source), text, {})).module(None)
 
 
 def read_setter(path: str, source: bytes) -> EnvironmentFile:
@@ -53,20 +68,21 @@ def _parse(source: bytes) -> ast.Module:
 
 
 class _Reader:
-    def __init__(self, path: str, source: Source) -> None:
+    def __init__(self, path: str, tree: Tree) -> None:
         self._path = path
-        self._source = source
+        self._tree = tree
+        self._source = tree.source
         self._imports = Imports()
         self._kernels: list[Kernel] = []
         self._functions: dict[str, Function] = {}
         self._classes: dict[str, Class] = {}
         self._taken: dict[str, int] = {}
 
-    def module(self, tree: ast.Module, environment: EnvironmentFile | None) -> Module:
-        for node in _import_statements(tree):
+    def module(self, environment: EnvironmentFile | None) -> Module:
+        for node in _import_statements(self._tree.module):
             self._imports.add(node)
         body = Body(self._source)
-        body.read(tree.body)
+        body.read(self._tree.module.body)
         wrapped = _wrapped_by_jit(body, self._imports)
         self._nested(body.nested, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
         body.release()
@@ -126,21 +142,23 @@ class _Reader:
         self, node: Definition, decorators: tuple[Expr, ...], qualname: str, class_name: str | None, parent: str
     ) -> None:
         qualname = self._unique(qualname)
-        if isinstance(node, ast.FunctionDef) and decorators:
-            kernel = read_kernel(node, decorators, self._imports, self._source, path=self._path, qualname=qualname)
-            if kernel is not None:
+        if is_kernel(node, decorators, self._imports, path=self._path):
+            whole = self._tree.whole(node)
+            if isinstance(whole, ast.FunctionDef):
+                kernel = read_kernel(whole, decorators, self._imports, self._source, path=self._path, qualname=qualname)
                 self._kernels.append(kernel)
                 return
-        text = FunctionText(self._source, node)
+        text = FunctionText(self._tree, node)
         nested: Iterable[tuple[Nested, tuple[Expr, ...]]] = ()
         wrapped: dict[str, tuple[Expr, ...]] = {}
-        if text.holds(b"](") or text.holds(b"jit("):
-            body = read_contents(node, self._source)
-            text = FunctionText(self._source, node, body.contents())
+        # What launches will be asked what it says: that costs little where its tree is at hand.
+        if (self._tree.has_whole(node) and text.holds(b"](")) or text.holds(b"jit("):
+            body = read_contents(self._tree.whole(node), self._source)
+            text = FunctionText(self._tree, node, body.contents())
             nested, wrapped = body.nested, _wrapped_by_jit(body, self._imports)
             body.release()
         elif text.defines_more():
-            nested = definitions(node.body)
+            nested = definitions(self._tree.whole(node).body)
         self._functions[qualname] = Function(
             name=node.name,
             qualname=qualname,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,8 +13,7 @@ from triton_doctor.static.read.body import Body, annotation_word
 from triton_doctor.static.read.lower import lower_alone
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.model_function import Contents
@@ -21,18 +21,48 @@ if TYPE_CHECKING:
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
+_DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
+
+
+class Tree:
+    """A module, parsed; of some functions it has the header alone, and `whole` has the rest."""
+
+    def __init__(self, module: ast.Module, source: Source, ends: Mapping[int, int]) -> None:
+        """`ends` are the last lines of the functions that have a header alone, by that of their `def`."""
+        self.module = module
+        self.source = source
+        self._ends = ends
+        self._whole: dict[int, Definition] = {}
+
+    def last_line(self, node: Definition) -> int:
+        """The last line of the function."""
+        return self._ends.get(node.lineno) or node.end_lineno or node.lineno
+
+    def has_whole(self, node: Definition) -> bool:
+        """Whether it is all of the function, and no header."""
+        return node.lineno not in self._ends
+
+    def whole(self, node: Definition) -> Definition:
+        """All of the function."""
+        if self.has_whole(node):
+            return node
+        if node.lineno not in self._whole:
+            whole = parse_alone(self.source, node.lineno, self.last_line(node), indented=node.col_offset > 0)
+            whole.decorator_list = node.decorator_list
+            self._whole[node.lineno] = whole
+        return self._whole[node.lineno]
 
 
 class FunctionText:
-    """The lines `first` to `last` of `source`, which a function fills; those of its decorators are none of them."""
+    """The lines of `tree` that a function fills; those of its decorators are none of them."""
 
     __slots__ = ("_contents", "_first", "_indented", "_last", "_source")
 
-    def __init__(self, source: Source, node: Definition, contents: Contents | None = None) -> None:
+    def __init__(self, tree: Tree, node: Definition, contents: Contents | None = None) -> None:
         """`contents` is None where they were not read yet; then they are read from the text, not from `node`."""
-        self._source = source
+        self._source = tree.source
         self._first = node.lineno
-        self._last = node.end_lineno or node.lineno
+        self._last = tree.last_line(node)
         self._indented = node.col_offset > 0
         self._contents = contents
 
@@ -46,16 +76,19 @@ class FunctionText:
 
     def defines_more(self) -> bool:
         """Whether it may define functions or classes of its own."""
-        return self._source.count(b"def ", self._first, self._last) > 1 or self.holds(b"class ")
+        words = self._source.count(b"def ", self._first, self._last) > 1 or self.holds(b"class ")
+        return words and self._source.matches(_DEFINING, self._first + 1, self._last)
 
     @property
     def contents(self) -> Contents:
-        """What it says."""
+        """What it says; nothing where it turns out not to parse."""
         if self._contents is None:
             try:
                 self._contents = self._read()
             except RecursionError:
                 self._contents = self._read_afresh()
+            except (SyntaxError, ValueError, MemoryError) as error:
+                self._contents = self._unread(error)
         return self._contents
 
     def _read(self) -> Contents:
@@ -65,16 +98,16 @@ class FunctionText:
         return body.contents()
 
     def _read_afresh(self) -> Contents:
-        """What it says, read with the whole stack, as files are: whoever asks may be deep in another function.
-
-        Nothing where it is nested too deeply even so.
-        """
+        """What it says, read with the whole stack, as files are: whoever asks may be deep in another function."""
         with ThreadPoolExecutor(1) as pool:
             try:
                 return pool.submit(self._read).result()
-            except RecursionError:
-                self._source.unread.append(self._first)
-                return Body(self._source).contents()
+            except RecursionError as error:
+                return self._unread(error)
+
+    def _unread(self, error: Exception) -> Contents:
+        self._source.unread.append(error)
+        return Body(self._source).contents()
 
 
 class ModuleText:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Span
+    from triton_doctor.static.read.functions import Definition
     from triton_doctor.static.read.imports import Imports
     from triton_doctor.static.read.source import Source
 
@@ -40,20 +41,26 @@ def _is_foreign_jit(expr: Expr, imports: Imports, path: str) -> bool:
     return last in ("jit", "kernel") and package != last and package not in path.split("/")
 
 
-def read_kernel(
-    node: ast.FunctionDef, decorators: tuple[Expr, ...], imports: Imports, source: Source, *, path: str, qualname: str
-) -> Kernel | None:
-    """The kernel that `node` defines; None if it is a host function.
+def is_kernel(node: Definition, decorators: tuple[Expr, ...], imports: Imports, *, path: str) -> bool:
+    """Whether the function with the header of `node` is a kernel.
 
     One without `jit` in sight is a kernel where some other decorator stands and a parameter is a Triton constexpr: a
     library's own decorator applies `jit`. Another package's `jit` does not.
     """
+    if any(is_jit(decorator, imports) for decorator in decorators):
+        return True
+    if not decorators or any(_is_foreign_jit(one, imports, path) for one in decorators):
+        return False
+    args = node.args
+    return any(_is_constexpr(arg.annotation, imports) for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs))
+
+
+def read_kernel(
+    node: ast.FunctionDef, decorators: tuple[Expr, ...], imports: Imports, source: Source, *, path: str, qualname: str
+) -> Kernel:
+    """The kernel that `node` defines."""
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
-    if jit is None and (not decorators or any(_is_foreign_jit(one, imports, path) for one in decorators)):
-        return None
     params = tuple(_params(node.args, imports, source))
-    if jit is None and not any(param.is_constexpr for param in params):
-        return None
     names = frozenset(param.name for param in params)
     uses = read_uses(node, names)
     spans = [source.span(decorator) for decorator in node.decorator_list]

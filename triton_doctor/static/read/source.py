@@ -17,12 +17,12 @@ _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 
 
 class Source:
-    """The text of one file by its lines; `unread` are the first lines of functions that could not be read later."""
+    """The text of one file by its lines; `unread` are the errors of functions that could not be read later."""
 
     def __init__(self, text: bytes) -> None:
         """`text` is what was given to `ast.parse`; it is split where that splits it."""
-        self._text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
-        self.unread: list[int] = []
+        self.text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+        self.unread: list[Exception] = []
         self._lines: list[bytes] | None = None
         self._starts: list[int] | None = None
 
@@ -42,7 +42,7 @@ class Source:
 
     def found(self, pattern: re.Pattern[bytes]) -> set[str]:
         """What the one group of `pattern` matches, anywhere."""
-        return {match.decode("utf-8", "replace") for match in pattern.findall(self._text)}
+        return {match.decode("utf-8", "replace") for match in pattern.findall(self.text)}
 
     @property
     def last_line(self) -> int:
@@ -52,17 +52,17 @@ class Source:
     def holds(self, word: bytes, first: int, last: int) -> bool:
         """Whether `word` stands anywhere in the lines `first` to `last`."""
         starts = self._line_starts()
-        return self._text.find(word, starts[first - 1], starts[min(last, len(starts) - 1)]) != -1
+        return self.text.find(word, starts[first - 1], starts[min(last, len(starts) - 1)]) != -1
 
     def matches(self, pattern: re.Pattern[bytes], first: int, last: int) -> bool:
         """Whether `pattern` is found in the lines `first` to `last`."""
         starts = self._line_starts()
-        return pattern.search(self._text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
+        return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
 
     def count(self, word: bytes, first: int, last: int) -> int:
         """How often `word` stands in the lines `first` to `last`."""
         starts = self._line_starts()
-        return self._text.count(word, starts[first - 1], starts[min(last, len(starts) - 1)])
+        return self.text.count(word, starts[first - 1], starts[min(last, len(starts) - 1)])
 
     def alone(self, first: int, last: int, *, indented: bool) -> bytes:
         """A text in which nothing stands but the lines `first` to `last`, at their places.
@@ -75,7 +75,7 @@ class Source:
         head = encoding + [b""] * (first - 1 - len(encoding))
         if indented:
             head[-1] = b"if 1:"
-        return b"\n".join([*head, self._text[starts[first - 1] : starts[min(last, len(starts) - 1)]]])
+        return b"\n".join([*head, self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]]])
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
@@ -84,7 +84,7 @@ class Source:
 
     def _split(self) -> list[bytes]:
         if self._lines is None:
-            self._lines = self._text.split(b"\n")
+            self._lines = self.text.split(b"\n")
         return self._lines
 
     def _column(self, line: int, offset: int) -> int:
