@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from triton_doctor.static.flow.callers import calling
 from triton_doctor.static.flow.setters import storing
+
+if TYPE_CHECKING:
+    from triton_doctor.static.signs import Sign
+
+
+def shows(sign: Sign, text: str) -> bool:
+    return next(sign.places(text.encode()), None) is not None
 
 
 @pytest.mark.parametrize(
@@ -21,14 +30,14 @@ from triton_doctor.static.flow.setters import storing
     ],
 )
 def test_text_of_a_call(text: str) -> None:
-    assert calling("scale").search(text.encode())
+    assert shows(calling("scale"), text)
 
 
 @pytest.mark.parametrize(
     "text", ["def scale(x):", "y = rescale(x)", "y = scale.shape(x)", "scale = f(x)", "y = scales(x)"]
 )
 def test_text_of_no_call(text: str) -> None:
-    assert not calling("scale").search(text.encode())
+    assert not shows(calling("scale"), text)
 
 
 @pytest.mark.parametrize(
@@ -44,14 +53,20 @@ def test_text_of_no_call(text: str) -> None:
         'table["size"] = 1',
         "table.update(size=1)",
         "a.size \\\n  = 1",
+        "(a.size,  # first\n b) = x.shape",
+        "(a.size  # first\n , b) = x.shape",
+        "a.size, \\\n  b = x.shape",
+        "a.size: Union[\n  int, None] = 1",
     ],
 )
 def test_text_of_a_store(text: str) -> None:
-    assert storing("size").search(text.encode())
+    assert shows(storing("size"), text)
 
 
 @pytest.mark.parametrize(
-    "text", ["a.size == 1", "a.size.x = 1", "a.size(1)", "a.sizes = 1", "a.resize = 1", "a.size += 1"]
+    "text",
+    ["a.size == 1", "a.size.x = 1", "a.size(1)", "a.sizes = 1", "a.resize = 1", "a.size += 1"]
+    + ["if a.size:\n  b = 1", "f(a.size, b)", "x[a.size, 1]", "b = a.size  # one", "b = [a.size]\nc = 1"],
 )
 def test_text_of_no_store(text: str) -> None:
-    assert not storing("size").search(text.encode())
+    assert not shows(storing("size"), text)

@@ -83,7 +83,7 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
     own = part(replace(inquiry.project, set_anywhere=variables), inquiry.library, path, starting)
     found = tuple(planned(own, finding) for finding in run_checks(own, inquiry.codes, path))
     rests = own.modules.rests()
-    unreadable = tuple(inquiry.library.unreadable_among({path, *rests.consulted}))
+    unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
     return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)
 
 

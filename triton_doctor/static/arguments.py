@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Call, Const, Mapping, Name, Star
 from triton_doctor.static.flow.values import Table
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Kernel, LinkedLaunch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(NamedTuple):
     """What a launch gives one parameter. `expr` is None where it comes out of a table made elsewhere."""
 
     expr: Expr | None

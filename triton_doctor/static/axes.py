@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.arguments import given
 from triton_doctor.static.expression import Part
 from triton_doctor.static.flow import leanings
+from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.flow.sizes import Axis, Leanings
 from triton_doctor.static.flow.tensors import MANY_AXES
@@ -23,13 +24,17 @@ from triton_doctor.static.uses_of_parameters import grid_expressions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.flow.evaluate import Flow, Told
+    from triton_doctor.static.flow.evaluate import Told
     from triton_doctor.static.flow.sizes import Atom
     from triton_doctor.static.model import Kernel, LinkedLaunch, Module, Project
 
 
-def told_by_launches(project: Project, flow: Flow) -> Told:
-    """The leanings that the launches of `project` add, by path, function and argument, then by axis."""
+def told_by_launches(project: Project) -> Told:
+    """The leanings that the launches of `project` add, by path, function and argument, then by axis.
+
+    Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.
+    """
+    flow = Flow(project, asks=False)
     told: defaultdict[tuple[str, str, str], dict[int, Leanings]] = defaultdict(dict)
     for launch in project.launches:
         for atom, leaning in _said(launch, flow) if _unpacks_many(launch.module) else ():

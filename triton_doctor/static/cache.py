@@ -31,6 +31,7 @@ _CLASSES: dict[tuple[str, str], type] = {
     for one in (
         *(one for one in (*vars(finding).values(), *vars(plan).values()) if isinstance(one, type)),
         *(memory.Memory, memory.Outcome, memory.Share, memory.Answer, rests.Rests, rests.Search),
+        *(rests.Question, rests.Reply),
         *(texts.Seen, library.Known, prefilter.Role, directives.Directive, directives.Word),
     )
     if one.__module__.startswith("triton_doctor.")

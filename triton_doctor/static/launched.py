@@ -24,9 +24,7 @@ _MOST_CALLS = 4
 @lru_cache(maxsize=1)
 def flow_of(project: Project) -> Flow:
     """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
-    before = Flow(project)
-    told = told_by_launches(project, before)
-    return Flow(project, told) if told else before
+    return Flow(project, told_by_launches(project))
 
 
 @lru_cache(maxsize=1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import posixpath
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
+from triton_doctor.static.importers import Importers
 from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of, subscripted_members
 from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set
 from triton_doctor.static.read_settings import read_settings
+from triton_doctor.static.rests import short
 from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
 from triton_doctor.static.unreadable import TooLargeError, explain_unreadable
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.directives import Directive
     from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.importers import Naming
     from triton_doctor.static.model import Module
     from triton_doctor.static.model_environment import EnvironmentFile
+    from triton_doctor.static.rests import Question
+    from triton_doctor.static.signs import Sign
 
-# A name is handed on from package to package that often.
-_MOST_HOPS = 4
-_WORD = re.compile(rb"\w+")
 Read = TypeVar("Read")
 
 
@@ -74,9 +74,7 @@ class Library:
         self.known = Known({}, {}, {}, {}, {})
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
-        self._naming: dict[tuple[str, str, str], tuple[frozenset[str], tuple[str, ...]]] = {}
-        self._matching: dict[tuple[bytes, tuple[str, ...]], frozenset[str]] = {}
-        self._vocabularies: dict[str, bytes] = {}
+        self._said: dict[tuple[str, Question], bytes | None] = {}
         for file in files:
             try:
                 (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
@@ -142,6 +140,17 @@ class Library:
         role = self.roles.get(path)
         return role is Role.SUBJECT or (role is Role.SETTER and self.is_code(path))
 
+    def ask(self, path: str, question: Question) -> bytes | None:
+        """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
+        key = (path, question)
+        if key not in self._said:
+            from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
+
+            module = self.module(path)
+            said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
+            self._said[key] = None if module is None or module.unread else said
+        return self._said[key]
+
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""
         if path not in self._environments:
@@ -157,42 +166,17 @@ class Library:
                     known[path] = read(texts[path])
         return {path: found for path, found in known.items() if found}
 
-    def naming(self, name: str, home: str, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-        """The files that hold `text` and may name what `home` defines as `name`, by path: itself, and importers.
+    def naming(self, name: str, home: str, text: str) -> Naming:
+        """The files that hold `text` and may name what `home` defines as `name`."""
+        return self._importers.naming(name, home, text)
 
-        They import the name, its module, or a package whose `__init__` does, which hands it on. All these words first.
-        """
-        key = (name, home, text)
-        if key not in self._naming:
-            words, found = {name, last_name(home)}, {home}
-            for _ in range(_MOST_HOPS):
-                new = {path for word in words for path in self._importing.get(word, ())} - found
-                found |= new
-                packages = {last_name(path) for path in new if path.endswith("__init__.py")} - words
-                if not packages:
-                    break
-                words |= packages
-            self._naming[key] = (frozenset(words), tuple(sorted(path for path in found if self._holds(path, text))))
-        return self._naming[key]
-
-    def matching(self, pattern: re.Pattern[bytes], paths: tuple[str, ...]) -> frozenset[str]:
-        """Those of `paths` in whose text `pattern` is found."""
-        key = (pattern.pattern, paths)
-        if key not in self._matching:
-            self._matching[key] = frozenset(path for path in paths if pattern.search(self.python[path]))
-        return self._matching[key]
-
-    def _holds(self, path: str, text: str) -> bool:
-        """Whether the file holds `text`. A word is looked for among the words, each of which stands there once."""
-        if not (text.isascii() and text.isidentifier()):
-            return text.encode() in self.python[path]
-        if path not in self._vocabularies:
-            self._vocabularies[path] = b" ".join(set(_WORD.findall(self.python[path])))
-        return text.encode() in self._vocabularies[path]
+    def showing(self, sign: Sign, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths` in whose text `sign` stands."""
+        return self._importers.showing(sign, paths)
 
     def index(self) -> None:
         """Look through all imports now, rather than when somebody first asks who imports what."""
-        _ = self._importing
+        _ = self._importers
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
@@ -208,13 +192,9 @@ class Library:
         return known[path]
 
     @cached_property
-    def _importing(self) -> Mapping[str, Sequence[str]]:
-        found: dict[str, list[str]] = {}
-        for path, role in self.roles.items():
-            if role is not Role.BYSTANDER:
-                for word in self.words(path):
-                    found.setdefault(word, []).append(path)
-        return found
+    def _importers(self) -> Importers:
+        named = (path for path, role in self.roles.items() if role is not Role.BYSTANDER)
+        return Importers(self.python, {path: self.words(path) for path in named})
 
     @cached_property
     def _setting(self) -> Sequence[str]:
@@ -250,9 +230,3 @@ class Library:
         except Exception as error:
             error.add_note(f"it was reading {path}")
             raise
-
-
-def last_name(path: str) -> str:
-    """What an import calls the module at `path`: `b` for `a/b.py` and for `a/b/__init__.py`."""
-    folder, _, file = path.rpartition("/")
-    return posixpath.basename(folder) if file == "__init__.py" else file.removesuffix(".py")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.library import Known, last_name
+from triton_doctor.static.importers import last_name
+from triton_doctor.static.library import Known
 from triton_doctor.static.prefilter import Role
 from triton_doctor.static.rests import ChangedFile, Changes
 from triton_doctor.static.texts import NOTHING_SEEN, Seen
@@ -79,7 +80,7 @@ class Memory(NamedTuple):
         library.known = self.known.but(paths) if paths else self.known
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
-        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests)
+        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
 
     def _changed(self, path: str, library: Library) -> ChangedFile:
         before = self.known.words.get(path) if self._imports(self.known.roles.get(path)) else None

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping
 
     from triton_doctor.finding import Span
     from triton_doctor.static.expression import Call, Expr
+    from triton_doctor.static.signs import Sign
 
 
 class Arm(NamedTuple):
@@ -127,8 +127,8 @@ class Text(Protocol):
         """Whether `word` stands anywhere in it."""
         ...
 
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in it."""
+    def shows(self, sign: Sign) -> bool:
+        """Whether `sign` stands in it."""
         ...
 
     @property
@@ -155,9 +155,9 @@ class Function:
         """Whether `word` stands anywhere in the text of the function."""
         return self.text.holds(word)
 
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in the text of the function."""
-        return self.text.matches(pattern)
+    def shows(self, sign: Sign) -> bool:
+        """Whether `sign` stands in the text of the function."""
+        return self.text.shows(sign)
 
     @property
     def bindings(self) -> Mapping[str, tuple[Binding, ...]]:

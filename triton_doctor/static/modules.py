@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from sys import intern
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.library import last_name
-from triton_doctor.static.rests import Rests, Search
+from triton_doctor.static.importers import last_name
+from triton_doctor.static.rests import Reply, Rests, Search
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Container, Iterable, Iterator
 
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import Module
+    from triton_doctor.static.rests import Question
+    from triton_doctor.static.signs import Sign
 
 
 class Modules(Mapping[str, "Module"]):
@@ -26,21 +27,27 @@ class Modules(Mapping[str, "Module"]):
         self._consulted: set[str] = set()
         self._there: set[str] = set()
         self._missed: set[str] = set()
+        self._asked: set[tuple[str, Question]] = set()
         self._searches: set[Search] = set()
 
     def rests(self) -> Rests:
-        """What was asked so far."""
+        """What was asked so far. A question to a file that was consulted besides adds nothing."""
+        replies = set[Reply]()
+        for path, question in self._asked:
+            said = self._library.ask(path, question) if path not in self._consulted else b""
+            if said is None:
+                self.consult(path)
+            else:
+                replies.add(Reply(path, question, said))
         consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
-        return Rests(consulted, there, missed, frozenset(self._searches))
+        others = frozenset(reply for reply in replies if reply.path not in consulted)
+        return Rests(consulted, there, missed, others, frozenset(self._searches))
 
     def __getitem__(self, path: str) -> Module:
-        if path not in self._library.python:
-            self._missed.add(last_name(path))
-            raise KeyError(path)
-        self._consulted.add(path)
-        module = self._library.module(path)
+        module = self.glimpse(path)
         if module is None:
             raise KeyError(path)
+        self.consult(path)
         return module
 
     def __iter__(self) -> Iterator[str]:
@@ -51,7 +58,7 @@ class Modules(Mapping[str, "Module"]):
 
     def source(self, path: str) -> bytes:
         """The bytes of the file at `path`, which is one of the scan's."""
-        self._consulted.add(path)
+        self.consult(path)
         return self._library.python[path]
 
     def has(self, path: str) -> bool:
@@ -62,25 +69,39 @@ class Modules(Mapping[str, "Module"]):
         self._missed.add(last_name(path))
         return False
 
+    def glimpse(self, path: str) -> Module | None:
+        """The module at `path`, if there is one. Who takes it tells by `ask` what for, or consults it."""
+        if path not in self._library.python:
+            self._missed.add(last_name(path))
+            return None
+        module = self._library.module(path)
+        if module is None:
+            self.consult(path)
+        return module
+
+    def consult(self, path: str) -> None:
+        """The answer rests on all of the file at `path`."""
+        self._consulted.add(path)
+
+    def ask(self, path: str, question: Question) -> None:
+        """The answer rests on what the file at `path` says to `question`; on no more, unless it is consulted too."""
+        self._asked.add((path, question))
+
     def naming(
-        self,
-        name: str,
-        home: str,
-        text: str,
-        pattern: re.Pattern[bytes] | None = None,
-        *,
-        but: Container[str] = (),
+        self, name: str, home: str, text: str, question: Question, sign: Sign | None = None, *, but: Container[str] = ()
     ) -> Iterator[Module]:
         """The modules that hold `text` and may name what `home` defines as `name`, by path, `but` those of some tests.
 
-        Only those in which `pattern` is found, where given.
+        Only those in which `sign` stands, where given: others would say nothing to `question`. It is all that the
+        answer rests on, unless they are consulted.
         """
         words, paths = self._library.naming(name, home, text)
-        self._searches.add(Search(home, words, text, pattern.pattern if pattern is not None else None, but == ()))
-        found = paths if pattern is None else self._library.matching(pattern, paths)
+        self._searches.add(Search(home, words, text, question, but == ()))
+        found = paths if sign is None else self._library.showing(sign, paths)
         for path in paths:
-            module = self.get(path) if path in found and path not in but else None
+            module = self.glimpse(path) if path in found and path not in but else None
             if module is not None:
+                self.ask(path, question)
                 yield module
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.arguments import given
 from triton_doctor.static.axes import spanned
-from triton_doctor.static.expression import Expr, Lambda, Name
+from triton_doctor.static.expression import Choice, Expr, Lambda, Name, Truth
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, end_of
 from triton_doctor.static.flow.kinds import Kind, Scalar
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Kernel, LinkedLaunch, Param, Project
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
     `for_tests` where the launch is that of a test.
@@ -49,8 +47,7 @@ class Source:
         return self.scalar.settled()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`."""
 
     kernel: Kernel
@@ -120,7 +117,8 @@ class Parameters:
 
     def _add_sources(self, launch: LinkedLaunch, kernel: Kernel, sources: dict[str, list[Source]]) -> None:
         flow, frame = self._flow, self._flow.at(launch).frame
-        wanted = frozenset(sources).union(*(keys(heuristic.value) for heuristic in kernel.heuristics))
+        computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in sources]
+        wanted = frozenset(sources).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = given(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
         for name, one in arguments.items():
             if name in sources:
@@ -135,8 +133,8 @@ class Parameters:
                         for_tests=launch.module.path in self._project.tests,
                     )
                 )
-        for heuristic in kernel.heuristics:
-            if heuristic.param in sources and heuristic.param not in arguments:
+        for heuristic in computing:
+            if heuristic.param not in arguments:
                 table = Table(items={name: one.value for name, one in arguments.items()}, open=True)
                 value = self._heuristic(heuristic.value, kernel, table)
                 if value is not None:
@@ -181,15 +179,28 @@ class Parameters:
         """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
         if name in self._project.declared:
             frame = self._flow.at(source.launch).frame
-            return replace(source, scalar=declared(self._project, name, frame))
+            return source._replace(scalar=declared(self._project, name, frame))
         scalar = leaning_by_name(source.scalar, name)
         if scalar.kind is not Kind.UNKNOWN:
-            return replace(source, scalar=scalar)
+            return source._replace(scalar=scalar)
         pro = set(scalar.pro)
         # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
         walked = name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro)
-        if walked or scalar.atoms & self._grid(source.launch):
+        if walked or (scalar.atoms and scalar.atoms & self._grid(source.launch)):
             pro.add(leanings.COVERED)
         if name in kernel.replaced and scalar.atoms:
             pro.add(leanings.LOADED)
-        return replace(source, scalar=replace(scalar, pro=frozenset(pro)))
+        return source._replace(scalar=scalar._replace(pro=frozenset(pro)))
+
+
+def _followed_keys(expr: Expr) -> frozenset[str]:
+    """The strings that `expr` indexes with, but for tests: `meta["x"] is not None` is one of a few whatever `x` is."""
+    match expr:
+        case Truth():
+            return frozenset()
+        case Lambda(_, body):
+            return _followed_keys(body)
+        case Choice(_, options):
+            return frozenset[str]().union(*map(_followed_keys, options))
+        case _:
+            return keys(expr)

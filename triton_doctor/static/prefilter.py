@@ -11,7 +11,7 @@ from triton_doctor.static.read_environment import python_may_set
 
 LAUNCH = b"]("
 # A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
-_ALWAYS = (b".constexpr", b": constexpr", MARK)
+_CONSTEXPRS = (b".constexpr", b": constexpr")
 # A subscript that is called, but for `table["key"](x)`, and for a link in a text.
 _LAUNCHING = re.compile(rb"(?<![\"'])\]\((?!https?:)")
 _BY_METHOD = (b".run(", b".warmup(")
@@ -19,10 +19,16 @@ _BY_METHOD = (b".run(", b".warmup(")
 _JIT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
 _CLOCK = re.compile(rb"(?:time|timer|perf_counter|monotonic)(?:_ns)?\(\)")
 _BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
-# What follows `import`: `from a import (b, c as d)` says b, c, as and d; `import a.b` says a and b.
+# What follows `import`: `from a import (b, c as d)` says b and c; `import a.b` says a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
+_ALIAS = re.compile(rb"\bas[\s\\]+\w+")
 _FROM_ALL = re.compile(rb"(\w+)[ \t]+import[ \t]*\*")
+_ALL = re.compile(rb"import[ \t]*\*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+# Of names in a text that is not decoded, no letter is left out.
+_NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
+_EVERY_NAME = re.compile(_NAME)
+_MEMBER = re.compile(rb"\.[\s\\]*(" + _NAME + rb")")
 _SUBSCRIPTED_MEMBER = re.compile(rb"\.([A-Za-z_]\w*)[ \t]*\[")
 
 
@@ -50,7 +56,9 @@ def role_of(data: bytes) -> Role:
     names_triton = b"triton" in data
     if names_triton and _works_with_triton(data):
         return Role.SUBJECT
-    if any(sign in data for sign in _ALWAYS) or _BATCH_SIZE.search(data):
+    if b"constexpr" in data and any(sign in data for sign in _CONSTEXPRS):
+        return Role.SUBJECT
+    if b"per_device_" in data and _BATCH_SIZE.search(data):
         return Role.SUBJECT
     if python_may_set(data):
         return Role.SETTER
@@ -60,22 +68,31 @@ def role_of(data: bytes) -> Role:
 
 
 def _works_with_triton(data: bytes) -> bool:
-    """Whether a file that names Triton may define, launch, time, or train with kernels."""
+    """Whether a file that names Triton may define, launch, time or train with kernels, or has a word for us."""
     if LAUNCH in data and _LAUNCHING.search(data):
         return True
     if b"jit" in data and _JIT.search(data):
         return True
-    if b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
+    if MARK in data or b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
         return True
     return len(_CLOCK.findall(data)) > 1
 
 
 def imported_words(data: bytes) -> frozenset[str]:
-    """The names that stand after an `import`: modules, what is taken from them; a module of which all is taken."""
+    """The names that stand after an `import`: modules, what is taken from them; a module of which all is taken.
+
+    What they are called from there on is none of them.
+    """
     found = _IMPORTED.findall(data)
     if any(b"*" in imported for imported in found):
         found += _FROM_ALL.findall(data)
-    return frozenset(map(sys.intern, _WORD.findall(b" ".join(found).decode("ascii", "replace"))))
+    imported = _ALIAS.sub(b"", b" ".join(found))
+    return frozenset(map(sys.intern, _WORD.findall(imported.decode("ascii", "replace"))))
+
+
+def taken_names(data: bytes) -> frozenset[bytes]:
+    """Every name that may be taken from a module that is imported: `something.name`; all, where it imports all."""
+    return frozenset((_EVERY_NAME if _ALL.search(data) else _MEMBER).findall(data))
 
 
 def subscripted_members(data: bytes) -> frozenset[str]:

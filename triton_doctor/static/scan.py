@@ -89,7 +89,7 @@ def scan(
     seen = (sight.judge(finding) for finding in ignore_per_file(kept, settings, cwd))
     findings = sorted(seen, key=lambda finding: finding.order)
     starts = [starts for share in outcome.shares.values() for starts in share.starts]
-    consulted = {path for answer in outcome.answers.values() for path in answer.rests.consulted}
+    consulted = {path for answer in outcome.answers.values() for path in answer.rests.files}
     return Scan(
         findings=tuple(findings),
         summary=Summary(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.library import last_name
+from triton_doctor.static.importers import last_name
 from triton_doctor.static.link import link
 from triton_doctor.static.memory import Share
 from triton_doctor.static.modules import Modules
@@ -91,7 +91,7 @@ class Shares:
             kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
             starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
-            unreadable=tuple(self._library.unreadable_among({path, *rests.consulted})),
+            unreadable=tuple(self._library.unreadable_among({path, *rests.files})),
             rests=rests,
         )
 

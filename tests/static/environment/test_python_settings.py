@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from string import ascii_uppercase
+
 import pytest
 
 from tests.settings_of import settings_of, turned_on
+from triton_doctor.static.read_environment import python_may_set
+from triton_doctor.variables import looks_like_triton
 
 SETTINGS = [
     'import os\nos.environ["TRITON_INTERPRET"] = "1"',
@@ -153,7 +157,15 @@ NO_SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("text", SETTINGS)
+JOINED_TO_SOMETHING = [
+    'import os\nos.system("make\\nTRITON_INTERPRET=1 python bench.py")',
+    'import os\nos.system("docker run -eTRITON_INTERPRET=1 image")',
+    'import os\nos.system("srun --export=ALL,TRITON_INTERPRET=1 bench.py")',
+    "import os\nos.system(\"env 'TRITON_INTERPRET=1' python bench.py\")",
+]
+
+
+@pytest.mark.parametrize("text", [*SETTINGS, *JOINED_TO_SOMETHING])
 def test_setting_is_seen(text: str) -> None:
     assert "TRITON_INTERPRET" in turned_on("program.py", text)
 
@@ -161,6 +173,33 @@ def test_setting_is_seen(text: str) -> None:
 @pytest.mark.parametrize("text", NO_SETTINGS)
 def test_what_sets_nothing_is_no_setting(text: str) -> None:
     assert turned_on("program.py", text) == []
+
+
+def test_misspelled_variable_is_seen() -> None:
+    head, rest = "TRITON_", "CACHE_DIR"
+    letters = f"{ascii_uppercase}_"
+    spelled = {head[:at] + head[at + 1 :] for at in range(7)}
+    spelled |= {head[:at] + head[at + 1] + head[at] + head[at + 2 :] for at in range(6)}
+    spelled |= {head[:at] + letter + head[at + skip :] for at in range(7) for letter in letters for skip in (0, 1)}
+    beginnings = ("TRIT", "TRT", "TIRT")
+    meant = {one + rest for one in spelled if one.startswith(beginnings) and looks_like_triton(one + rest)}
+
+    seen = {name for name in meant if settings_of("program.py", f'import os\nos.environ["{name}"] = "/x"')}
+
+    assert len(meant) > 100
+    assert seen == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import os\nHAS_TRITON = os.environ.get("X")',
+        'import os\nos.environ["MY_TRITON_KERNELS"] = "1"',
+        "import os\nfrom x import TRTLLMAttention",
+    ],
+)
+def test_file_that_names_no_variable_is_not_read(text: str) -> None:
+    assert not python_may_set(text.encode())
 
 
 def test_setting_stands_where_it_is_written_in_characters() -> None:

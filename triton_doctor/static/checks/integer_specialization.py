@@ -10,9 +10,10 @@ from triton_doctor.static.expression import Apply, Attr, Call, Choice, Const, Ex
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
+from triton_doctor.static.pointers import pointers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.model import Kernel, LinkedLaunch, Project
     from triton_doctor.static.model_function import Argument
@@ -31,36 +32,72 @@ class _Count(NamedTuple):
     classes: int
 
 
+class _Candidate(NamedTuple):
+    """An argument that may be a count, by all that is written."""
+
+    name: str
+    argument: Argument
+    aligned: bool
+    origin: Expr
+
+    @property
+    def whole(self) -> bool:
+        """Whether a value that is read out of the data is an integer for certain."""
+        return isinstance(self.origin, Call) and dotted(self.origin.func) in ("len", "int")
+
+
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
     for kernel in project.kernels():
-        found = [
-            (launch, counts)
-            for launch in launches_of(project).get(kernel.key, ())
-            if (counts := tuple(_counts(project, launch, kernel)))
-        ]
-        if found:
+        launches = launches_of(project).get(kernel.key, ())
+        addresses = pointers(project, kernel) if launches else frozenset[str]()
+        every = [(launch, tuple(_candidates(launch, kernel, addresses))) for launch in launches]
+        # Nearly every kernel has one size that it masks with.
+        if any(_tells(project, launch, candidates) for launch, candidates in every):
+            counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
+            found = [(launch, counts) for launch, counts in counted if counts]
             launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
-            if len(counts) == 1 and not counts[0].scalar.from_data:
-                continue  # nearly every kernel has one size that it masks with
-            yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
+            if len(counts) > 1 or counts[0].scalar.from_data:
+                yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
 
 
-def _counts(project: Project, launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Count]:
-    flow = flow_of(project)
+def _tells(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
+    """Whether there are two counts among `candidates`, or one from the data; no more are looked at than that takes."""
+    # What its function is handed is looked at last: its callers are asked for it.
+    ordered = sorted(candidates, key=lambda candidate: isinstance(candidate.origin, Name))
+    found = 0
+    for looked_at, candidate in enumerate(ordered):
+        left = ordered[looked_at:]
+        if found + len(left) < 2 and not any(one.whole for one in left):
+            return False
+        for count in _counts(project, launch, (candidate,)):
+            found += 1
+            if found > 1 or count.scalar.from_data:
+                return True
+    return False
+
+
+def _candidates(launch: LinkedLaunch, kernel: Kernel, addresses: frozenset[str]) -> Iterator[_Candidate]:
     arguments = spelled_out(launch, kernel)
+    excluded = addresses.union(kernel.do_not_specialize)
     for param in kernel.params:
         argument = arguments.get(param.name)
-        if argument is None or param.is_constexpr or param.name in kernel.do_not_specialize:
+        if argument is None or param.is_constexpr or param.name in excluded:
             continue
         origin = origin_of(launch, argument.value)
-        if isinstance(argument.value, Const) or not _may_be_a_count(launch, origin):
-            continue
-        scalar = flow.scalar(argument.value, flow.at(launch))
-        if scalar.settled() is Kind.PER_CALL and (not scalar.from_data or _is_whole(origin)):
-            classes = _classes(scalar, aligned=param.name not in kernel.do_not_align)
+        if not isinstance(argument.value, Const) and _may_be_a_count(launch, origin):
+            yield _Candidate(param.name, argument, param.name not in kernel.do_not_align, origin)
+
+
+def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> Iterator[_Count]:
+    flow = flow_of(project)
+    place = flow.at(launch)
+    for candidate in candidates:
+        scalar = flow.scalar(candidate.argument.value, place)
+        if scalar.settled() is Kind.PER_CALL and (not scalar.from_data or candidate.whole):
+            classes = _classes(scalar, aligned=candidate.aligned)
             if classes > 1:
-                yield _Count(param.name, argument, scalar, classes)
+                yield _Count(candidate.name, candidate.argument, scalar, classes)
 
 
 def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
@@ -85,11 +122,6 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
             )
         case _:
             return True
-
-
-def _is_whole(origin: Expr) -> bool:
-    """Whether a value that is read out of the data is an integer for certain."""
-    return isinstance(origin, Call) and dotted(origin.func) in ("len", "int")
 
 
 def _classes(scalar: Scalar, *, aligned: bool) -> int:

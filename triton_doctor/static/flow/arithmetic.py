@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
@@ -39,23 +38,23 @@ def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
             return coarse(result, divisor)
         case "%":
             if divisor is not None and divisor > 0:
-                return replace(joined, low=0, high=divisor - 1)
+                return joined._replace(low=0, high=divisor - 1)
             return joined
         case "&":
             if divisor is not None and divisor >= 0:
-                return replace(joined, low=0, high=divisor)
+                return joined._replace(low=0, high=divisor)
             return joined
         case "<<":
             if left.literal == 1:
-                return replace(power_of_two(right), low=1)
+                return power_of_two(right)._replace(low=1)
             return joined
         case "**":
             if left.literal == 2:
-                return replace(power_of_two(right), low=1)
+                return power_of_two(right)._replace(low=1)
             return joined
         case "+" | "-" if divisor is not None and left.high is not None:
             shift = divisor if op == "+" else -divisor
-            return replace(joined, high=left.high + shift, low=(left.low or 0) + shift)
+            return joined._replace(high=left.high + shift, low=(left.low or 0) + shift)
         case _:
             return joined
 
@@ -66,7 +65,7 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
     if left.size is not None and right.size is not None:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
-            return replace(FIXED, trail=left.trail)
+            return FIXED._replace(trail=left.trail)
         if _is_axis(left.size) and _is_axis(right.size):
             # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
             con = frozenset({leanings.LIKE})
@@ -76,14 +75,14 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
             left_over = tensors.of_size(size)
             behind = any(isinstance(atom, Rest) and atom.front for atom in size.over)
             pro = left_over.pro - {leanings.FOLD} if behind else left_over.pro
-            return replace(left_over, trail=left.trail, pro=pro)
+            return left_over._replace(trail=left.trail, pro=pro)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
-        return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
+        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     if left.size is None and left.atoms and right.settled() is Kind.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
-        return replace(UNKNOWN, trail=left.trail, atoms=left.atoms)
-    return _bounded_quotient(replace(join([left, right]), size=size), left, right)
+        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
+    return _bounded_quotient(join([left, right])._replace(size=size), left, right)
 
 
 def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
@@ -91,7 +90,7 @@ def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
     divisor = right.literal
     if not isinstance(divisor, int) or divisor <= 0 or left.high is None:
         return result
-    return replace(result, low=(left.low or 0) // divisor, high=-(-left.high // divisor))
+    return result._replace(low=(left.low or 0) // divisor, high=-(-left.high // divisor))
 
 
 def _is_axis(size: Size) -> bool:
@@ -108,7 +107,7 @@ def _held(part: Size, whole: Size) -> bool:
 def coarse(result: Scalar, divisor: int | None) -> Scalar:
     """A quotient by a large number takes few values, whatever is divided."""
     if divisor is not None and divisor >= _COARSE and result.settled() is Kind.PER_CALL:
-        return replace(result, low=1, high=max(_LARGEST_SIZE // divisor, 1))
+        return result._replace(low=1, high=max(_LARGEST_SIZE // divisor, 1))
     return result
 
 
@@ -118,8 +117,8 @@ def power_of_two(scalar: Scalar) -> Scalar:
     low = None if scalar.low is None else _next_power(scalar.low)
     high = None if scalar.high is None else _next_power(scalar.high)
     if kind is Kind.PER_CALL or (kind is Kind.FEW and scalar.kind in (Kind.PER_CALL, Kind.UNKNOWN)):
-        return replace(scalar, kind=Kind.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
-    return replace(scalar, power=True, low=low, high=high, size=None, literal=...)
+        return scalar._replace(kind=Kind.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
+    return scalar._replace(power=True, low=low, high=high, size=None, literal=...)
 
 
 def least(operands: Sequence[Scalar]) -> Scalar:
@@ -131,13 +130,12 @@ def least(operands: Sequence[Scalar]) -> Scalar:
     result = join(operands)
     if not highs and not all(tensors.follows_data(operand) for operand in operands):
         # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
-        result = replace(UNKNOWN, trail=result.trail)
+        result = UNKNOWN._replace(trail=result.trail)
     known = [low for low in lows if low is not None]
     if highs and min(highs) <= _LOW_CAP and result.kind >= Kind.LOGARITHMIC:
         # Sizes of the data lie above so low a cap: they share the variant that it stands for.
-        result = replace(result, kind=Kind.FEW)
-    return replace(
-        result,
+        result = result._replace(kind=Kind.FEW)
+    return result._replace(
         high=min(highs) if highs else None,
         low=min(known) if len(known) == len(lows) else None,
         power=_powers(operands),
@@ -153,8 +151,7 @@ def greatest(operands: Sequence[Scalar]) -> Scalar:
     lows = [operand.low for operand in operands if operand.low is not None]
     result = join(operands)
     known = [high for high in highs if high is not None]
-    return replace(
-        result,
+    return result._replace(
         low=max(lows) if lows else None,
         high=max(known) if len(known) == len(highs) else None,
         power=_powers(operands),
@@ -171,7 +168,7 @@ def _next_power(value: int) -> int:
 
 
 def _with_trail(result: Scalar, joined: Scalar) -> Scalar:
-    return replace(result, trail=joined.trail) if not result.trail else result
+    return result._replace(trail=joined.trail) if not result.trail else result
 
 
 def _folded(op: str, left: Scalar, right: Scalar) -> Scalar | None:
@@ -196,4 +193,4 @@ def _folded(op: str, left: Scalar, right: Scalar) -> Scalar | None:
             value = one << other
         case _:
             return None
-    return replace(FIXED, literal=value, low=value, high=value, power=value > 0 and value & (value - 1) == 0)
+    return FIXED._replace(literal=value, low=value, high=value, power=value > 0 and value & (value - 1) == 0)

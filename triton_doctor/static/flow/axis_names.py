@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 # The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
 _WITH_HEADS = 4
 _NEVER = 1 << 30
+# What asking for the fourth axis, or one behind it, looks like.
+_BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
+_ASKING = re.compile(rb"(?:shape|size|stride)" + _BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
 
 
 def named_axes(function: Function, name: str) -> tuple[str, ...]:
@@ -51,7 +55,7 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
                         names.setdefault(base, {}).setdefault(at, binding.name)
                 case _:
                     pass
-    counts = {**dict(_asked_for(function)), **counts}
+    counts = {**(dict(_asked_for(function)) if function.matches(_ASKING) else {}), **counts}
     return {base: tuple(names.get(base, {}).get(at, "") for at in range(count)) for base, count in counts.items()}
 
 
@@ -75,16 +79,19 @@ def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
 
 
 def expressions(function: Function) -> Iterator[Expr]:
-    """All expressions of assignments, launches, calls and returns."""
+    """All expressions of assignments, launches, calls and returns, each once."""
     pending = [one.value for bindings in function.bindings.values() for one in bindings]
     for launch in function.launches:
         pending += [argument.value for argument in launch.arguments]
     pending += [site.call for site in function.calls]
     pending += [one.value for one in function.returns]
+    seen: set[int] = set()  # calls stand in assignments, in arguments, and for themselves
     while pending:
         expr = pending.pop()
-        yield expr
-        pending.extend(children(expr))
+        if id(expr) not in seen:
+            seen.add(id(expr))
+            yield expr
+            pending.extend(children(expr))
 
 
 def _rebound(function: Function, name: str) -> int:

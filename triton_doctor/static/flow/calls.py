@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, dotted, spell
@@ -132,7 +131,7 @@ def _function(flow: Flow, name: str, call: Call, place: Place) -> Value:
         case _ if name in LIKE or name in KEEPING:
             value = first()
             if isinstance(value, Tensor | Thing) and name in LIKE:
-                return replace(tensors.as_tensor(value), contiguous=True)
+                return tensors.as_tensor(value)._replace(contiguous=True)
             return value
         case _:
             return out_of_sight(call, place)
@@ -151,7 +150,7 @@ def _method(flow: Flow, value: Value, name: str, call: Call, base: Expr, place: 
                 return Scalar(kind=kind, trail=value.trail)
             if name in ("item", "tolist"):
                 return from_data(base, name, place)
-            return FEW if name in _FLAGS else replace(value, literal=...) if value.kind is Kind.FIXED else UNKNOWN
+            return FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Kind.FIXED else UNKNOWN
         case Shape(of) if name == "numel":
             return tensors.numel(of)
         case Table(items) if name == "get" and call.args and isinstance(call.args[0], Const):
@@ -181,8 +180,7 @@ def _extreme(flow: Flow, call: Call, place: Place, *, smallest: bool) -> Value:
             step = Note(place.frame.module.path, line, "`{}` depends on the data", call)
             pro = scalar.pro | {leanings.LENGTH}
             named = leanings.names_data(spell(call.args[0]))
-            return replace(
-                scalar,
+            return scalar._replace(
                 pro=pro | {leanings.NAME} if named else pro,
                 from_data=True,
                 trail=scalar.trail or (step,),
@@ -230,10 +228,10 @@ def _range(bounds: list[Scalar]) -> Many:
     joined = join(bounds)
     if len(bounds) == 3 and bounds[2].literal is ...:
         # In steps of what a launch can take: rarely more than one.
-        return Many(item=replace(UNKNOWN, trail=joined.trail), length=joined)
+        return Many(item=UNKNOWN._replace(trail=joined.trail), length=joined)
     if joined.kind is Kind.FIXED:
         first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
         if isinstance(first, int) and isinstance(last, int):
             kind = Kind.FEW if last - first <= HANDFUL else Kind.PER_CALL
             return Many(item=Scalar(kind=kind, low=first, high=max(last - 1, first)), length=joined)
-    return Many(item=replace(joined, literal=..., size=None, low=None, high=None), length=joined)
+    return Many(item=joined._replace(literal=..., size=None, low=None, high=None), length=joined)

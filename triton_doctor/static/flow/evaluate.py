@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.expression import (
@@ -43,6 +43,7 @@ from triton_doctor.static.flow.values import (
     Either,
     Instance,
     Many,
+    Promise,
     Sequence,
     Shape,
     Table,
@@ -65,13 +66,15 @@ if TYPE_CHECKING:
 class Flow:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
-    `told` are leanings of the axes of arguments, by path, function and argument.
+    `told` are leanings of the axes of arguments, by path, function and argument. What callers pass, and what others
+    store in objects, is looked for only where it `asks` for that.
     """
 
-    def __init__(self, project: Project, told: Told | None = None) -> None:
+    def __init__(self, project: Project, told: Told | None = None, *, asks: bool = True) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self.told: Told = told or {}
+        self.asks = asks
         self._callers: Callers | None = None
         self._setters: Setters | None = None
         self._frames: dict[tuple[int, int], Frame] = {}
@@ -119,8 +122,8 @@ class Flow:
                 return self._asked.value(value, frame) or value.scalar
             case Either(options):
                 return choice([self.as_scalar(option, frame) for option in options])
-            case Sequence(items) if items:
-                return join([self.as_scalar(option, frame) for option in items])
+            case Sequence() if value.count:
+                return join([self.as_scalar(option, frame) for option in value.items])
             case _:
                 return UNKNOWN
 
@@ -132,8 +135,8 @@ class Flow:
             if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
                 # A suspicion of the callers adds to the function's own.
                 undecided = own.settled() is Kind.UNKNOWN
-                return replace(own, pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
-            return own if asked is None else replace(asked, size=own.size)
+                return own._replace(pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
+            return own if asked is None else asked._replace(size=own.size)
         return own
 
     def stride(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
@@ -172,7 +175,7 @@ class Flow:
                 one = element(self, self.value(source, place), place.frame)
                 length = self.length(self.value(source, place), place.frame)
                 if filtered and length.settled() is Kind.UNKNOWN:
-                    length = replace(length, kind=Kind.PER_CALL, from_data=True)
+                    length = length._replace(kind=Kind.PER_CALL, from_data=True)
                 return Many(item=self.value(of, place.binding(dict.fromkeys(names, one))), length=length)
             case Element(source):
                 return element(self, self.value(source, place), place.frame)
@@ -228,7 +231,7 @@ class Flow:
                 return field(self, of, name, place.frame)
             case Context(forward):
                 return saved(self, forward, name, place.frame)
-            case Thing(_, scalar, _) if scalar.kind is Kind.UNKNOWN:
+            case Thing(_, scalar, _) if scalar.kind is Kind.UNKNOWN and self.asks:
                 told = self.setters.value(self, base, name, place)
                 return attribute(self, value, name, base, place) if told is None else told
             case _:
@@ -246,24 +249,24 @@ class Flow:
         return either([item(self, option, base, key, place) for option in options])
 
     def _pack(self, items: tuple[Expr, ...], place: Place) -> Value:
-        values: list[Value] = []
+        values: list[Value | Promise] = []
         open_ = False
         for expr in items:
             if isinstance(expr, Star):
                 inner = self.value(expr.value, place)
                 match inner:
-                    case Sequence(own, own_open):
-                        values.extend(own)
+                    case Sequence(open=own_open):
+                        values.extend(partial(inner.at, position) for position in range(inner.count))
                         open_ = open_ or own_open
                     case Shape(of) if (rank := tensors.rank(of)) is not None:
-                        values.extend(self.axis(of, position, place.frame) for position in range(rank))
+                        values.extend(partial(self.axis, of, position, place.frame) for position in range(rank))
                     case Shape():
                         values.append(inner)
                     case _:
                         open_ = True
             else:
-                values.append(self.value(expr, place))
-        return Sequence(items=tuple(values), open=open_)
+                values.append(partial(self.value, expr, place))
+        return Sequence(values, is_open=open_)
 
     def _table(self, items: tuple[tuple[Expr | None, Expr], ...], place: Place) -> Value:
         table: dict[str, Value] = {}
@@ -296,7 +299,7 @@ class Flow:
         active = (id(function), "()", 0)
         if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
-        arguments = {name: (arg, place) for name, arg in bind(function, call).items()}
+        arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
         inner = Frame(self.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
@@ -309,5 +312,5 @@ class Flow:
 def _literal(literal: object) -> Scalar:
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
-        return replace(FIXED, literal=literal, low=literal, high=literal, power=power)
-    return replace(FIXED, literal=literal)
+        return FIXED._replace(literal=literal, low=literal, high=literal, power=power)
+    return FIXED._replace(literal=literal)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from triton_doctor.static.expression import Expr
-    from triton_doctor.static.flow.values import Value
+    from triton_doctor.static.flow.values import Promise, Value
     from triton_doctor.static.model import Module
     from triton_doctor.static.model_function import Arm, Function
 
@@ -18,20 +17,19 @@ if TYPE_CHECKING:
 class Frame:
     """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
 
-    An argument is a value, or an expression at the place of the call, evaluated when it is asked for.
+    An argument is a value, or a promise of it.
 
     `depth` counts the calls followed so far, inwards and outwards.
     """
 
     module: Module
     function: Function
-    arguments: Mapping[str, Value | tuple[Expr, Place]] | None = None
+    arguments: Mapping[str, Value | Promise] | None = None
     depth: int = 0
     values: dict[tuple[str, int], Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A place in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names."""
 
     frame: Frame

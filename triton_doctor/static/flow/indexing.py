@@ -82,16 +82,14 @@ def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value
             return flow.axis(of, position, frame)
         case Shape(of), Slice(lower, upper, None):
             return _shape_slice(of, lower, upper)
-        case Sequence(items, open_), Const(int(position)):
-            if -len(items) <= position < len(items) and not open_:
-                return items[position]
-            return UNKNOWN
+        case Sequence(open=open_), Const(int(position)):
+            return value.at(position) if -value.count <= position < value.count and not open_ else UNKNOWN
         case Sequence(items, False), Slice(None, Const(int(high)), None):
             return Sequence(items[:high])
         case Sequence(items, False), Slice(Const(int(low)), None, None):
             return Sequence(items[low:])
-        case Sequence(items, _), _ if items:
-            return either(items)
+        case Sequence(), _ if value.count:
+            return either(value.items)
         case Table(items, _), Const(str(name)):
             return items.get(name, UNKNOWN)
         case Table(items, False), _ if items:
@@ -107,7 +105,7 @@ def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value
 def _one_of(values: list[Value]) -> Value:
     """A look-up in a small literal table gives one of a few."""
     found = either(values)
-    return replace(found, kind=Kind.FEW) if isinstance(found, Scalar) and found.kind is Kind.FIXED else found
+    return found._replace(kind=Kind.FEW) if isinstance(found, Scalar) and found.kind is Kind.FIXED else found
 
 
 def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> Value:
@@ -115,7 +113,7 @@ def _shape_slice(of: Tensor | Thing, lower: Expr | None, upper: Expr | None) -> 
     high = upper.value if isinstance(upper, Const) else None
     if low == 0 and upper is not None and not isinstance(high, int):
         # Some of the first axes: their product holds the first, unless there are none.
-        some = replace(tensors.axis_at(of, 0), size=None)
+        some = tensors.axis_at(of, 0)._replace(size=None)
         return Shape(of=Tensor(open=some))
     if not isinstance(low, int) or (upper is not None and not isinstance(high, int)):
         return UNKNOWN
@@ -142,7 +140,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
         if isinstance(value, Thing):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
             root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, told={})
-            return Thing(root=root, scalar=replace(value.scalar, pro=frozenset(), con=frozenset()))
+            return Thing(root=root, scalar=value.scalar._replace(pro=frozenset(), con=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Item(base, key), None, place)
         if len(keys) == 1 and isinstance(keys[0], Const):
@@ -161,7 +159,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
                 front.append(flow.scalar(upper, place))
                 position += 1
             case Slice():
-                front.append(replace(UNKNOWN, trail=()))
+                front.append(UNKNOWN._replace(trail=()))
                 position += 1
             case Const(None):
                 front.append(tensors.ONE)
@@ -188,16 +186,17 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
             if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
                 position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return flow.axis(of, position, frame)
-        case Sequence(items, False):
-            if len(items) == 1 and isinstance(items[0], Shape):
-                return part(flow, items[0], position, size, open_, frame)
+        case Sequence(open=False):
+            count = value.count
+            if count == 1 and value.starred is not None:
+                return part(flow, value.at(0), position, size, open_, frame)
             if position is None:
-                return Sequence(items=items[: len(items) - size], open=True)
-            if any(isinstance(one, Shape) for one in items):
-                return _after_shape(flow, items, position, size, frame)
-            if (len(items) != size and not open_) or not -len(items) <= position < len(items):
+                return Sequence(value.items[: count - size], is_open=True)
+            if value.starred is not None:
+                return _after_shape(flow, value, value.starred, position, size, frame)
+            if (count != size and not open_) or not -count <= position < count:
                 return None
-            return items[position]
+            return value.at(position)
         case Many(one, _):
             return one
         case Either(options):
@@ -209,17 +208,16 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
             return UNKNOWN
 
 
-def _after_shape(flow: Flow, items: tuple[Value, ...], position: int, size: int, frame: Frame) -> Value:
+def _after_shape(flow: Flow, items: Sequence, starred: int, position: int, size: int, frame: Frame) -> Value:
     """`B, T, H, K, V = *k.shape, v.shape[-1]`: the starred shape has as many axes as the others leave."""
-    starred = next(index for index, one in enumerate(items) if isinstance(one, Shape))
-    shape = items[starred]
+    shape = items.at(starred)
     assert isinstance(shape, Shape)
-    rank = size - (len(items) - 1)
+    rank = size - (items.count - 1)
     index = position if position >= 0 else size + position
     if index < starred:
-        return items[index]
+        return items.at(index)
     if index >= starred + rank:
-        return items[index - rank + 1]
+        return items.at(index - rank + 1)
     of = shape.of
     if isinstance(of, Thing) and of.root.rank is None:
         of = Thing(root=replace(of.root, rank=rank), scalar=of.scalar, origin=of.origin)
@@ -229,16 +227,16 @@ def _after_shape(flow: Flow, items: tuple[Value, ...], position: int, size: int,
 def element(flow: Flow, value: Value, frame: Frame) -> Value:
     """What a loop over `value` gives its target."""
     match value:
-        case Sequence(items, _) if items:
-            found = either(items)
-            if isinstance(found, Scalar) and found.kind is Kind.FEW and len(items) > HANDFUL:
-                return replace(found, kind=Kind.PER_CALL, low=1, high=len(items))
+        case Sequence() if value.count:
+            found = either(value.items)
+            if isinstance(found, Scalar) and found.kind is Kind.FEW and value.count > HANDFUL:
+                return found._replace(kind=Kind.PER_CALL, low=1, high=value.count)
             return found
         case Many(one, _):
             return one
         case Thing(root, scalar, _):
             inner = replace(root, name=f"{root.name}[i]", rank=None, told={})
-            return Thing(root=inner, scalar=replace(scalar, pro=frozenset(), con=frozenset()))
+            return Thing(root=inner, scalar=scalar._replace(pro=frozenset(), con=frozenset()))
         case Either(options):
             return either([element(flow, option, frame) for option in options])
         case Scalar():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,8 +35,7 @@ class Kind(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A number, a flag or a word, by how often it changes.
 
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
@@ -85,19 +83,7 @@ class Scalar:
 
     def stepping(self, note: Note) -> Scalar:
         """The same value, one step further on its way."""
-        return Scalar(
-            kind=self.kind,
-            low=self.low,
-            high=self.high,
-            power=self.power,
-            literal=self.literal,
-            pro=self.pro,
-            con=self.con,
-            size=self.size,
-            atoms=self.atoms,
-            from_data=self.from_data,
-            trail=(*self.trail, note),
-        )
+        return self._replace(trail=(*self.trail, note))
 
 
 UNKNOWN = Scalar(kind=Kind.UNKNOWN)
@@ -148,17 +134,17 @@ def choice(scalars: Iterable[Scalar]) -> Scalar:
     if len(operands) < 2:
         return joined
     if len({operand.size for operand in moving}) == 1:
-        joined = replace(joined, size=moving[0].size)
+        joined = joined._replace(size=moving[0].size)
     lows = [operand.low for operand in operands]
     highs = [operand.high for operand in operands]
     if joined.kind is Kind.FIXED and len({repr(operand.literal) for operand in operands}) > 1:
-        joined = replace(joined, kind=Kind.FEW)
+        joined = joined._replace(kind=Kind.FEW)
     if joined.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC):
         known = [high for high in highs if high is not None]
         if len(known) == len(highs):
-            joined = replace(joined, high=max(known), low=min((low or 0) for low in lows))
+            joined = joined._replace(high=max(known), low=min((low or 0) for low in lows))
         if all(operand.power for operand in operands):
-            joined = replace(joined, power=True)
+            joined = joined._replace(power=True)
     return joined
 
 

@@ -49,7 +49,7 @@ class Layouts:
             case Thing(root, _, function):
                 if value.contiguous:
                     return True
-                if function is None or frame.depth >= MOST_DEPTH:
+                if function is None or frame.depth >= MOST_DEPTH or not self._flow.asks:
                     return False
                 key = (id(function), root.name)
                 if key not in self._known:
@@ -87,6 +87,6 @@ def _calls_contiguous(module: Module, function: Function) -> bool:
     return any(
         isinstance(expr, Attr) and expr.name == "contiguous"
         for one in module.functions.values()
-        if one is function or one.qualname.startswith(inside)
+        if (one is function or one.qualname.startswith(inside)) and one.holds(b"contiguous")
         for expr in expressions(one)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 def length(value: Value) -> Scalar:
     """How often the length of a sequence or table changes."""
     match value:
-        case Sequence(items, False):
-            return _literal(len(items))
+        case Sequence(open=False):
+            return _literal(value.count)
         case Table(items, False):
             return _literal(len(items))
         case Many(_, own):
@@ -34,7 +33,7 @@ def length_of_thing(thing: Thing) -> Scalar:
     root = thing.root
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
     if thing.scalar.kind is not Kind.UNKNOWN:
-        return replace(thing.scalar, trail=trail)
+        return thing.scalar._replace(trail=trail)
     if leanings.names_shape(root.name):
         return FEW
     pro = {leanings.LENGTH, *((leanings.NAME,) if leanings.names_data(root.name) else ())}
@@ -42,4 +41,4 @@ def length_of_thing(thing: Thing) -> Scalar:
 
 
 def _literal(count: int) -> Scalar:
-    return replace(FIXED, literal=count, low=count, high=count)
+    return FIXED._replace(literal=count, low=count, high=count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Const
@@ -33,7 +33,7 @@ def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
     if frame.arguments is not None:
         passed = frame.arguments.get(param.name)
         if passed is not None:
-            return flow.value(*passed) if isinstance(passed, tuple) else passed
+            return passed() if isinstance(passed, partial) else passed
         if param.default is not None:
             return flow.value(param.default, end_of(Frame(frame.module, function, {}, frame.depth)))
     if param.name in ("self", "cls") and function.class_name is not None:
@@ -79,6 +79,8 @@ class Asked:
         function = thing.origin
         if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Kind.UNKNOWN:
             return None
+        if not self._flow.asks:
+            return None
         key = (id(function), thing.root.name, position)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
@@ -99,12 +101,12 @@ class Asked:
                 found.append(scalar)
         varying = [scalar for scalar in found if scalar.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
         if varying:
-            return replace(choice(varying), trail=varying[0].trail)
+            return choice(varying)._replace(trail=varying[0].trail)
         if found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
             return choice(found)
         if position is not None and any(scalar.literal == 1 or leanings.SINGLE in scalar.con for scalar in found):
             # One batch of all that there is: what the others pass is not known, and need not be more.
-            return replace(UNKNOWN, con=frozenset({leanings.SINGLE}), trail=found[0].trail)
+            return UNKNOWN._replace(con=frozenset({leanings.SINGLE}), trail=found[0].trail)
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
@@ -113,7 +115,7 @@ class Asked:
             # What none of them knows, they may suspect alike.
             pro = frozenset[str].intersection(*(scalar.pro for scalar in found))
             con = frozenset[str]().union(*(scalar.con for scalar in found))
-            return replace(join(found), pro=pro, con=con, size=None)
+            return join(found)._replace(pro=pro, con=con, size=None)
         return None
 
     def _passed(self, caller: Caller, function: Function, name: str, position: int | None, depth: int) -> Scalar | None:
@@ -139,9 +141,9 @@ class Asked:
 def _scalar(param: HostParam, root: Root) -> Scalar:
     trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
     if param.annotation in ("bool", "dtype", "str", "float"):
-        return replace(FEW, trail=trail)
+        return FEW._replace(trail=trail)
     if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
-        return replace(FEW, trail=trail)
+        return FEW._replace(trail=trail)
     pro = frozenset({leanings.NAME}) if leanings.names_data(param.name) else frozenset[str]()
     con = frozenset({leanings.NAME}) if leanings.names_model(param.name) else frozenset[str]()
     return Scalar(kind=Kind.UNKNOWN, pro=pro, con=con, trail=trail)

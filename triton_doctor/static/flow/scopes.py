@@ -57,7 +57,7 @@ def _limited(flow: Flow, value: Value, name: str, place: Place) -> Value:
             high = flow.scalar(limit.high, place).literal
             scalar = flow.as_scalar(value, place.frame)
             if isinstance(high, int) and (scalar.high is None or high < scalar.high):
-                value = replace(scalar, high=high)
+                value = scalar._replace(high=high)
     return value
 
 
@@ -133,10 +133,10 @@ def _named(value: Value, binding: Binding, frame: Frame) -> Value:
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, Scalar):
         if leanings.names_bucket(binding.name):
-            return replace(UNKNOWN, trail=value.trail).stepping(step)
+            return UNKNOWN._replace(trail=value.trail).stepping(step)
         return _of_an_output(leaning_by_name(value, binding.name), binding.name, frame).stepping(step)
     if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
-        return replace(value, root=replace(value.root, name=binding.name, line=binding.line))
+        return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
 
 
@@ -144,7 +144,7 @@ def _of_an_output(scalar: Scalar, name: str, frame: Frame) -> Scalar:
     """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
     match scalar.size:
         case Size((Axis(_, 0),), ()) if scalar.kind is Kind.UNKNOWN and name in output_widths(frame.function):
-            return replace(scalar, con=scalar.con | {leanings.OUTPUT})
+            return scalar._replace(con=scalar.con | {leanings.OUTPUT})
         case _:
             return scalar
 
@@ -154,7 +154,7 @@ def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
     if scalar.kind is not Kind.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
     if leanings.names_data(name):
-        return replace(scalar, pro=scalar.pro | {leanings.NAME})
+        return scalar._replace(pro=scalar.pro | {leanings.NAME})
     if leanings.names_model(name):
-        return replace(scalar, con=scalar.con | {leanings.NAME})
+        return scalar._replace(con=scalar.con | {leanings.NAME})
     return scalar

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,8 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Value, either
 from triton_doctor.static.model import Class
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.rests import Question
+from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,8 +28,13 @@ if TYPE_CHECKING:
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
-# A target goes on with its value, its annotation, the next target, or what a loop goes over.
-_STORING = rb"%b(?<![A-Za-z0-9_]%b)(?![A-Za-z0-9_])[\"']*[\s\\)\]]*(?:=(?!=)|[:,#]|in\b)"
+# A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
+# that line, if the line does not end inside brackets. What `with` gives is no number, and not looked for.
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
+_AFTER = re.compile(
+    rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
+    rb"(?:=(?!=)|in\b|(?::|(?=,))[^\n]*(?:[^=!<>\n]=(?!=)|[\[({,\\][ \t]*(?:#[^\n]*)?\n))"
+)
 
 
 class _Store(NamedTuple):
@@ -69,8 +76,9 @@ class Setters:
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        modules = self._project.modules
-        for module in modules.naming(owner.name, owner.path, f".{name}", storing(name), but=self._project.tests):
+        modules, tests, asked = self._project.modules, self._project.tests, Question("stores", name)
+        for module in modules.naming(owner.name, owner.path, f".{name}", asked, storing(name), but=tests):
+            modules.consult(module.path)
             for function in _holders(module, owner):
                 yield from _stores_in(module, function, name)
 
@@ -123,16 +131,20 @@ def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
 @lru_cache(maxsize=1 << 16)
 def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
     """What `function` of `module` stores as `name`, in whatever object."""
-    if not function.matches(storing(name)):
+    if not function.shows(storing(name)):
         return ()
     return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
 
 
-@lru_cache(maxsize=4096)
-def storing(name: str) -> re.Pattern[bytes]:
+def may_store(module: Module, name: str) -> object:
+    """Whether some function of `module` stores as `name`, by its text."""
+    return any(function.shows(storing(name)) for function in module.functions.values())
+
+
+@cache
+def storing(name: str) -> Sign:
     """What the text of every assignment to an attribute or entry `name` has, and of every `update(name=...)`."""
-    word = re.escape(name.encode())
-    return re.compile(_STORING % (word, word))
+    return Sign(name, _BEFORE, _AFTER)
 
 
 def _stored(flow: Flow, store: _Store, depth: int) -> Value:

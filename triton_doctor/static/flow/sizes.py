@@ -63,8 +63,7 @@ def axis(root: Root, position: int) -> Axis:
     return Axis(root, position)
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """`number * product(over) / product(under)`; atoms are sorted, `number` None where it is not known."""
 
     over: tuple[Atom, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings
@@ -14,7 +13,7 @@ from triton_doctor.static.flow.values import Tensor, Thing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ONE = replace(FIXED, literal=1, low=1, high=1)
+ONE = FIXED._replace(literal=1, low=1, high=1)
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
 MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -35,8 +34,8 @@ def of_size(size: Size, *, spelled: str = "") -> Scalar:
     """A product of axes: the greatest kind among those that are left above the line."""
     parts = [_measured(atom, spelled=spelled) for atom in size.over]
     if not parts:
-        return replace(FIXED, size=size)
-    return replace(join(parts), size=size)
+        return FIXED._replace(size=size)
+    return join(parts)._replace(size=size)
 
 
 def _measured(atom: Atom, *, spelled: str) -> Scalar:
@@ -136,7 +135,7 @@ def product(scalars: Sequence[Scalar]) -> Scalar:
     for scalar in scalars:
         own = scalar.size if scalar.size is not None else (Size() if scalar.literal == 1 else None)
         size = size.times(own) if size is not None and own is not None else None
-    return replace(result, size=size, literal=...)
+    return result._replace(size=size, literal=...)
 
 
 def numel(value: Tensor | Thing) -> Scalar:
@@ -159,8 +158,8 @@ def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
     """What the other axes leave of `total`: those that it holds itself cancel."""
     if total.size is None:
         if any(follows_data(other) for other in others):
-            return replace(UNKNOWN, trail=total.trail)
-        return replace(join([total, *others]), size=None) if total.settled() is not Kind.PER_CALL else total
+            return UNKNOWN._replace(trail=total.trail)
+        return join([total, *others])._replace(size=None) if total.settled() is not Kind.PER_CALL else total
     size = total.size
     for other in others:
         before = size
@@ -168,9 +167,9 @@ def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
             size = size.divided_by(other.size)
         if (other.size is None or size.over == before.over) and follows_data(other):
             # It may be the same data, seen through another tensor: then nothing is left of it.
-            return replace(UNKNOWN, trail=total.trail)
+            return UNKNOWN._replace(trail=total.trail)
     left = of_size(size)
-    return left if left.trail else replace(left, trail=total.trail)
+    return left if left.trail else left._replace(trail=total.trail)
 
 
 def follows_data(scalar: Scalar) -> bool:
@@ -196,7 +195,7 @@ def flatten(value: Tensor | Thing, start: int, end: int) -> Tensor:
 def stride(value: Tensor | Thing, position: int) -> Scalar:
     """`stride(position)`: the product of the axes after it, where the layout is known to be contiguous."""
     if isinstance(value, Thing) or not value.contiguous:
-        return replace(UNKNOWN, trail=value.trail if isinstance(value, Tensor) else value.scalar.trail)
+        return UNKNOWN._replace(trail=value.trail if isinstance(value, Tensor) else value.scalar.trail)
     if position == -1:
         return ONE
     if value.open is None:
@@ -207,7 +206,7 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
     left = _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
     if left.size is not None and any(isinstance(atom, Rest) and atom.front for atom in left.size.over):
         # Behind the first axis of a tensor of unknown rank there may be the width alone.
-        return replace(left, pro=left.pro - {leanings.FOLD})
+        return left._replace(pro=left.pro - {leanings.FOLD})
     return left
 
 
@@ -255,4 +254,4 @@ def rank(value: Tensor | Thing) -> int | None:
 def number_of_axes(value: Tensor | Thing) -> Scalar:
     """`x.ndim`."""
     known = rank(value)
-    return FEW if known is None else replace(FIXED, literal=known, low=known, high=known)
+    return FEW if known is None else FIXED._replace(literal=known, low=known, high=known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, Pack, Star
@@ -65,7 +64,7 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             at = _integers(call.args)
             return _unsqueezed(value, at[0] if at else None)
         case "contiguous":
-            return replace(value, contiguous=True)
+            return value._replace(contiguous=True)
         case "cumsum" | "cumprod" | "sort" | "flip" | "roll" if isinstance(value, Tensor):
             return value
         case "new_tensor" if call.args:
@@ -100,7 +99,7 @@ def allocated(flow: Flow, name: str, call: Call, place: Place) -> Value:
     if sizes is None:
         inner = flow.value(args[0], place)
         if isinstance(inner, Shape):
-            return replace(tensors.as_tensor(inner.of), contiguous=contiguous)
+            return tensors.as_tensor(inner.of)._replace(contiguous=contiguous)
         return Tensor(open=UNKNOWN)
     return Tensor(front=tuple(sizes), contiguous=contiguous)
 
@@ -134,7 +133,7 @@ def concatenated(flow: Flow, parts: Value, place: Place) -> Tensor:
     lines = [item for item in items if isinstance(item, Tensor) and tensors.rank(item) == 1]
     if not lines:
         return Tensor(open=UNKNOWN)
-    return Tensor(front=(replace(UNKNOWN, trail=lines[0].front[0].trail),), contiguous=True)
+    return Tensor(front=(UNKNOWN._replace(trail=lines[0].front[0].trail),), contiguous=True)
 
 
 def _viewed(flow: Flow, value: Tensor | Thing, name: str, call: Call, place: Place) -> Value:
@@ -151,7 +150,7 @@ def _viewed(flow: Flow, value: Tensor | Thing, name: str, call: Call, place: Pla
     if sizes is None:
         packed = flow.value(args[0].value if isinstance(args[0], Star) else args[0], place)
         if isinstance(packed, Shape) and len(args) == 1:
-            return replace(tensors.as_tensor(packed.of), contiguous=True)
+            return tensors.as_tensor(packed.of)._replace(contiguous=True)
         if isinstance(packed, Shape) and isinstance(args[0], Star):
             tail = [flow.scalar(arg, place) for arg in args[1:]]
             inner = tensors.as_tensor(packed.of)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.static.flow.kinds import UNKNOWN, Scalar, choice
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_function import Function
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(NamedTuple):
     """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
 
     As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
@@ -30,8 +29,7 @@ class Thing:
     contiguous: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
 
     `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
@@ -46,59 +44,87 @@ class Tensor:
     trail: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """The shape of a tensor or of a thing."""
 
     of: Tensor | Thing
 
 
-@dataclass(frozen=True, slots=True)
 class Sequence:
-    """A tuple, list or set of known `items`; `open` where a starred item hides how many, `data` if read from data."""
+    """A tuple, list or set of known items; `open` where a starred item hides how many.
 
-    items: tuple[Value, ...]
-    open: bool = False
+    An item may be given as a promise of it, which is kept when somebody first asks for the item. `starred` is the
+    position of a shape of unknown length that stands for all its axes.
+    """
+
+    __slots__ = ("_items", "open", "starred")
+    __match_args__ = ("items", "open")
+
+    def __init__(self, items: Iterable[Value | Promise], *, is_open: bool = False) -> None:
+        """Nothing that is promised is asked for yet."""
+        self._items = list(items)
+        self.open = is_open
+        self.starred = next((at for at, item in enumerate(self._items) if isinstance(item, Shape)), None)
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return len(self._items)
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """All items."""
+        return tuple(self.at(position) for position in range(len(self._items)))
+
+    def at(self, position: int) -> Value:
+        """The item at `position`; UNKNOWN where that rests on itself."""
+        item = self._items[position]
+        if not isinstance(item, partial):
+            return item
+        self._items[position] = UNKNOWN
+        try:
+            kept = item()
+        except RecursionError:
+            self._items[position] = item
+            raise
+        self._items[position] = kept
+        return kept
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(NamedTuple):
     """A sequence of unknown length whose items are like `item`; `length` says how the length changes."""
 
     item: Value
     length: Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A mapping with known string keys; `open` where further keys may exist."""
 
     items: dict[str, Value]
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """`self`, or an object of a class of the project."""
 
     of: Class
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The `ctx` of an autograd function's backward: what its forward stored."""
 
     forward: Function
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(NamedTuple):
     """One of several values, where a condition chooses."""
 
     options: tuple[Value, ...]
 
 
 Value: TypeAlias = Scalar | Thing | Tensor | Shape | Sequence | Many | Table | Instance | Context | Either
+Promise: TypeAlias = "partial[Value] | partial[Scalar]"
 
 
 def either(values: Iterable[Value]) -> Value:

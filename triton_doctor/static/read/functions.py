@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.model_function import Contents
     from triton_doctor.static.read.source import Source
+    from triton_doctor.static.signs import Sign
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
@@ -70,9 +71,9 @@ class FunctionText:
         """Whether `word` stands anywhere in it."""
         return self._source.holds(word, self._first, self._last)
 
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in it."""
-        return self._source.matches(pattern, self._first, self._last)
+    def shows(self, sign: Sign) -> bool:
+        """Whether `sign` stands in it."""
+        return self._source.shows(sign, self._first, self._last)
 
     def defines_more(self) -> bool:
         """Whether it may define functions or classes of its own."""
@@ -124,9 +125,9 @@ class ModuleText:
         """Whether `word` stands anywhere in the file."""
         return self._source.holds(word, 1, self._source.last_line)
 
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in the file."""
-        return self._source.matches(pattern, 1, self._source.last_line)
+    def shows(self, sign: Sign) -> bool:
+        """Whether `sign` stands in the file."""
+        return self._source.shows(sign, 1, self._source.last_line)
 
 
 def parse_alone(source: Source, first: int, last: int, *, indented: bool) -> Definition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from triton_doctor.finding import Span
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterable
+
+    from triton_doctor.static.signs import Sign
 
 # Only there may a file say in which encoding it is (PEP 263).
 _ENCODING_LINES = 2
@@ -25,6 +29,7 @@ class Source:
         self.unread: list[Exception] = []
         self._lines: list[bytes] | None = None
         self._starts: list[int] | None = None
+        self._places: dict[Sign, list[int]] = {}
 
     def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
         """Where `node` stands."""
@@ -36,9 +41,17 @@ class Source:
             self._column(end_line, node.end_col_offset or node.col_offset),
         )
 
-    def lines_with(self, pattern: re.Pattern[bytes]) -> list[int]:
-        """The numbers of the lines in which `pattern` is found, in order."""
-        return [number for number, line in enumerate(self._split(), start=1) if pattern.search(line)]
+    def lines_with(self, words: Iterable[bytes]) -> list[int]:
+        """The numbers of the lines in which one of `words` stands, in order."""
+        starts = self._line_starts()
+        found = set[int]()
+        for word in words:
+            at = self.text.find(word)
+            while at != -1:
+                line = bisect_right(starts, at)
+                found.add(line)
+                at = self.text.find(word, starts[line])
+        return sorted(found)
 
     def found(self, pattern: re.Pattern[bytes]) -> set[str]:
         """What the one group of `pattern` matches, anywhere."""
@@ -58,6 +71,14 @@ class Source:
         """Whether `pattern` is found in the lines `first` to `last`."""
         starts = self._line_starts()
         return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
+
+    def shows(self, sign: Sign, first: int, last: int) -> bool:
+        """Whether `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
+        if sign not in self._places:
+            self._places[sign] = list(sign.places(self.text))
+        starts, places = self._line_starts(), self._places[sign]
+        at = bisect_left(places, starts[first - 1])
+        return at < len(places) and places[at] < starts[min(last, len(starts) - 1)]
 
     def count(self, word: bytes, first: int, last: int) -> int:
         """How often `word` stands in the lines `first` to `last`."""

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ast
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Scope: TypeAlias = ast.Module | _Function
+# What holds statements, and where, the last first.
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(name for name in ("finalbody", "orelse", "handlers", "cases", "body") if name in kind._fields)
+    for kind in (
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
+        *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
+    )
+}
 
 
 class Names:
@@ -18,9 +27,9 @@ class Names:
     def __init__(self, tree: ast.Module) -> None:
         """Reads the module's own level, classes included; functions are entered by `within`."""
         self._imported: dict[str, str] = {}
-        self._assigned: list[Mapping[str, list[ast.expr]]] = [_assignments(tree)]
+        self._assigned: list[Callable[[], Mapping[str, list[ast.expr]]]] = [cache(partial(_assignments, tree))]
         self._params: frozenset[str] = frozenset()
-        for statement in every_statement(tree.body):
+        for statement in _every_statement(tree.body):
             self._import(statement)
 
     def within(self, function: _Function) -> Names:
@@ -30,7 +39,7 @@ class Names:
         params = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
         params += [arg for arg in (function.args.vararg, function.args.kwarg) if arg is not None]
         inner._params = self._params | {param.arg for param in params}
-        inner._assigned = [_assignments(function), *self._assigned]
+        inner._assigned = [cache(partial(_assignments, function)), *self._assigned]
         return inner
 
     def bound(self, values: Mapping[str, ast.expr]) -> Names:
@@ -38,7 +47,8 @@ class Names:
         inner = object.__new__(Names)
         inner._imported = self._imported
         inner._params = self._params - set(values)
-        inner._assigned = [{name: [value] for name, value in values.items()}, *self._assigned]
+        given = {name: [value] for name, value in values.items()}
+        inner._assigned = [lambda: given, *self._assigned]
         return inner
 
     def is_param(self, name: str) -> bool:
@@ -51,9 +61,9 @@ class Names:
             return []
         *own, module = self._assigned
         for scope in own:
-            if name in scope:
-                return scope[name]
-        return [] if name.partition(".")[0] in self._params else module.get(name, [])
+            if name in (assigned := scope()):
+                return assigned[name]
+        return [] if name.partition(".")[0] in self._params else module().get(name, [])
 
     def value(self, expr: ast.expr) -> ast.expr | None:
         """The one expression that `expr` stands for; None where there are several, or none."""
@@ -94,17 +104,15 @@ class Names:
                 self._imported.setdefault(alias.asname or alias.name, f"{node.module}.{alias.name}")
 
 
-def every_statement(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _every_statement(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """All statements at and below `body`, those of functions and classes too, but no expressions."""
     pending: list[ast.AST] = list(reversed(body))
     while pending:
         node = pending.pop()
         if isinstance(node, ast.stmt):
             yield node
-        for name in ("finalbody", "orelse", "handlers", "cases", "body"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                pending.extend(reversed(block))
+        for name in _BLOCKS.get(type(node), ()):
+            pending.extend(reversed(getattr(node, name)))
 
 
 def _dotted(expr: ast.expr) -> str | None:
@@ -170,6 +178,5 @@ def _statements(scope: _Scope) -> Iterator[tuple[str, ast.stmt]]:
         if isinstance(node, ast.stmt):
             yield prefix, node
         inner = f"{prefix}{node.name}." if isinstance(node, ast.ClassDef) else prefix
-        blocks = (getattr(node, name, ()) for name in ("body", "handlers", "orelse", "finalbody", "cases"))
-        children = [child for block in blocks for child in block]
-        pending.extend((inner, child) for child in reversed(children))
+        for name in _BLOCKS.get(type(node), ()):
+            pending.extend((inner, child) for child in reversed(getattr(node, name)))

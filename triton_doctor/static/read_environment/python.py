@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 _LONGEST_LOOP = 64
 # A line with none of these sets nothing, and starts nothing that does; knobs are told by their last names.
-_WORTH_READING = re.compile(
-    rb"env|ENV|TRI|TRT|knobs|system|popen|subprocess|setattr|getoutput|interpret|compil|dump|debug|\.run"
+_WORTH_READING = (
+    *(b"env", b"ENV", b"TRI", b"TRT", b"knobs", b"system", b"popen", b"subprocess", b"setattr", b"getoutput"),
+    *(b"interpret", b"compil", b"dump", b"debug", b".run"),
 )
-_GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:\b\w*env\w*)\s*=\s*([A-Za-z_]\w*)\s*[,)]")
+_GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:env)\w*\s*=\s*([A-Za-z_]\w*)\s*[,)]")
 
 
 class Reader:
@@ -55,8 +56,8 @@ class Reader:
     def _find_calls(self, functions: set[str]) -> None:
         """Reads once more, now also where a function that sets something is called."""
         if functions:
-            names = "|".join(map(re.escape, sorted(functions)))
-            self._lines = sorted({*self._lines, *self._source.lines_with(re.compile(names.encode()))})
+            calling = self._source.lines_with(name.encode() for name in functions)
+            self._lines = sorted({*self._lines, *calling})
             self._setters.called.clear()
             self._block(self._tree.body)
 

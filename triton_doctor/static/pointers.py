@@ -1,0 +1,26 @@
+"""Kernels to the parameters that they load from or store to: tensors, whatever a launch calls them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.model import Kernel, Project
+
+_ACCESS = re.compile(rb"\b(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
+
+
+def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
+    """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
+    lines = _lines(project.modules.source(kernel.path))
+    text = b"\n".join(lines[kernel.span.line - 1 : kernel.span.end_line])
+    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text))
+
+
+@lru_cache(maxsize=1)
+def _lines(source: bytes) -> Sequence[bytes]:
+    return source.split(b"\n")

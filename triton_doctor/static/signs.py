@@ -1,0 +1,30 @@
+"""Signs of what a text may say, for which it is searched before it is parsed: a word, and what stands around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+
+class Sign:
+    """`word` where `before` matches at its beginning and `after` at its end. Equal to itself alone, so make it once."""
+
+    __slots__ = ("_after", "_before", "_word")
+
+    def __init__(self, word: str, before: re.Pattern[bytes], after: re.Pattern[bytes]) -> None:
+        """The patterns are shared by many words: to compile one for each costs more than most searches."""
+        self._word = word.encode()
+        self._before = before
+        self._after = after
+
+    def places(self, text: bytes) -> Iterator[int]:
+        """Where it begins in `text`, in order."""
+        width = len(self._word)
+        at = text.find(self._word)
+        while at != -1:
+            if self._before.match(text, at) and self._after.match(text, at + width):
+                yield at
+            at = text.find(self._word, at + width)
