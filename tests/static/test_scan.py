@@ -348,10 +348,12 @@ def test_helper_that_is_nested_too_deeply_is_told() -> None:
 
 def test_helper_elsewhere_that_does_not_parse_is_told_where(write: Write) -> None:
     write("sizes.py", "def other():\n    return 1\n\n\ndef size(r):\n    return (r.shape[0]\n")
-    write("a.py", f"from sizes import size\n{KERNEL}def launch(r):\n    kernel[(1,)](size(r))\n")
-    folder = write("b.py", "")
+    kernel = (
+        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(o, N: tl.constexpr):\n    tl.store(o, N)\n\n"
+    )
+    folder = write("a.py", f"from sizes import size\n{kernel}def launch(o, r):\n    f[(1,)](o, size(r))\n").parent
 
-    (finding,) = scan_folder(folder.parent).findings
+    (finding,) = scan_folder(folder).findings
 
     assert (finding.code, finding.path, finding.span.line) == ("TRD900", "sizes.py", 6)
 
