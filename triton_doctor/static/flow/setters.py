@@ -15,6 +15,7 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Value, either
 from triton_doctor.static.model import Class
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.rests import Question
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -77,10 +78,11 @@ class Setters:
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        for module in self._project.modules.naming(owner.name, owner.path, f".{name}", storing(name)):
-            if module.path not in self._project.tests:
-                for function in _holders(module, owner):
-                    yield from _stores_in(module, function, name)
+        modules, tests, asked = self._project.modules, self._project.tests, Question("stores", name)
+        for module in modules.naming(owner.name, owner.path, f".{name}", asked, storing(name), but=tests):
+            modules.consult(module.path)
+            for function in _holders(module, owner):
+                yield from _stores_in(module, function, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
@@ -139,6 +141,11 @@ def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, .
 def may_store(function: Function, name: str) -> bool:
     """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
     return function.shows(storing(name)) or (function.holds(b"update(") and function.shows(giving(name)))
+
+
+def stores_somewhere(module: Module, name: str) -> object:
+    """Whether some function of `module` stores as `name`, by its text."""
+    return any(function.shows(storing(name)) for function in module.functions.values())
 
 
 @cache
