@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
-from triton_doctor.static import scan as scan_module
+from triton_doctor.static import checks
 from triton_doctor.static.files import Kind, SourceFile, find_files
 from triton_doctor.static.scan import Scan, scan
 from triton_doctor.static.unreadable import LIMIT_BYTES, RUNNING
@@ -165,7 +165,7 @@ def test_crash_of_a_check_says_which_it_was(folder: Path, write: Write, monkeypa
         yield
 
     write("a.py", KERNEL)
-    monkeypatch.setitem(scan_module.CHECKS, "TRD900", crash)
+    monkeypatch.setitem(checks.CHECKS, "TRD900", crash)
 
     with pytest.raises(ZeroDivisionError) as caught:
         scan_folder(folder)
