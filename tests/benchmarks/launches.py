@@ -18,7 +18,7 @@ from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
 from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
 from triton_doctor.static.library import Library
-from triton_doctor.static.modules import NO_CHANGES
+from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.shares import all_shares
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from triton_doctor.settings import Settings
+from triton_doctor.static import texts
 from triton_doctor.static.cache import FOLDER, Cache
 from triton_doctor.static.files import find_files
 from triton_doctor.static.library import Library
@@ -65,23 +67,102 @@ def found(folder: Path, cache: Cache | None) -> tuple[Finding, ...]:
     return scan(list(find_files([folder], chosen, cwd=folder)), chosen, cwd=folder, cache=cache).findings
 
 
+opened: list[str] = []
+
+
+def note(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open":
+        opened.append(str(arguments[0]))
+
+
 def put(path: Path, text: str | None) -> None:
     path.unlink(missing_ok=True)
     if text is not None:
         path.write_text(text)
 
 
+@pytest.fixture
+def short_of_breath(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are trusted a moment after they were written, as they are after two seconds."""
+    monkeypatch.setattr(texts, "_MARGIN_NS", 20_000_000)
+
+
+def breathe() -> None:
+    time.sleep(0.03)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(sorted(STATES)), st.integers(0, 3)), max_size=12))
-def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits: list[tuple[str, int]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(sorted(STATES)), st.integers(0, 3), st.booleans()), max_size=12))
+@pytest.mark.usefixtures("short_of_breath")
+def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits: list[tuple[str, int, bool]]) -> None:
+    """Also where the time of a file is set back to what it was."""
     for name, states in STATES.items():
         put(folder / name, states[0])
+    breathe()
     cache = Cache(folder, ["."], Settings(root=folder))
     assert {finding.code for finding in found(folder, cache)} == {"TRD101", "TRD102", "TRD201", "TRD901"}
 
-    for name, state in edits:
-        put(folder / name, STATES[name][state % len(STATES[name])])
+    for name, state, set_back in edits:
+        file = folder / name
+        before = file.stat() if file.exists() else None
+        put(file, STATES[name][state % len(STATES[name])])
+        if set_back and before is not None and file.exists():
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert found(folder, cache) == found(folder, None)
+
+
+CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            {"launch.py": LAUNCH.replace("size(rows)", "rows"), "caller.py": CALLS_LATER.format("pass")},
+            {"caller.py": CALLS_LATER.format("launch.launch(x, len(requests))")},
+            id="a call, in a file that imported the module before",
+        ),
+        pytest.param(
+            {"p/__init__.py": "", "p/kernels.py": KERNEL.replace("tl.store(x, N)", "pass")},
+            {"p/__init__.py": None},
+            id="a package that is none any more",
+        ),
+        pytest.param(
+            {"kernels.py": "def kernel(:", "launch.py": "# triton\n" + LAUNCH},
+            {"notes.py": "import triton\n"},
+            id="a file that does not parse, and that no finding is about",
+        ),
+    ],
+)
+def test_findings_are_those_without_a_cache_after(
+    folder: Path, write: Callable[[str, str], Path], before: dict[str, str], after: dict[str, str | None]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, before.get(path, content))
+    for path, content in before.items():
+        write(path, content)
+    cache = Cache(folder, ["."], Settings(root=folder))
+    assert found(folder, cache) == found(folder, None)
+
+    for path, changed in after.items():
+        put(folder / path, changed)
+
+    assert found(folder, cache) == found(folder, None)
+
+
+@pytest.mark.usefixtures("short_of_breath")
+def test_files_that_are_as_they_were_are_not_read(folder: Path, write: Callable[[str, str], Path]) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    breathe()
+    cache = Cache(folder, ["."], Settings(root=folder))
+    before = found(folder, cache)
+    sys.addaudithook(note)
+    opened.clear()
+
+    assert found(folder, cache) == before
+    assert opened
+    assert not [path for path in opened if path.endswith(".py")]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +185,7 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
     library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read()
 
-    shares = all_shares(library, memory.shares, memory.changes(library))
+    shares = all_shares(library, memory.outcome.shares, memory.changes(library))
 
     assert shares.anew == anew
 

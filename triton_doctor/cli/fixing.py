@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.fix.rounds import Fixed
-    from triton_doctor.static.scan import Scan, Weigh
+    from triton_doctor.static.inquire import Weigh
+    from triton_doctor.static.scan import Scan
 
 Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
 UnsafeFixes = Annotated[

@@ -12,7 +12,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
 from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
-from triton_doctor.static.library import read_bytes
+from triton_doctor.static.texts import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.memory import Answer
 from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
 
@@ -16,20 +18,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.library import Library
     from triton_doctor.static.memory import Memory
     from triton_doctor.static.model import Project
-    from triton_doctor.static.modules import Changes, Rests
+    from triton_doctor.static.rests import Changes
     from triton_doctor.static.shares import Shares
-
-
-class Answer(NamedTuple):
-    """What is `found` in one file, whose kernels the files `launchers` launch.
-
-    `unreadable` are the findings of the files that should have been read for it, and could not be.
-    """
-
-    found: tuple[Finding, ...]
-    unreadable: tuple[Finding, ...]
-    launchers: tuple[str, ...]
-    rests: Rests
 
 
 class Inquiry(NamedTuple):
@@ -45,14 +35,27 @@ class Inquiry(NamedTuple):
     changes: Changes
 
 
+class Variables(Container[str]):
+    """Which variables some file sets; it notes which it was asked of, and what it said."""
+
+    def __init__(self, there: Container[str]) -> None:
+        """Nothing is asked yet."""
+        self._there = there
+        self.asked: set[tuple[str, bool]] = set()
+
+    def __contains__(self, variable: object) -> bool:
+        found = variable in self._there
+        self.asked.add((str(variable), found))
+        return found
+
+
 def answer(inquiry: Inquiry, shares: Shares, paths: Iterable[str]) -> dict[str, Answer]:
     """The answers about the files at `paths`; what still stands is taken over."""
-    inquiry = inquiry._replace(project=replace(inquiry.project, set_anywhere=shares.variables))
     launchers = shares.launchers()
     answers = {}
     for path in paths:
         from_where = launchers.get(path, ())
-        kept = inquiry.memory.answers.get(path) if inquiry.memory.variables == shares.variables else None
+        kept = inquiry.memory.outcome.answers.get(path)
         if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
             kept = _answer(inquiry, shares, path, from_where)
         answers[path] = kept
@@ -63,7 +66,8 @@ def _stands(kept: Answer, path: str, launchers: tuple[str, ...], shares: Shares,
     return (
         path not in changes.paths
         and kept.launchers == launchers
-        and shares.anew.isdisjoint(launchers)
+        and all((variable in shares.variables) == there for variable, there in kept.variables)
+        and all(shares.start_as_before(launcher, path) for launcher in launchers)
         and kept.rests.stands(changes)
     )
 
@@ -75,10 +79,12 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
         for one in shares.launches(launcher)
         if any(kernel.path == path for kernel in one.kernels)
     ]
-    own = part(inquiry.project, inquiry.library, path, starting)
+    variables = Variables(shares.variables)
+    own = part(replace(inquiry.project, set_anywhere=variables), inquiry.library, path, starting)
     found = tuple(planned(own, finding) for finding in run_checks(own, inquiry.codes, path))
     rests = own.modules.rests()
-    return Answer(found, tuple(inquiry.library.unreadable_among({path, *rests.consulted})), launchers, rests)
+    unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
+    return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)
 
 
 def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:

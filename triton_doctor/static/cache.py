@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor import finding, plan
-from triton_doctor.static import answers, memory, modules, prefilter, shares
+from triton_doctor.static import directives, library, memory, prefilter, rests, texts
 from triton_doctor.static.memory import NO_MEMORY, Memory
 from triton_doctor.version import __version__
 
@@ -30,7 +30,9 @@ _CLASSES: dict[tuple[str, str], type] = {
     (one.__module__, one.__name__): one
     for one in (
         *(one for one in (*vars(finding).values(), *vars(plan).values()) if isinstance(one, type)),
-        *(memory.Memory, shares.Share, answers.Answer, modules.Rests, prefilter.Role),
+        *(memory.Memory, memory.Outcome, memory.Share, memory.Answer, rests.Rests, rests.Search),
+        *(rests.Question, rests.Reply),
+        *(texts.Seen, library.Known, prefilter.Role, directives.Directive, directives.Word),
     )
     if one.__module__.startswith("triton_doctor.")
 }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from functools import cached_property
-from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
@@ -15,10 +12,11 @@ from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of
 from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set
 from triton_doctor.static.read_settings import read_settings
-from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError, explain_unreadable
+from triton_doctor.static.rests import short
+from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
+from triton_doctor.static.unreadable import TooLargeError, explain_unreadable
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
@@ -27,52 +25,78 @@ if TYPE_CHECKING:
     from triton_doctor.static.importers import Naming
     from triton_doctor.static.model import Module
     from triton_doctor.static.model_environment import EnvironmentFile
+    from triton_doctor.static.rests import Question
     from triton_doctor.static.signs import Sign
 
 Read = TypeVar("Read")
+
+
+class Known(NamedTuple):
+    """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
+
+    `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
+    something. Nobody has asked about the files that are not there.
+    """
+
+    roles: dict[str, Role]
+    words: dict[str, frozenset[str]]
+    members: dict[str, frozenset[str]]
+    setting: dict[str, bool]
+    directives: dict[str, tuple[Directive, ...]]
+
+    def but(self, paths: frozenset[str]) -> Known:
+        """What is known of other files than those at `paths`."""
+        return Known(
+            roles=_but(self.roles, paths),
+            words=_but(self.words, paths),
+            members=_but(self.members, paths),
+            setting=_but(self.setting, paths),
+            directives=_but(self.directives, paths),
+        )
+
+
+def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
+    return {path: one for path, one in known.items() if path not in paths}
 
 
 class Library:
     """Reads `files`, by path as findings spell it.
 
     `python` and `settings` hold the bytes of those that could be read; `unreadable` a TRD900 for each that could not,
-    or that was parsed and did not parse. `known_words` are those of `words` that were asked for.
+    or that was parsed and did not parse. `known` grows by what the bytes alone tell, as somebody asks.
     """
 
-    def __init__(self, files: Sequence[SourceFile], on_progress: Callable[[int], None] = lambda done: None) -> None:
-        """Look at all `files`. `on_progress` gets the number of those done so far."""
-        self.python: dict[str, bytes] = {}
-        self.settings: dict[str, bytes] = {}
+    def __init__(self, files: Iterable[SourceFile], seen: Seen = NOTHING_SEEN) -> None:
+        """Look at all `files`, which some scan before may have `seen`."""
+        self.python = Texts(seen)
+        self.settings = Texts(seen)
         self.unreadable: dict[str, Finding] = {}
+        self.known = Known({}, {}, {}, {}, {})
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
-        self.known_words: dict[str, frozenset[str]] = {}
-        self._recalled_roles: dict[str, Role] = {}
-        for done, file in enumerate(files, start=1):
+        self._said: dict[tuple[str, Question], bytes | None] = {}
+        for file in files:
             try:
-                data = read_bytes(file)
+                (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
             except (OSError, TooLargeError) as error:
                 self.unreadable[file.shown] = explain_unreadable(file.shown, error)
-            else:
-                (self.settings if file.kind is Kind.SETTINGS else self.python)[file.shown] = data
-            on_progress(done)
 
-    def recall(self, path: str, role: Role, words: frozenset[str] | None) -> None:
-        """Take over what is known of the Python file at `path`; `words` None where nobody asked for them."""
-        self._recalled_roles[path] = role
-        if words is not None:
-            self.known_words[path] = words
-
-    @cached_property
-    def digests(self) -> Mapping[str, bytes]:
-        """Of each file that could be read, what tells its content from any other."""
-        every = (*self.python.items(), *self.settings.items())
-        return {path: blake2b(data, digest_size=16).digest() for path, data in every}
+    def seen(self) -> Seen:
+        """The files as they are, for the next scan."""
+        python, settings = self.python.seen(), self.settings.seen()
+        return Seen({**python.digests, **settings.digests}, {**python.statuses, **settings.statuses})
 
     @cached_property
     def roles(self) -> Mapping[str, Role]:
         """What each Python file is read for."""
-        return {path: self._recalled_roles.get(path) or role_of(data) for path, data in self.python.items()}
+        return {path: self.role(path) for path in self.python}
+
+    def role(self, path: str) -> Role:
+        """What the Python file at `path` is read for."""
+        known = self.known.roles
+        if path not in known:
+            known[path] = role_of(self.python[path])
+        return known[path]
 
     @property
     def idle(self) -> int:
@@ -100,7 +124,7 @@ class Library:
         for path, role in self.roles.items():
             if role is Role.LAUNCHER:
                 words = self.words(path)
-                by_module = not words.isdisjoint(homes) and not subscripted_members(self.python[path]).isdisjoint(names)
+                by_module = not words.isdisjoint(homes) and not self._members(path).isdisjoint(names)
                 if by_module or not words.isdisjoint(names):
                     found.append(path)
         return sorted(found)
@@ -116,6 +140,17 @@ class Library:
         role = self.roles.get(path)
         return role is Role.SUBJECT or (role is Role.SETTER and self.is_code(path))
 
+    def ask(self, path: str, question: Question) -> bytes | None:
+        """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
+        key = (path, question)
+        if key not in self._said:
+            from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
+
+            module = self.module(path)
+            said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
+            self._said[key] = None if module is None or module.unread else said
+        return self._said[key]
+
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""
         if path not in self._environments:
@@ -124,9 +159,12 @@ class Library:
 
     def directives(self) -> dict[str, tuple[Directive, ...]]:
         """The comments to the doctor, by path."""
-        python = {path: read_python_directives(data) for path, data in self.python.items()}
-        others = {path: read_hash_directives(data) for path, data in self.settings.items()}
-        return {path: found for path, found in {**python, **others}.items() if found}
+        known = self.known.directives
+        for texts, read in ((self.python, read_python_directives), (self.settings, read_hash_directives)):
+            for path in texts:
+                if path not in known:
+                    known[path] = read(texts[path])
+        return {path: found for path, found in known.items() if found}
 
     def naming(self, name: str, home: str, text: str) -> Naming:
         """The files that hold `text` and may name what `home` defines as `name`."""
@@ -142,9 +180,16 @@ class Library:
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
-        if path not in self.known_words:
-            self.known_words[path] = imported_words(self.python[path])
-        return self.known_words[path]
+        known = self.known.words
+        if path not in known:
+            known[path] = imported_words(self.python[path])
+        return known[path]
+
+    def _members(self, path: str) -> frozenset[str]:
+        known = self.known.members
+        if path not in known:
+            known[path] = subscripted_members(self.python[path])
+        return known[path]
 
     @cached_property
     def _importers(self) -> Importers:
@@ -153,7 +198,11 @@ class Library:
 
     @cached_property
     def _setting(self) -> Sequence[str]:
-        return [path for path, data in self.settings.items() if may_set(data)]
+        known = self.known.setting
+        for path in self.settings:
+            if path not in known:
+                known[path] = may_set(self.settings[path])
+        return [path for path in self.settings if known[path]]
 
     def _environment(self, path: str) -> EnvironmentFile | None:
         if path in self.settings:
@@ -181,24 +230,3 @@ class Library:
         except Exception as error:
             error.add_note(f"it was reading {path}")
             raise
-
-
-def read_bytes(file: SourceFile) -> bytes:
-    """The bytes of `file`. Raises OSError, and TooLargeError."""
-    if file.text is not None:
-        return file.text
-    with file.path.open("rb", buffering=0) as stream:
-        status = os.fstat(stream.fileno())
-        whole = stat.S_ISREG(status.st_mode) and status.st_size <= LIMIT_BYTES
-        data = stream.readall() if whole else _first(stream, LIMIT_BYTES + 1)
-    if len(data) > LIMIT_BYTES:
-        raise TooLargeError
-    return data
-
-
-def _first(stream: io.FileIO, size: int) -> bytes:
-    """The first `size` bytes: what is no file gives them in pieces."""
-    data = b""
-    while len(data) < size and (piece := stream.read(size - len(data))):
-        data += piece
-    return data

@@ -5,56 +5,93 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.importers import last_name
-from triton_doctor.static.modules import Changes
-from triton_doctor.static.prefilter import Role, imported_words
+from triton_doctor.static.library import Known
+from triton_doctor.static.prefilter import Role
+from triton_doctor.static.rests import ChangedFile, Changes
+from triton_doctor.static.texts import NOTHING_SEEN, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterator, Mapping
 
-    from triton_doctor.static.answers import Answer
+    from triton_doctor.finding import Finding
     from triton_doctor.static.library import Library
-    from triton_doctor.static.shares import Share, Shares
+    from triton_doctor.static.rests import Rests
 
 
-class Memory(NamedTuple):
-    """All by path: `digests` of every file that was read, `roles` and imported `words` of Python files, and the rest.
+class Share(NamedTuple):
+    """What one file adds: the names of its `kernels`, the variables it `sets`, and its launches.
 
-    `words` are there for the files that were asked for them.
+    For each launch, `starts` has the kernels that it may start, by path and qualified name; none where it is not known.
+    `unreadable` is as in Answer.
     """
 
-    digests: Mapping[str, bytes]
-    roles: Mapping[str, Role]
-    words: Mapping[str, frozenset[str]]
-    variables: frozenset[str]
+    kernels: tuple[str, ...]
+    sets: frozenset[str]
+    starts: tuple[tuple[tuple[str, str], ...], ...]
+    unreadable: tuple[Finding, ...]
+    rests: Rests
+
+
+class Answer(NamedTuple):
+    """What is `found` in one file, whose kernels the files `launchers` launch.
+
+    `unreadable` are the findings of the files that should have been read for it, and could not be. `variables` are
+    those that it was asked of whether some file sets them, and whether one did.
+    """
+
+    found: tuple[Finding, ...]
+    unreadable: tuple[Finding, ...]
+    launchers: tuple[str, ...]
+    variables: frozenset[tuple[str, bool]]
+    rests: Rests
+
+
+class Outcome(NamedTuple):
+    """What a scan came to, by path; `checks` are the codes that it could look for."""
+
+    checks: frozenset[str]
     shares: Mapping[str, Share]
     answers: Mapping[str, Answer]
 
-    def changes(self, library: Library) -> Changes:
-        """What is not in `library` as it was."""
-        now = library.digests
-        same = {path for path, digest in self.digests.items() if now.get(path) == digest}
-        came = now.keys() - self.digests.keys()
-        words = frozenset[str]().union(
-            *(self._new_words(path, data) for path, data in library.python.items() if path not in same)
-        )
-        return Changes(
-            paths=frozenset(now.keys() | self.digests.keys()) - same, names=frozenset(map(last_name, came)), words=words
-        )
+    def found(self) -> list[Finding]:
+        """All that was found, before anything is silenced."""
+        return [finding for answer in self.answers.values() for finding in answer.found]
 
-    def tell(self, library: Library) -> None:
-        """Let `library` take over what is known of the files that are as they were."""
-        for path, role in self.roles.items():
-            if library.digests.get(path) == self.digests[path]:
-                library.recall(path, role, self.words.get(path))
-
-    def _new_words(self, path: str, data: bytes) -> frozenset[str]:
-        known = self.roles.get(path, Role.BYSTANDER) is not Role.BYSTANDER
-        return imported_words(data) - (self.words.get(path, frozenset()) if known else frozenset())
+    def unreadable(self) -> Iterator[Finding]:
+        """What is told of files that could not be read, or not all of them; of a file, perhaps more than once."""
+        for share in self.shares.values():
+            yield from share.unreadable
+        for answer in self.answers.values():
+            yield from answer.unreadable
 
 
-def remember(library: Library, shares: Shares, answers: Mapping[str, Answer]) -> Memory:
-    """What a scan that came to `shares` and `answers` leaves."""
-    return Memory(library.digests, library.roles, library.known_words, shares.variables, shares.by_path, answers)
+class Memory(NamedTuple):
+    """The files as they were, what their bytes tell, and what the scan came to."""
+
+    seen: Seen
+    known: Known
+    outcome: Outcome
+
+    def changes(self, library: Library, tests: Container[str] = ()) -> Changes:
+        """What is not in `library` as it was; what is known of the rest, it takes over. `tests` only test."""
+        now, before = library.seen().digests, self.seen.digests
+        gone, came = before.keys() - now.keys(), now.keys() - before.keys()
+        paths = frozenset({path for path, digest in now.items() if before.get(path) != digest} | gone)
+        library.known = self.known.but(paths) if paths else self.known
+        python = (path for path in paths if path in library.python or path in self.known.roles)
+        files = {path: self._changed(path, library) for path in python}
+        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
+
+    def _changed(self, path: str, library: Library) -> ChangedFile:
+        before = self.known.words.get(path) if self._imports(self.known.roles.get(path)) else None
+        if path not in library.python:
+            return ChangedFile(None, frozenset(), before or frozenset())
+        words = library.words(path) if self._imports(library.role(path)) else frozenset[str]()
+        return ChangedFile(library.python[path], words, before or frozenset())
+
+    def _imports(self, role: Role | None) -> bool:
+        """Whether somebody looks for callers there."""
+        return role is not None and role is not Role.BYSTANDER
 
 
-NO_MEMORY = Memory({}, {}, {}, frozenset(), {}, {})
+NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}))

@@ -179,7 +179,7 @@ class Project:
     names: Names
     launches: tuple[LinkedLaunch, ...] = ()
     environment: tuple[EnvironmentFile, ...] = ()
-    set_anywhere: frozenset[str] = frozenset()
+    set_anywhere: Container[str] = frozenset()
     tests: Container[str] = frozenset()
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None

@@ -4,49 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from triton_doctor.static.importers import last_name
+from triton_doctor.static.rests import Reply, Rests, Search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import Module
+    from triton_doctor.static.rests import Question
     from triton_doctor.static.signs import Sign
-
-
-class Changes(NamedTuple):
-    """What is not as it was: `paths` of files that changed, came or went, the `names` of those that came.
-
-    `words` are those that stand after an `import` where they did not before.
-    """
-
-    paths: frozenset[str]
-    names: frozenset[str]
-    words: frozenset[str]
-
-
-NO_CHANGES = Changes(frozenset(), frozenset(), frozenset())
-
-
-class Rests(NamedTuple):
-    """What an answer rests on: `consulted` files, by path; names that are `missed`, and those that were `sought`.
-
-    A file of a missed name would have been consulted. Files that import a sought name may call what was asked about.
-    """
-
-    consulted: frozenset[str]
-    missed: frozenset[str]
-    sought: frozenset[str]
-
-    def stands(self, changes: Changes) -> bool:
-        """Whether the answer is the same after `changes`."""
-        return (
-            self.consulted.isdisjoint(changes.paths)
-            and self.missed.isdisjoint(changes.names)
-            and self.sought.isdisjoint(changes.words)
-        )
 
 
 class Modules(Mapping[str, "Module"]):
@@ -56,21 +25,29 @@ class Modules(Mapping[str, "Module"]):
         """Nothing is asked yet."""
         self._library = library
         self._consulted: set[str] = set()
+        self._there: set[str] = set()
         self._missed: set[str] = set()
-        self._sought: set[str] = set()
+        self._asked: set[tuple[str, Question]] = set()
+        self._searches: set[Search] = set()
 
     def rests(self) -> Rests:
-        """What was asked so far."""
-        return Rests(*(frozenset(map(intern, names)) for names in (self._consulted, self._missed, self._sought)))
+        """What was asked so far. A question to a file that was consulted besides adds nothing."""
+        replies = set[Reply]()
+        for path, question in self._asked:
+            said = self._library.ask(path, question) if path not in self._consulted else b""
+            if said is None:
+                self.consult(path)
+            else:
+                replies.add(Reply(path, question, said))
+        consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
+        others = frozenset(reply for reply in replies if reply.path not in consulted)
+        return Rests(consulted, there, missed, others, frozenset(self._searches))
 
     def __getitem__(self, path: str) -> Module:
-        if path not in self._library.python:
-            self._missed.add(last_name(path))
-            raise KeyError(path)
-        self._consulted.add(path)
-        module = self._library.module(path)
+        module = self.glimpse(path)
         if module is None:
             raise KeyError(path)
+        self.consult(path)
         return module
 
     def __iter__(self) -> Iterator[str]:
@@ -81,26 +58,52 @@ class Modules(Mapping[str, "Module"]):
 
     def source(self, path: str) -> bytes:
         """The bytes of the file at `path`, which is one of the scan's."""
-        self._consulted.add(path)
+        self.consult(path)
         return self._library.python[path]
 
     def has(self, path: str) -> bool:
         """Whether there is a Python file at `path`, which is not read for that."""
-        there = path in self._library.python
-        if not there:
+        if path in self._library.python:
+            self._there.add(path)
+            return True
+        self._missed.add(last_name(path))
+        return False
+
+    def glimpse(self, path: str) -> Module | None:
+        """The module at `path`, if there is one. Who takes it tells by `ask` what for, or consults it."""
+        if path not in self._library.python:
             self._missed.add(last_name(path))
-        return there
+            return None
+        module = self._library.module(path)
+        if module is None:
+            self.consult(path)
+        return module
 
-    def naming(self, name: str, home: str, text: str, sign: Sign | None = None) -> Iterator[Module]:
-        """The modules that hold `text` and may name what `home` defines as `name`, by path.
+    def consult(self, path: str) -> None:
+        """The answer rests on all of the file at `path`."""
+        self._consulted.add(path)
 
-        Only those in which `sign` stands, where given: the others are consulted, and need not be read for that.
+    def ask(self, path: str, question: Question) -> None:
+        """The answer rests on what the file at `path` says to `question`; on no more, unless it is consulted too."""
+        self._asked.add((path, question))
+
+    def naming(
+        self, name: str, home: str, text: str, question: Question, sign: Sign | None = None, *, but: Container[str] = ()
+    ) -> Iterator[Module]:
+        """The modules that hold `text` and may name what `home` defines as `name`, by path, `but` those of some tests.
+
+        Only those in which `sign` stands, where given: others would say nothing to `question`. It is all that the
+        answer rests on, unless they are consulted.
         """
         words, paths = self._library.naming(name, home, text)
-        self._sought |= words
-        worth_reading = paths if sign is None else self._library.showing(sign, paths)
+        self._searches.add(Search(home, words, text, question, but == ()))
+        found = paths if sign is None else self._library.showing(sign, paths)
         for path in paths:
-            self._consulted.add(path)
-            module = self.get(path) if path in worth_reading else None
+            module = self.glimpse(path) if path in found and path not in but else None
             if module is not None:
+                self.ask(path, question)
                 yield module
+
+
+def _interned(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(intern, words))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.model import Class, Kernel, Module
 from triton_doctor.static.model_function import Function
+from triton_doctor.static.rests import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,15 +48,18 @@ class Names:
 
     def defined(self, module: Module, name: str) -> Definition | None:
         """What `name` is at the top level of `module`: its own, imported or re-exported."""
-        return self._defined(module, name, _MOST_HOPS)
+        return self._consulted(self._defined(module, name, _MOST_HOPS))
 
     def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
         """The module at whose top level an imported `name` is assigned, and its name there."""
         for _ in range(_MOST_HOPS):
+            self._ask(module, name)
             imported = module.imports.get(name)
             if imported is None:
-                top = module.functions.get("<module>")
-                return (module, name) if top is not None and name in top.bindings else None
+                if not _is_bound(module, name):
+                    return None
+                self._modules.consult(module.path)
+                return module, name
             target = self._module(module, imported.module, imported.level)
             if target is None or imported.member is None:
                 return None
@@ -64,6 +68,10 @@ class Names:
 
     def dotted(self, module: Module, name: str) -> Definition | None:
         """What `a.b.c` is, seen from the top level of `module`."""
+        return self._consulted(self.glimpse(module, name))
+
+    def glimpse(self, module: Module, name: str) -> Definition | None:
+        """As `dotted`, for those who want to know which it is, and no more."""
         key = (module.path, name)
         if key not in self._found:
             self._found[key] = self._dotted(module, name)
@@ -71,7 +79,7 @@ class Names:
 
     def _dotted(self, module: Module, name: str) -> Definition | None:
         first, *rest = name.split(".")
-        found = self.defined(module, first)
+        found = self._defined(module, first, _MOST_HOPS)
         if found is None and rest:
             imported = module.imports.get(first)
             if imported is not None and imported.member is None:
@@ -79,7 +87,7 @@ class Names:
         for part in rest:
             match found:
                 case Module():
-                    found = self.defined(found, part) or self._submodule(found, part)
+                    found = self._defined(found, part, _MOST_HOPS) or self._submodule(found, part)
                 case _:
                     return None
         return found
@@ -93,10 +101,11 @@ class Names:
         for split in range(len(parts) - 1, 0, -1):
             found = self._module(module, ".".join(parts[:split]), level=0)
             if found is not None:
-                return self.dotted(found, ".".join(parts[split:]))
+                return self.glimpse(found, ".".join(parts[split:]))
         return None
 
     def _defined(self, module: Module, name: str, hops: int) -> Definition | None:
+        self._ask(module, name)
         kernels = self.kernels(module, name)
         own = kernels[0] if kernels else module.functions.get(name) or module.classes.get(name)
         if own is not None:
@@ -142,6 +151,26 @@ class Names:
     def _file(self, stem: str) -> Module | None:
         if stem not in self._files:
             paths = (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py")
-            found = (self._modules.get(path) for path in paths)
+            found = (self._modules.glimpse(path) for path in paths)
             self._files[stem] = next((module for module in found if module is not None), None)
         return self._files[stem]
+
+    def _ask(self, module: Module, name: str) -> None:
+        self._modules.ask(module.path, Question("name", name))
+
+    def _consulted(self, found: Definition | None) -> Definition | None:
+        if found is not None:
+            self._modules.consult(found.path)
+        return found
+
+
+def name_told(module: Module, name: str) -> object:
+    """What a search that comes to `name` at the top level of `module` learns there."""
+    own = name in module.kernels_named, name in module.functions, name in module.classes, _is_bound(module, name)
+    passed_on = module.imports.get(name), module.star_imports
+    return (own, passed_on) if any(own) or any(passed_on) else ()
+
+
+def _is_bound(module: Module, name: str) -> bool:
+    top = module.functions.get("<module>")
+    return top is not None and name in top.bindings

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.model import Project
-from triton_doctor.static.modules import NO_CHANGES, Modules
+from triton_doctor.static.modules import Modules
 from triton_doctor.static.names import Names
+from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.shares import all_shares
+from triton_doctor.static.tests import Tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,23 +20,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import LinkedLaunch
     from triton_doctor.static.shares import Shares
-
-
-class Tests:
-    """The paths, as findings spell them, that `settings` call tests."""
-
-    def __init__(self, settings: Settings, cwd: Path) -> None:
-        """Paths are relative to `cwd` where they can be."""
-        self._rules = compile_rules(settings.root, settings.tests)
-        self._cwd = cwd
-        self._known: dict[str, bool] = {}
-
-    def __contains__(self, path: object) -> bool:
-        if not isinstance(path, str):
-            return False
-        if path not in self._known:
-            self._known[path] = bool(self._rules and self._rules.verdict((self._cwd / path).as_posix()))
-        return self._known[path]
 
 
 def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
-from triton_doctor.static.answers import Inquiry
-from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY, remember
-from triton_doctor.static.modules import NO_CHANGES
-from triton_doctor.static.project import empty_project, whole
+from triton_doctor.static.memory import NO_MEMORY, Memory
+from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
+from triton_doctor.static.tests import Tests
 from triton_doctor.static.unreadable import CODE as UNREADABLE
-from triton_doctor.static.workers import find_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,10 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.files import SourceFile
-    from triton_doctor.static.model import Project
-
-
-Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
+    from triton_doctor.static.inquire import Weigh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,38 +63,39 @@ def scan(
     What `cache` has of the scan before is not worked out again.
     """
     began = time.perf_counter()
-    known = frozenset(page_paths()) | frozenset(CHECKS)
-    runs = frozenset(
+    memory = cache.read() if cache is not None else NO_MEMORY
+    library = Library(files, memory.seen)
+    changes = memory.changes(library, Tests(settings, cwd)) if memory is not NO_MEMORY else NO_CHANGES
+    if memory is not NO_MEMORY and not changes.paths and weigh is None:
+        outcome, found = memory.outcome, memory.outcome.found()
+    else:
+        from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
+
+        outcome, found = inquire(library, settings, cwd, memory, changes, on_progress=on_progress, weigh=weigh)
+    known = outcome.checks.union(page_paths())
+    ran = frozenset(
         code
-        for code in (*CHECKS, UNREADABLE, UNUSED)
+        for code in (*outcome.checks, UNREADABLE, UNUSED)
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
-    library = Library(files)
-    memory = cache.read() if cache is not None else NO_MEMORY
-    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library)
-    memory.tell(library)
-    project = empty_project(library, settings, cwd)
-    shares, answers = find_out(Inquiry(project, library, runs, memory, changes), on_progress, alone=weigh is not None)
-    if cache is not None and (memory is NO_MEMORY or changes.paths):
-        cache.write(remember(library, shares, answers))
-    found = [finding for answer in answers.values() for finding in answer.found]
-    if weigh is not None:
-        weighed = weigh(whole(project, shares), found)
-        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
-    if UNREADABLE in runs:
-        unread = (finding for answer in answers.values() for finding in answer.unreadable)
-        found += {finding.path: finding for finding in (*library.unreadable.values(), *unread)}.values()
-    kept = suppress(found, library.directives(), ran=runs, known=known)
+    if UNREADABLE in ran:
+        found += {one.path: one for one in (*library.unreadable.values(), *outcome.unreadable())}.values()
+    kept = suppress(found, library.directives(), ran=ran, known=known)
+    if cache is not None:
+        left = Memory(library.seen(), library.known, outcome)
+        if memory is NO_MEMORY or changes.paths or left.seen != memory.seen:
+            cache.write(left)
     sight = Sight(frozenset(file.shown for file in files), cwd)
     seen = (sight.judge(finding) for finding in ignore_per_file(kept, settings, cwd))
     findings = sorted(seen, key=lambda finding: finding.order)
-    starts = [starts for share in shares.by_path.values() for starts in share.starts]
+    starts = [starts for share in outcome.shares.values() for starts in share.starts]
+    consulted = {path for answer in outcome.answers.values() for path in answer.rests.files}
     return Scan(
         findings=tuple(findings),
         summary=Summary(
             files_seen=len(files),
-            files_read=len(answers.keys() | {path for answer in answers.values() for path in answer.rests.consulted}),
-            kernels=sum(len(share.kernels) for share in shares.by_path.values()),
+            files_read=len(outcome.answers.keys() | consulted),
+            kernels=sum(len(share.kernels) for share in outcome.shares.values()),
             launches=len(starts),
             launches_resolved=sum(1 for kernels in starts if kernels),
             seconds=round(time.perf_counter() - began, 3),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from triton_doctor.static.importers import last_name
 from triton_doctor.static.link import link
+from triton_doctor.static.memory import Share
 from triton_doctor.static.modules import Modules
 from triton_doctor.static.names import Names
 
@@ -15,19 +16,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.library import Library
     from triton_doctor.static.model import LinkedLaunch
-    from triton_doctor.static.modules import Changes, Rests
-
-
-class Share(NamedTuple):
-    """What one file adds: the names of its `kernels`, the variables it `sets`, and its launches.
-
-    For each launch, `starts` has the paths of the kernels that it may start; none where it is not known.
-    """
-
-    kernels: tuple[str, ...]
-    sets: frozenset[str]
-    starts: tuple[frozenset[str], ...]
-    rests: Rests
+    from triton_doctor.static.rests import Changes, Rests
 
 
 class Shares:
@@ -74,9 +63,19 @@ class Shares:
         """The files that launch the kernels of each file, by path."""
         found: dict[str, list[str]] = {}
         for path in sorted(self.by_path):
-            for home in frozenset[str]().union(*self.by_path[path].starts):
+            for home in {home for kernels in self.by_path[path].starts for home, _ in kernels}:
                 found.setdefault(home, []).append(path)
         return {home: tuple(paths) for home, paths in found.items()}
+
+    def start_as_before(self, launcher: str, home: str) -> bool:
+        """Whether the launches in the file `launcher` that start kernels of the file `home` are what they were."""
+        if launcher not in self.anew:
+            return True
+        kept = self._kept.get(launcher)
+        if kept is None or launcher in self._changes.paths or kept.starts != self.by_path[launcher].starts:
+            return False
+        started = (kernels for kernels in kept.starts if any(path == home for path, _ in kernels))
+        return self._changes.paths.isdisjoint(path for kernels in started for path, _ in kernels)
 
     def launches(self, path: str) -> tuple[LinkedLaunch, ...]:
         """The launches that the file at `path` makes, in order; those that no kernel was found for have none."""
@@ -91,7 +90,8 @@ class Shares:
         return Share(
             kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
-            starts=tuple(frozenset(kernel.path for kernel in one.kernels) for one in self._linked[path]),
+            starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
+            unreadable=tuple(self._library.unreadable_among({path, *rests.files})),
             rests=rests,
         )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.directives import Directive, Word
-from triton_doctor.static.plans.unused_suppression import plan as plan_removal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,8 +44,10 @@ def suppress(
         used |= silencers
         if not silencers:
             yield finding
-    if UNUSED not in ran:
+    if UNUSED not in ran or not directives:
         return
+    from triton_doctor.static.plans.unused_suppression import plan as plan_removal  # with all other plans
+
     for path, found in directives.items():
         working = {(silence.directive, silence.code) for silence in silences[path] if (path, silence) in used}
         for directive in found:

@@ -9,7 +9,7 @@ import sys
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.answers import Answer, answer
+from triton_doctor.static.answers import answer
 from triton_doctor.static.shares import Shares, all_shares
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from triton_doctor.static.answers import Inquiry
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.memory import Answer
 
 # Less than this, about 4 seconds' work, is not worth another process: each reads some files that others read too.
 _LEAST_BYTES = 6_000_000
@@ -30,7 +32,7 @@ def find_out(
 
     `alone` where the caller will ask the shares for launches: they are in the process that has read them.
     """
-    size = sum(len(inquiry.library.python.get(path, b"")) for path in _anew(inquiry))
+    size = sum(_size(inquiry.library, path) for path in _anew(inquiry))
     count = min(_cores(), _MOST_WORKERS, size // least_bytes)
     if count > 1 and not alone and sys.platform == "linux":
         try:
@@ -38,14 +40,19 @@ def find_out(
         except (OSError, EOFError):
             # A worker was killed, or failed as this process will, in its own words.
             pass
-    shares = all_shares(inquiry.library, inquiry.memory.shares, inquiry.changes, on_progress)
+    shares = all_shares(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes, on_progress)
     return shares, answer(inquiry, shares, shares.by_path)
 
 
 def _anew(inquiry: Inquiry) -> list[str]:
     """The files whose shares are certain to be worked out."""
-    kept = inquiry.memory.shares.keys() - inquiry.changes.paths
+    kept = inquiry.memory.outcome.shares.keys() - inquiry.changes.paths
     return [path for path in inquiry.library.subjects() if path not in kept]
+
+
+def _size(library: Library, path: str) -> int:
+    """In bytes; nothing for settings, which are soon read."""
+    return library.python.size(path) if path in library.python else 0
 
 
 def _cores() -> int:
@@ -56,17 +63,20 @@ def _find_out_together(
     inquiry: Inquiry, on_progress: Callable[[int], None], count: int
 ) -> tuple[Shares, dict[str, Answer]]:
     library = inquiry.library
+    library.python.read_all()
     library.index()
     done = library.idle
     on_progress(done)
     sys.stdout.flush()
     sys.stderr.flush()
     forking = multiprocessing.get_context("fork")
-    shares = Shares(library, inquiry.memory.shares, inquiry.changes)
+    shares = Shares(library, inquiry.memory.outcome.shares, inquiry.changes)
     answers: dict[str, Answer] = {}
     with ExitStack() as leaving:
         lines: list[Connection] = []
-        parts = _parts(library.subjects(), count, lambda path: len(library.python.get(path, b"")))
+        parts = _parts(
+            library.subjects(), count, lambda path: library.python.size(path) if path in library.python else 0
+        )
         for part in parts:
             ours, theirs = forking.Pipe()
             worker = forking.Process(target=_work, args=(inquiry, part, theirs), daemon=True)
@@ -104,7 +114,7 @@ def _parts(paths: Sequence[str], count: int, size: Callable[[str], int]) -> list
 def _work(inquiry: Inquiry, paths: Sequence[str], line: Connection) -> None:
     """What one worker does: the shares of `paths`, and, once all others are known, the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
-    shares = Shares(inquiry.library, inquiry.memory.shares, inquiry.changes)
+    shares = Shares(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes)
     # What fails here fails again, and is told, where the first process does it all.
     with suppress(Exception):
         for path in paths:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.write import Edited
-from triton_doctor.static.library import read_bytes
-from triton_doctor.static.scan import Scan, Weigh, scan
+from triton_doctor.static.scan import Scan, scan
+from triton_doctor.static.texts import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.inquire import Weigh
 
 # A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
 _MOST_ROUNDS = 10

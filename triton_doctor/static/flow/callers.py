@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.model import Class
 from triton_doctor.static.model_function import Function
+from triton_doctor.static.rests import Question
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -40,31 +41,41 @@ class Callers:
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
-        wanted = function.name
+        wanted, tests, modules = function.name, self._project.tests, self._project.modules
         homes: Iterable[Module] = (module,)
         if function.class_name is not None and function.name == "forward":
             wanted = function.class_name.rpartition(".")[2]
-            homes = self._project.modules.naming(wanted, module.path, f"{wanted}.apply", calling(wanted))
+            asked = Question("calls", wanted)
+            homes = modules.naming(wanted, module.path, f"{wanted}.apply", asked, calling(wanted), but=tests)
         elif function.parent == "<module>" and function.class_name is None:
-            homes = self._project.modules.naming(wanted, module.path, wanted, calling(wanted))
+            asked = Question("calls", wanted)
+            homes = modules.naming(wanted, module.path, wanted, asked, calling(wanted), but=tests)
         for home in homes:
-            if home.path in self._project.tests:
+            if home.path in tests:
                 # What a test passes says little of what a program does.
                 continue
             for caller in calls_of(home, wanted):
-                if self.reached(home, caller.function, caller.site.call.func) is function:
+                if self._glimpsed(home, caller.function, caller.site.call.func) is function:
+                    modules.consult(home.path)
                     yield caller
 
     def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
         """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
+        found = self._glimpsed(module, function, func)
+        if found is not None:
+            self._project.modules.consult(found.path)
+        return found
+
+    def _glimpsed(self, module: Module, function: Function, func: Expr) -> Function | None:
+        """As `reached`, for who wants to know which it is; besides the names, that rests on what `calls_told` tells."""
         names = self._project.names
         match func:
-            case Name(name):
-                local = module.functions.get(f"{function.qualname}.<locals>.{name}")
+            case Name():
+                local = _local(module, function, func)
                 if local is not None:
                     return local
-            case Attr(Name("self" | "cls"), name) if function.class_name is not None:
-                return module.functions.get(f"{function.class_name}.{name}")
+            case Attr(Name("self" | "cls")) if function.class_name is not None:
+                return _local(module, function, func)
             case _:
                 pass
         full = dotted(func)
@@ -72,13 +83,33 @@ class Callers:
             return None
         base, _, last = full.rpartition(".")
         if last == "apply" and base:
-            owner = names.dotted(module, base)
+            owner = names.glimpse(module, base)
             return self._method(owner, "forward") if isinstance(owner, Class) else None
-        found = names.dotted(module, full)
+        found = names.glimpse(module, full)
         return found if isinstance(found, Function) else None
 
     def _method(self, owner: Class, name: str) -> Function | None:
         return self._project.names.home_of_class(owner).functions.get(f"{owner.qualname}.{name}")
+
+
+def calls_told(module: Module, name: str) -> object:
+    """Of the calls that `calls_of` gives, what decides which functions they reach."""
+    return tuple(
+        (caller.function.qualname, caller.function.class_name, full, _local(*caller[:2], caller.site.call.func) is None)
+        for caller in calls_of(module, name)
+        if (full := dotted(caller.site.call.func)) is not None
+    )
+
+
+def _local(module: Module, function: Function, func: Expr) -> Function | None:
+    """What `func` is where it is defined in `function`, or where it is a method of its class."""
+    match func:
+        case Name(name):
+            return module.functions.get(f"{function.qualname}.<locals>.{name}")
+        case Attr(Name("self" | "cls"), name):
+            return module.functions.get(f"{function.class_name}.{name}")
+        case _:
+            return None
 
 
 @lru_cache(maxsize=1 << 16)

@@ -15,6 +15,7 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Value, either
 from triton_doctor.static.model import Class
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.rests import Question
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
 # A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
-# that line, if the line does not end inside brackets. What `with` gives is no number, and not looked for.
-_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
+# that line, or behind the bracket that closes the targets. What `with` gives is no number, and not looked for.
+_STORED = re.compile(rb"(?<=[.\"'])")
 _AFTER = re.compile(
     rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
-    rb"(?:=(?!=)|in\b|(?::|(?=,))[^\n]*(?:[^=!<>\n]=(?!=)|[\[({,\\][ \t]*(?:#[^\n]*)?\n))"
+    rb"(?:=(?!=)|in\b|[:,][^\n]*(?:[^=!<>\n]=(?!=)|\\\n)|:[^\n]*[\[(][ \t]*\n|,[^=()]*[)\]][ \t]*=(?!=))"
 )
+_GIVEN = re.compile(rb"(?<![A-Za-z0-9_.])")
+_VALUE = re.compile(rb"\s*=(?!=)")
 
 
 class _Store(NamedTuple):
@@ -75,10 +78,11 @@ class Setters:
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        for module in self._project.modules.naming(owner.name, owner.path, f".{name}", storing(name)):
-            if module.path not in self._project.tests:
-                for function in _holders(module, owner):
-                    yield from _stores_in(module, function, name)
+        modules, tests, asked = self._project.modules, self._project.tests, Question("stores", name)
+        for module in modules.naming(owner.name, owner.path, f".{name}", asked, storing(name), but=tests):
+            modules.consult(module.path)
+            for function in _holders(module, owner):
+                yield from _stores_in(module, function, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
         """Whether the store is one in an object of `owner`."""
@@ -129,15 +133,31 @@ def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
 @lru_cache(maxsize=1 << 16)
 def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
     """What `function` of `module` stores as `name`, in whatever object."""
-    if not function.shows(storing(name)):
+    if not may_store(function, name):
         return ()
     return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
 
 
+def may_store(function: Function, name: str) -> bool:
+    """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
+    return function.shows(storing(name)) or (function.holds(b"update(") and function.shows(giving(name)))
+
+
+def stores_somewhere(module: Module, name: str) -> object:
+    """Whether some function of `module` stores as `name`, by its text."""
+    return any(function.shows(storing(name)) for function in module.functions.values())
+
+
 @cache
 def storing(name: str) -> Sign:
-    """What the text of every assignment to an attribute or entry `name` has, and of every `update(name=...)`."""
-    return Sign(name, _BEFORE, _AFTER)
+    """What the text of every assignment to an attribute or entry `name` has."""
+    return Sign(name, _STORED, _AFTER)
+
+
+@cache
+def giving(name: str) -> Sign:
+    """What the text of every call with an argument `name=...` has."""
+    return Sign(name, _GIVEN, _VALUE)
 
 
 def _stored(flow: Flow, store: _Store, depth: int) -> Value:

@@ -10,6 +10,7 @@ from triton_doctor.plan import ChangedKernel
 from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item, Lambda, Name, Pack, children
 from triton_doctor.static.expression import Mapping as Display
 from triton_doctor.static.launched import hides_arguments, launches_of
+from triton_doctor.static.rests import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -106,8 +107,13 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
-    modules = project.modules.naming(kernel.name, kernel.path, kernel.name)
-    return any(kernel.name in _used_otherwise(module, kernel.name) for module in modules)
+    modules = project.modules.naming(kernel.name, kernel.path, kernel.name, Question("uses", kernel.name))
+    return any(is_used_otherwise(module, kernel.name) for module in modules)
+
+
+def is_used_otherwise(module: Module, name: str) -> bool:
+    """Whether `module` uses what is called `name` otherwise than by launching it."""
+    return name in _used_otherwise(module, name)
 
 
 @lru_cache(maxsize=4096)

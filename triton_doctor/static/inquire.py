@@ -1,0 +1,48 @@
+"""A library to the outcome of a scan; what memory holds, and still stands, is taken over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from triton_doctor.selection import is_selected
+from triton_doctor.static.answers import Inquiry
+from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.memory import Outcome
+from triton_doctor.static.project import empty_project, whole
+from triton_doctor.static.workers import find_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.settings import Settings
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.memory import Memory
+    from triton_doctor.static.model import Project
+    from triton_doctor.static.rests import Changes
+
+Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
+
+
+def inquire(
+    library: Library,
+    settings: Settings,
+    cwd: Path,
+    memory: Memory,
+    changes: Changes,
+    *,
+    on_progress: Callable[[int], None],
+    weigh: Weigh | None,
+) -> tuple[Outcome, list[Finding]]:
+    """What the scan comes to, and what it finds once `weigh` has looked at it."""
+    codes = frozenset(code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
+    project = empty_project(library, settings, cwd)
+    inquiry = Inquiry(project, library, codes, memory, changes)
+    shares, answers = find_out(inquiry, on_progress, alone=weigh is not None)
+    outcome = Outcome(frozenset(CHECKS), shares.by_path, answers)
+    found = outcome.found()
+    if weigh is not None:
+        weighed = weigh(whole(project, shares), found)
+        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
+    return outcome, found

@@ -1,0 +1,132 @@
+"""What an answer rests on, and what changed since: whether it is still the answer."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Mapping
+
+
+class Question(NamedTuple):
+    """What is asked of one module: one of QUESTIONS, by its name there, about `word`."""
+
+    kind: str
+    word: str
+
+
+class Reply(NamedTuple):
+    """What the file at `path` said to `question`, in short; nothing where it had nothing to say."""
+
+    path: str
+    question: Question
+    said: bytes
+
+
+class Search(NamedTuple):
+    """A question to all modules that may name something, those of tests too where it is `with_tests`.
+
+    They import one of `words`, or are the file `home`, and hold `text`.
+    """
+
+    home: str
+    words: frozenset[str]
+    text: str
+    question: Question
+    with_tests: bool
+
+
+class Rests(NamedTuple):
+    """What an answer rests on: files that were `consulted`, by path, names that are `missed`, `replies` and `searches`.
+
+    A file of a missed name would have been consulted or asked; what a search was told is among the replies. Of files
+    `there` it matters no more than that.
+    """
+
+    consulted: frozenset[str]
+    there: frozenset[str]
+    missed: frozenset[str]
+    replies: frozenset[Reply]
+    searches: frozenset[Search]
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that were read for it, as far as they were."""
+        return self.consulted.union(reply.path for reply in self.replies)
+
+    def stands(self, changes: Changes) -> bool:
+        """Whether the answer is the same after `changes`."""
+        return (
+            self.consulted.isdisjoint(changes.paths)
+            and self.there.isdisjoint(changes.gone)
+            and self.missed.isdisjoint(changes.names)
+            and all(changes.confirm(reply) for reply in self.replies if reply.path in changes.paths)
+            and all(changes.replies(search) <= self.replies for search in self.searches)
+        )
+
+
+def short(said: object) -> bytes:
+    """What tells `said` from anything else; nothing for what is empty."""
+    return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=8).digest() if said else b""
+
+
+class ChangedFile(NamedTuple):
+    """A Python file that is not as it was: the `words` that it imports, and did; `text` None if it is gone."""
+
+    text: bytes | None
+    words: frozenset[str]
+    words_before: frozenset[str]
+
+
+class Changes:
+    """What is not as it was: `paths` of files that changed, came or went, those `gone`, and the `names` that came."""
+
+    def __init__(
+        self,
+        paths: frozenset[str],
+        gone: frozenset[str],
+        names: frozenset[str],
+        files: Mapping[str, ChangedFile],
+        tests: Container[str],
+        ask: Callable[[str, Question], bytes | None],
+    ) -> None:
+        """`files` are the Python files among `paths`; what one says now, `ask` tells: None where it cannot be read."""
+        self.paths = paths
+        self.gone = gone
+        self.names = names
+        self._files = files
+        self._tests = tests
+        self._ask = ask
+        self._moved = frozenset[str]().union(*(file.words ^ file.words_before for file in files.values()))
+        self._importing: dict[str, list[str]] = {}
+        for path, file in files.items():
+            for word in file.words:
+                self._importing.setdefault(word, []).append(path)
+        self._replies: dict[Search, frozenset[Reply]] = {}
+
+    def confirm(self, reply: Reply) -> bool:
+        """Whether the file says the same now."""
+        return reply.path not in self.gone and self._ask(reply.path, reply.question) == reply.said
+
+    def replies(self, search: Search) -> frozenset[Reply]:
+        """What files that changed say to `search`; what nobody ever said, where it may ask others now."""
+        if search not in self._replies:
+            asks_others = not self._moved.isdisjoint(search.words)
+            self._replies[search] = frozenset([_NEVER_SAID] if asks_others else self._asked(search))
+        return self._replies[search]
+
+    def _asked(self, search: Search) -> Iterator[Reply]:
+        importing = {path for word in search.words for path in self._importing.get(word, ())}
+        for path in {search.home, *importing} & self._files.keys():
+            text = self._files[path].text
+            if text is not None and search.text.encode() in text and (search.with_tests or path not in self._tests):
+                said = self._ask(path, search.question)
+                if said is None:
+                    yield _NEVER_SAID
+                elif said:
+                    yield Reply(path, search.question, said)
+
+
+_NEVER_SAID = Reply("", Question("", ""), b"")
+NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None)
