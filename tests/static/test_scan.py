@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 KERNEL = "import triton\n\n@triton.jit\ndef kernel(x_ptr):\n    pass\n\nkernel[(1,)](x)\n"
+SIZED_KERNEL = "import triton\n\n@triton.jit\ndef kernel(n: triton.language.constexpr):\n    return n\n\n"
 
 
 def scan_folder(folder: Path, **values: object) -> Scan:
@@ -338,7 +339,7 @@ def launch(o, r):
 
 
 def test_helper_that_is_nested_too_deeply_is_told() -> None:
-    source = f"{KERNEL}def size(r):\n    return r{'.view(1)' * 300}\n\nkernel[(1,)](size(x))\n"
+    source = f"{SIZED_KERNEL}def size(r):\n    return r{'.view(1)' * 300}\n\nkernel[(1,)](size(x))\n"
 
     (finding,) = scan_text(source.encode()).findings
 
@@ -348,10 +349,8 @@ def test_helper_that_is_nested_too_deeply_is_told() -> None:
 
 def test_helper_elsewhere_that_does_not_parse_is_told_where(write: Write) -> None:
     write("sizes.py", "def other():\n    return 1\n\n\ndef size(r):\n    return (r.shape[0]\n")
-    kernel = (
-        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(o, N: tl.constexpr):\n    tl.store(o, N)\n\n"
-    )
-    folder = write("a.py", f"from sizes import size\n{kernel}def launch(o, r):\n    f[(1,)](o, size(r))\n").parent
+    source = f"from sizes import size\n{SIZED_KERNEL}def launch(r):\n    kernel[(1,)](size(r))\n"
+    folder = write("a.py", source).parent
 
     (finding,) = scan_folder(folder).findings
 

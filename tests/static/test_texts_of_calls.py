@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.flow.callers import calling
-from triton_doctor.static.flow.setters import storing
+from triton_doctor.static.flow.setters import giving, storing
 
 if TYPE_CHECKING:
     from triton_doctor.static.signs import Sign
@@ -51,12 +51,13 @@ def test_text_of_no_call(text: str) -> None:
         "[b, a.size] = x.shape",
         "for a.size in sizes:",
         'table["size"] = 1',
-        "table.update(size=1)",
         "a.size \\\n  = 1",
         "(a.size,  # first\n b) = x.shape",
         "(a.size  # first\n , b) = x.shape",
         "a.size, \\\n  b = x.shape",
         "a.size: Union[\n  int, None] = 1",
+        "(\n  b,\n  a.size,\n  c.d[0],\n) = f(x)",
+        "a.size, (b, c) = f(x)",
     ],
 )
 def test_text_of_a_store(text: str) -> None:
@@ -66,7 +67,13 @@ def test_text_of_a_store(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["a.size == 1", "a.size.x = 1", "a.size(1)", "a.sizes = 1", "a.resize = 1", "a.size += 1"]
-    + ["if a.size:\n  b = 1", "f(a.size, b)", "x[a.size, 1]", "b = a.size  # one", "b = [a.size]\nc = 1"],
+    + ["if a.size:\n  b = 1", "f(a.size, b)", "x[a.size, 1]", "b = a.size  # one", "b = [a.size]\nc = 1"]
+    + ["size = 1", "f(\n  a.size,\n  b=1,\n)", "f(size=1)"],
 )
 def test_text_of_no_store(text: str) -> None:
     assert not shows(storing("size"), text)
+
+
+def test_text_of_an_argument() -> None:
+    assert shows(giving("size"), "table.update(a, size = 1)")
+    assert not shows(giving("size"), "f(x.size == size, a.size=1)")

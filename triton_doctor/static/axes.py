@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.arguments import given
 from triton_doctor.static.expression import Part
 from triton_doctor.static.flow import leanings
+from triton_doctor.static.flow.axis_names import names_many
 from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.flow.sizes import Axis, Leanings
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.flow.evaluate import Told
     from triton_doctor.static.flow.sizes import Atom
-    from triton_doctor.static.model import Kernel, LinkedLaunch, Module, Project
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.model_function import Function
 
 
 def told_by_launches(project: Project) -> Told:
@@ -37,19 +39,29 @@ def told_by_launches(project: Project) -> Told:
     flow = Flow(project, asks=False)
     told: defaultdict[tuple[str, str, str], dict[int, Leanings]] = defaultdict(dict)
     for launch in project.launches:
-        for atom, leaning in _said(launch, flow) if _unpacks_many(launch.module) else ():
+        for atom, leaning in _said(launch, flow) if _says_much(launch) else ():
             if isinstance(atom, Axis) and _is_inner(atom):
                 axes = told[atom.root.path, atom.root.function, atom.root.name]
                 axes[atom.position] = axes.get(atom.position, Leanings()).and_(Leanings(frozenset({leaning})))
     return told
 
 
+def _says_much(launch: LinkedLaunch) -> bool:
+    """Whether the function that launches, or what it has its arguments from, shows a tensor with many axes."""
+    module, function = launch.module, launch.function
+    if function.name == "backward" and function.class_name is not None:
+        forward = module.functions.get(f"{function.class_name}.forward")
+        if forward is not None and _unpacks_many(forward):
+            return True
+    around = module.functions.get(function.parent or "")
+    return _unpacks_many(function) or (around is not None and around is not function and _unpacks_many(around))
+
+
 @cache
-def _unpacks_many(module: Module) -> bool:
-    """Whether some function of the module says what the many axes of a shape are."""
-    shaped = (one for one in module.functions.values() if one.holds(b"shape") or one.holds(b"size("))
-    every = (one for function in shaped for found in function.bindings.values() for one in found)
-    return any(isinstance(one.value, Part) and one.value.size >= MANY_AXES for one in every)
+def _unpacks_many(function: Function) -> bool:
+    """Whether the function says what the many axes of something are."""
+    every = (one for found in function.bindings.values() for one in found)
+    return any(isinstance(one.value, Part) and one.value.size >= MANY_AXES for one in every) or names_many(function)
 
 
 def _is_inner(axis: Axis) -> bool:

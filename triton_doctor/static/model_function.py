@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping
 
     from triton_doctor.finding import Span
@@ -128,10 +127,6 @@ class Text(Protocol):
         """Whether `word` stands anywhere in it."""
         ...
 
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in it."""
-        ...
-
     def shows(self, sign: Sign) -> bool:
         """Whether `sign` stands in it."""
         ...
@@ -159,10 +154,6 @@ class Function:
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the text of the function."""
         return self.text.holds(word)
-
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in the text of the function."""
-        return self.text.matches(pattern)
 
     def shows(self, sign: Sign) -> bool:
         """Whether `sign` stands in the text of the function."""

@@ -184,13 +184,18 @@ class Parameters:
         if scalar.kind is not Kind.UNKNOWN:
             return source._replace(scalar=scalar)
         pro = set(scalar.pro)
-        # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
-        walked = name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro)
-        if walked or (scalar.atoms and scalar.atoms & self._grid(source.launch)):
-            pro.add(leanings.COVERED)
         if name in kernel.replaced and scalar.atoms:
             pro.add(leanings.LOADED)
-        return source._replace(scalar=scalar._replace(pro=frozenset(pro)))
+        # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
+        walked = name in kernel.walked and (scalar.atoms or leanings.LENGTH in pro)
+        covered = scalar._replace(pro=frozenset({*pro, leanings.COVERED}))
+        uncovered = scalar._replace(pro=frozenset(pro))
+        # The grid is looked at where that can matter.
+        if walked or (
+            scalar.atoms and covered.settled() is not uncovered.settled() and scalar.atoms & self._grid(source.launch)
+        ):
+            return source._replace(scalar=covered)
+        return source._replace(scalar=uncovered)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

@@ -7,17 +7,21 @@ import sys
 from enum import Enum
 
 from triton_doctor.static.directives import MARK
-from triton_doctor.static.read_environment import python_may_set
+from triton_doctor.static.read_environment import may_set_by_name, may_set_knobs
 
 LAUNCH = b"]("
 # A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
 _CONSTEXPRS = (b".constexpr", b": constexpr")
 # A subscript that is called, but for `table["key"](x)`, and for a link in a text.
-_LAUNCHING = re.compile(rb"(?<![\"'])\]\((?!https?:)")
+_LAUNCHING = re.compile(rb"\](?<![\"']\])\((?!https?:)")
 _BY_METHOD = (b".run(", b".warmup(")
 # `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
 _JIT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
-_CLOCK = re.compile(rb"(?:time|timer|perf_counter|monotonic)(?:_ns)?\(\)")
+_CLOCKS = (
+    re.compile(rb"time(?:r|_ns)?\(\)"),
+    re.compile(rb"perf_counter(?:_ns)?\(\)"),
+    re.compile(rb"monotonic(?:_ns)?\(\)"),
+)
 _BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
 # What follows `import`: `from a import (b, c as d)` says b and c; `import a.b` says a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
@@ -60,7 +64,7 @@ def role_of(data: bytes) -> Role:
         return Role.SUBJECT
     if b"per_device_" in data and _BATCH_SIZE.search(data):
         return Role.SUBJECT
-    if python_may_set(data):
+    if (names_triton and may_set_knobs(data)) or may_set_by_name(data):
         return Role.SETTER
     if LAUNCH in data:
         return Role.LAUNCHER
@@ -75,7 +79,7 @@ def _works_with_triton(data: bytes) -> bool:
         return True
     if MARK in data or b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
         return True
-    return len(_CLOCK.findall(data)) > 1
+    return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1
 
 
 def imported_words(data: bytes) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow.callers import calls_told
-from triton_doctor.static.flow.setters import may_store
+from triton_doctor.static.flow.setters import stores_somewhere
 from triton_doctor.static.names import name_told
 from triton_doctor.static.plans.subject import is_used_otherwise
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # By the names that the askers use. What they say is compared by its `repr`: it has to be a plain value.
 QUESTIONS: Mapping[str, Callable[[Module, str], object]] = {
     "calls": calls_told,
-    "stores": may_store,
+    "stores": stores_somewhere,
     "name": name_told,
     "uses": is_used_otherwise,
 }

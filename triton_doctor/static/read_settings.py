@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.model_environment import EnvironmentFile
@@ -43,7 +42,7 @@ _FOR_TESTS = frozenset({"tox", "pytest"})
 
 def settings_kind(path: str) -> str | None:
     """The kind of settings file that `path` names; None for any other file, Python included."""
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2]
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(name)), None)
 
 

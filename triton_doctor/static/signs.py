@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
 
@@ -19,6 +19,11 @@ class Sign:
         self._word = word.encode()
         self._before = before
         self._after = after
+
+    @property
+    def pattern(self) -> bytes:
+        """All of it as one regular expression."""
+        return self._before.pattern + re.escape(self._word) + self._after.pattern
 
     def places(self, text: bytes) -> Iterator[int]:
         """Where it begins in `text`, in order."""

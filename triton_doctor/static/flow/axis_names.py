@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.expression import Attr, Call, Const, Item, Name, Part, children
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.torch_calls import KEEPING
+from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +22,18 @@ _WITH_HEADS = 4
 _NEVER = 1 << 30
 # What asking for the fourth axis, or one behind it, looks like.
 _BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
-_ASKING = re.compile(rb"(?:shape|size|stride)" + _BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
+_FOURTH = re.compile(_BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
+_ASKING = [Sign(word, re.compile(rb""), _FOURTH) for word in ("shape", "size", "stride")]
 
 
 def named_axes(function: Function, name: str) -> tuple[str, ...]:
     """The names of the axes of the argument `name`, empty where there is none; none where their number is not said."""
     return _all_named(function).get(name, ())
+
+
+def names_many(function: Function) -> bool:
+    """Whether the function shows an argument with four axes or more."""
+    return any(len(names) >= _WITH_HEADS for names in _all_named(function).values())
 
 
 def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
@@ -40,6 +47,8 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
 
 @cache
 def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
+    if not (function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
+        return {}
     names: dict[str, dict[int, str]] = {}
     counts: dict[str, int] = {}
     for bindings in function.bindings.values():
@@ -55,7 +64,8 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
                         names.setdefault(base, {}).setdefault(at, binding.name)
                 case _:
                     pass
-    counts = {**(dict(_asked_for(function)) if function.matches(_ASKING) else {}), **counts}
+    if any(function.shows(sign) for sign in _ASKING):
+        counts = {**dict(_asked_for(function)), **counts}
     return {base: tuple(names.get(base, {}).get(at, "") for at in range(count)) for base, count in counts.items()}
 
 

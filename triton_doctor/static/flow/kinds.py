@@ -35,6 +35,9 @@ class Kind(IntEnum):
         return self.name.lower()
 
 
+_MOST = {Kind.PER_CALL: HANDFUL, Kind.LOGARITHMIC: POWERS_HANDFUL}
+
+
 class Scalar(NamedTuple):
     """A number, a flag or a word, by how often it changes.
 
@@ -59,16 +62,15 @@ class Scalar(NamedTuple):
     def settled(self) -> Kind:
         """The kind, leanings and bounds considered."""
         kind = self.kind
-        if kind is Kind.UNKNOWN and len(self.pro) >= EVIDENCE * (1 + len(self.con)):
-            kind = Kind.LOGARITHMIC if self.power else Kind.PER_CALL
-        elif kind is Kind.UNKNOWN and len(self.con) > len(self.pro):
-            kind = Kind.PER_MODEL
-        bound = self.bound
-        if bound is not None:
-            if kind is Kind.PER_CALL and bound <= HANDFUL:
-                return Kind.FEW
-            if kind is Kind.LOGARITHMIC and bound <= POWERS_HANDFUL:
-                return Kind.FEW
+        if kind is Kind.UNKNOWN:
+            pro, con = len(self.pro), len(self.con)
+            if pro >= EVIDENCE * (1 + con):
+                kind = Kind.LOGARITHMIC if self.power else Kind.PER_CALL
+            elif con > pro:
+                kind = Kind.PER_MODEL
+        most = _MOST.get(kind) if self.high is not None else None
+        if most is not None and self.bound is not None and self.bound <= most:
+            return Kind.FEW
         return kind
 
     @property
@@ -83,7 +85,7 @@ class Scalar(NamedTuple):
 
     def stepping(self, note: Note) -> Scalar:
         """The same value, one step further on its way."""
-        return self._replace(trail=(*self.trail, note))
+        return Scalar(*self[:-1], (*self.trail, note))
 
 
 UNKNOWN = Scalar(kind=Kind.UNKNOWN)

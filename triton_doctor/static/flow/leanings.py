@@ -52,6 +52,7 @@ def words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(name.partition("_per_")[0]))
 
 
+@lru_cache(maxsize=4096)
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
     return (
@@ -61,22 +62,26 @@ def names_data(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def names_model(name: str) -> bool:
     """Whether a name speaks of heads, channels, hidden sizes."""
     return names_room(name) or (bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS)
 
 
+@lru_cache(maxsize=4096)
 def names_room(name: str) -> bool:
     """Whether a name is the most that something has room for."""
     said = words(name)
     return "max" in said and bool(said & _COUNT_WORDS)
 
 
+@lru_cache(maxsize=4096)
 def names_heads(name: str) -> bool:
     """Whether a name speaks of heads, and not of how wide they are."""
     return bool(_said(name) & _HEAD_WORDS) and not _said(name) & (_DATA_WORDS | _PLAIN_WORDS)
 
 
+@lru_cache(maxsize=4096)
 def names_part(name: str) -> bool:
     """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
     return bool(_said(name) & _TILE_WORDS)
@@ -88,32 +93,38 @@ def _said(name: str) -> frozenset[str]:
     return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
 
 
+@lru_cache(maxsize=4096)
 def names_weight(name: str) -> bool:
     """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
     said = words(name)
     return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
 
 
+@lru_cache(maxsize=4096)
 def names_stack(name: str) -> bool:
     """Whether a tensor's name says that its first axis is the ranks of a group."""
     return bool(words(name) & _STACKED_WORDS)
 
 
+@lru_cache(maxsize=4096)
 def names_shape(name: str) -> bool:
     """Whether a list's name says that it has an item for each axis of a tensor."""
     return bool(words(name) & {"shape", "strides", "dims", "axes"})
 
 
+@lru_cache(maxsize=4096)
 def names_bucket(name: str) -> bool:
     """Whether a size's name says that its author has rounded it already."""
     return bool(words(name) & {"bucket", "buckets", "bucketed"})
 
 
+@lru_cache(maxsize=4096)
 def works_on_weights(function: str) -> bool:
     """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
     return names_weight(function.strip("_").partition("_")[0])
 
 
+@lru_cache(maxsize=4096)
 def names_config(name: str) -> bool:
     """Whether a name says that it holds settings."""
     return bool(words(name) & {"config", "cfg", "conf", "args", "options", "opts", "meta", "settings"})

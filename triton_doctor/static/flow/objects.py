@@ -9,7 +9,7 @@ from triton_doctor.static.flow.frame import Place
 from triton_doctor.static.flow.kinds import UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.parameters import MOST_DEPTH
-from triton_doctor.static.flow.setters import storing
+from triton_doctor.static.flow.setters import may_store
 from triton_doctor.static.flow.sizes import Root
 from triton_doctor.static.flow.values import Many, Thing, Value, either
 
@@ -29,7 +29,7 @@ def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
     module = flow.home_of_class(of)
     values: list[Value] = []
     for function in module.functions.values():
-        if function.class_name != of.qualname or not function.shows(storing(name)):
+        if function.class_name != of.qualname or not may_store(function, name):
             continue
         for stored in function.stored:
             if stored.base not in ("self", "cls") or stored.name != name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Const
@@ -16,6 +17,9 @@ from triton_doctor.static.flow.sizes import Leanings, Root
 from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, Thing, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.callers import Caller
     from triton_doctor.static.flow.evaluate import Flow
     from triton_doctor.static.model_function import Function, HostParam
@@ -62,6 +66,7 @@ class Asked:
         """Nobody is asked yet."""
         self._flow = flow
         self._answers: dict[tuple[int, str, int | None], tuple[Scalar | None, int]] = {}
+        self._calls: dict[int, Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
 
     def value(self, thing: Thing, frame: Frame) -> Scalar | None:
         """What is passed for the parameter that `thing` is; None where the callers do not tell."""
@@ -91,14 +96,10 @@ class Asked:
         return answer
 
     def _ask(self, function: Function, name: str, frame: Frame, position: int | None) -> Scalar | None:
-        module = self._flow.home(function)
         found: list[Scalar] = []
-        for count, caller in enumerate(self._flow.callers.of(module, function)):
-            if count >= MOST_CALLERS:
-                break
-            scalar = self._passed(caller, function, name, position, frame.depth + 1)
-            if scalar is not None:
-                found.append(scalar)
+        for caller, bound in self._called(function):
+            if name in bound:
+                found += self._passed(caller, bound[name], function, name, position, frame.depth + 1)
         varying = [scalar for scalar in found if scalar.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
         if varying:
             return choice(varying)._replace(trail=varying[0].trail)
@@ -118,24 +119,34 @@ class Asked:
             return join(found)._replace(pro=pro, con=con, size=None)
         return None
 
-    def _passed(self, caller: Caller, function: Function, name: str, position: int | None, depth: int) -> Scalar | None:
-        arg = bind(function, caller.site.call).get(name)
-        if arg is None:
-            return None
+    def _called(self, function: Function) -> Sequence[tuple[Caller, Mapping[str, Expr]]]:
+        """The calls that tell of `function`, with what they pass."""
+        found = self._calls.get(id(function))
+        if found is None:
+            callers = self._flow.callers.of(self._flow.home(function), function)
+            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS)]
+            self._calls[id(function)] = found
+        return found
+
+    def _passed(
+        self, caller: Caller, arg: Expr, function: Function, name: str, position: int | None, depth: int
+    ) -> Iterator[Scalar]:
         flow = self._flow
         frame = flow.frame(caller.module, caller.function, depth)
         value = flow.value(arg, Place(frame, caller.site.order, caller.site.arms))
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if position == _LENGTH:
-            return flow.length(value, frame).stepping(note)
-        if position is None:
-            return flow.as_scalar(value, frame).stepping(note)
-        options = value.options if isinstance(value, Either) else (value,)
-        found = [option for option in options if isinstance(option, Tensor | Thing)]
-        axes = [flow.axis(option, position, frame) for option in found]
-        if len({tensors.rank(option) for option in found}) > 1:
-            axes = [least_certain(axes)]
-        return choice(axes).stepping(note) if axes else None
+            yield flow.length(value, frame).stepping(note)
+        elif position is None:
+            yield flow.as_scalar(value, frame).stepping(note)
+        else:
+            options = value.options if isinstance(value, Either) else (value,)
+            found = [option for option in options if isinstance(option, Tensor | Thing)]
+            axes = [flow.axis(option, position, frame) for option in found]
+            if len({tensors.rank(option) for option in found}) > 1:
+                axes = [least_certain(axes)]
+            if axes:
+                yield choice(axes).stepping(note)
 
 
 def _scalar(param: HostParam, root: Root) -> Scalar:

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
 # A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
-# that line, if the line does not end inside brackets. What `with` gives is no number, and not looked for.
-_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
+# that line, or behind the bracket that closes the targets. What `with` gives is no number, and not looked for.
+_STORED = re.compile(rb"(?<=[.\"'])")
 _AFTER = re.compile(
     rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
-    rb"(?:=(?!=)|in\b|(?::|(?=,))[^\n]*(?:[^=!<>\n]=(?!=)|[\[({,\\][ \t]*(?:#[^\n]*)?\n))"
+    rb"(?:=(?!=)|in\b|[:,][^\n]*(?:[^=!<>\n]=(?!=)|\\\n)|:[^\n]*[\[(][ \t]*\n|,[^=()]*[)\]][ \t]*=(?!=))"
 )
+_GIVEN = re.compile(rb"(?<![A-Za-z0-9_.])")
+_VALUE = re.compile(rb"\s*=(?!=)")
 
 
 class _Store(NamedTuple):
@@ -131,20 +133,31 @@ def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
 @lru_cache(maxsize=1 << 16)
 def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
     """What `function` of `module` stores as `name`, in whatever object."""
-    if not function.shows(storing(name)):
+    if not may_store(function, name):
         return ()
     return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
 
 
-def may_store(module: Module, name: str) -> object:
+def may_store(function: Function, name: str) -> bool:
+    """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
+    return function.shows(storing(name)) or (function.holds(b"update(") and function.shows(giving(name)))
+
+
+def stores_somewhere(module: Module, name: str) -> object:
     """Whether some function of `module` stores as `name`, by its text."""
     return any(function.shows(storing(name)) for function in module.functions.values())
 
 
 @cache
 def storing(name: str) -> Sign:
-    """What the text of every assignment to an attribute or entry `name` has, and of every `update(name=...)`."""
-    return Sign(name, _BEFORE, _AFTER)
+    """What the text of every assignment to an attribute or entry `name` has."""
+    return Sign(name, _STORED, _AFTER)
+
+
+@cache
+def giving(name: str) -> Sign:
+    """What the text of every call with an argument `name=...` has."""
+    return Sign(name, _GIVEN, _VALUE)
 
 
 def _stored(flow: Flow, store: _Store, depth: int) -> Value:

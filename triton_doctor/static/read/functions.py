@@ -71,10 +71,6 @@ class FunctionText:
         """Whether `word` stands anywhere in it."""
         return self._source.holds(word, self._first, self._last)
 
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in it."""
-        return self._source.matches(pattern, self._first, self._last)
-
     def shows(self, sign: Sign) -> bool:
         """Whether `sign` stands in it."""
         return self._source.shows(sign, self._first, self._last)
@@ -128,10 +124,6 @@ class ModuleText:
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the file."""
         return self._source.holds(word, 1, self._source.last_line)
-
-    def matches(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether `pattern` is found in the file."""
-        return self._source.matches(pattern, 1, self._source.last_line)
 
     def shows(self, sign: Sign) -> bool:
         """Whether `sign` stands in the file."""

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # What an annotation, a context or an operator holds is no use of a value, and what a name or a flag is, no node.
 _PASSED_OVER = frozenset(
@@ -24,11 +24,34 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
         ast.Try, ast.ExceptHandler, ast.Raise, ast.Delete, ast.Match, ast.match_case,
     )
 }  # fmt: skip
+_LEAVES = frozenset({ast.Name, ast.Constant})
+
+
+def parts(node: ast.AST) -> Iterator[ast.AST]:
+    """`node` and all that it holds and computes with, in no order."""
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        yield part
+        kind = type(part)
+        if kind in _LEAVES:
+            continue
+        for name in FIELDS.get(kind) or kind._fields:
+            child = getattr(part, name, None)
+            if type(child) is list:
+                pending += [one for one in child if isinstance(one, ast.AST)]
+            elif isinstance(child, ast.AST):
+                pending.append(child)
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
     """The variables in `node`, in no order, each as often as it stands there."""
-    pending = [node]
+    return names_in_all([node])
+
+
+def names_in_all(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The variables in `nodes`, in no order, each as often as it stands in one of them."""
+    pending = list(nodes)
     while pending:
         part = pending.pop()
         if type(part) is ast.Name:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from triton_doctor.static.read.nodes import names_in
+from triton_doctor.static.read.nodes import names_in, parts
 
 # Operators that give the same integers for non-negative numbers, computed while compiling or on the GPU.
 _ALIKE = (ast.Add, ast.Sub, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -52,7 +52,7 @@ class _Uses:
         self._known = {**known, **{name: _Value(False, frozenset({name})) for name in wanted}}
         self._wanted = wanted
         self._bound: dict[str, int] = {}
-        for part in ast.walk(node):
+        for part in parts(node):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 self._bound[part.id] = self._bound.get(part.id, 0) + 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.read.nodes import names_in
+from triton_doctor.static.read.nodes import names_in, names_in_all, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,14 +45,14 @@ def _gathered(node: ast.FunctionDef) -> tuple[list[tuple[set[str], set[str]]], s
     telling: list[ast.AST] = []
     comparisons: list[ast.Compare] = []
     tests: set[int] = set()
-    for part in ast.walk(node):
+    for part in parts(node):
         kind = type(part)
         if kind is ast.Call:
             telling += _telling(part)  # type: ignore[arg-type]
         elif kind is ast.Compare:
             comparisons.append(part)  # type: ignore[arg-type]
         elif kind in (ast.If, ast.While):
-            tests.update(id(inner) for inner in ast.walk(part.test) if type(inner) is ast.Compare)  # type: ignore[attr-defined]
+            tests.update(id(inner) for inner in parts(part.test) if type(inner) is ast.Compare)  # type: ignore[attr-defined]
         elif kind in (ast.Return, ast.Subscript, ast.IfExp):
             telling.append(part)
         elif kind is ast.Assign:
@@ -63,7 +63,7 @@ def _gathered(node: ast.FunctionDef) -> tuple[list[tuple[set[str], set[str]]], s
         elif kind is ast.For:
             flows.append((_names(part.target), _names(_beginning(part))))  # type: ignore[attr-defined, arg-type]
     telling += (one for one in comparisons if id(one) not in tests)
-    return flows, set[str]().union(*map(_names, telling))
+    return flows, set(names_in_all(telling))
 
 
 def _telling(call: ast.Call) -> Iterator[ast.AST]:

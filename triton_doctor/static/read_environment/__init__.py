@@ -49,13 +49,18 @@ def may_set(data: bytes) -> bool:
 
 
 def python_may_set(data: bytes) -> bool:
-    """The same of a Python file, which also has to say how: `environ`, `env=`, `setenv`, a shell command and so on."""
-    return may_set_knobs(data) or (any(word in data for word in _MEANS) and _is_named(data))
+    """The same of a Python file; it may set the attributes of `triton.knobs` that stand for variables, too."""
+    return (b"triton" in data and may_set_knobs(data)) or may_set_by_name(data)
 
 
 def may_set_knobs(data: bytes) -> bool:
-    """Whether a Python file that holds `data` may set a variable by the attribute of `triton.knobs` it stands for."""
-    return b"knobs" in data and b"triton" in data
+    """Whether a Python file that names Triton may set one of its knobs."""
+    return b"knobs" in data
+
+
+def may_set_by_name(data: bytes) -> bool:
+    """Whether a Python file names a variable, and how it sets one: `environ`, `env=`, `setenv`, a shell command, ..."""
+    return any(word in data for word in _MEANS) and _is_named(data)
 
 
 def environment_settings(tree: ast.Module, source: Source) -> tuple[EnvSetting, ...]:
