@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.names import Names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Param:
+class Param(NamedTuple):
     """A parameter of a kernel."""
 
     name: str

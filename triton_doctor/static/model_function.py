@@ -93,8 +93,7 @@ class Launch:
     arms: tuple[Arm, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostParam:
+class HostParam(NamedTuple):
     """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name.
 
     `items` is the last name of what its brackets hold: `int` of `list[int]`.

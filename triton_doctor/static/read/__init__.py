@@ -83,7 +83,7 @@ class _Reader:
             self._imports.add(node)
         body = Body(self._source)
         body.read(self._tree.module.body)
-        wrapped = _wrapped_by_jit(body, self._imports)
+        wrapped = self._wrapped_by_jit(body)
         self._nested(body.nested, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
         body.release()
         self._functions["<module>"] = Function(
@@ -155,7 +155,7 @@ class _Reader:
         if (self._tree.has_whole(node) and text.holds(b"](")) or text.holds(b"jit("):
             body = read_contents(self._tree.whole(node), self._source)
             text = FunctionText(self._tree, node, body.contents())
-            nested, wrapped = body.nested, _wrapped_by_jit(body, self._imports)
+            nested, wrapped = body.nested, self._wrapped_by_jit(body)
             body.release()
         elif text.defines_more():
             nested = definitions(self._tree.whole(node).body)
@@ -171,6 +171,15 @@ class _Reader:
             text=text,
         )
         self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
+
+    def _wrapped_by_jit(self, body: Body) -> dict[str, tuple[Expr, ...]]:
+        """Functions that a later statement hands to jit: `fast = triton.jit(plain)`."""
+        wrapped: dict[str, tuple[Expr, ...]] = {}
+        for site in body.calls if b"jit(" in self._source.text else ():
+            call = site.call
+            if call.args and isinstance(call.args[0], Name) and is_jit(call.func, self._imports):
+                wrapped[call.args[0].id] = (call.func,)
+        return wrapped
 
     def _unique(self, qualname: str) -> str:
         """A name defined twice, in two arms of an `if` say, keeps both definitions."""
@@ -211,13 +220,3 @@ _BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
         *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
     )
 }
-
-
-def _wrapped_by_jit(body: Body, imports: Imports) -> dict[str, tuple[Expr, ...]]:
-    """Functions that a later statement hands to jit: `fast = triton.jit(plain)`."""
-    wrapped: dict[str, tuple[Expr, ...]] = {}
-    for site in body.calls:
-        call = site.call
-        if is_jit(call.func, imports) and call.args and isinstance(call.args[0], Name):
-            wrapped[call.args[0].id] = (call.func,)
-    return wrapped

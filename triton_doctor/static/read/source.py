@@ -26,6 +26,7 @@ class Source:
     def __init__(self, text: bytes) -> None:
         """`text` is what was given to `ast.parse`; it is split where that splits it."""
         self.text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+        self._is_ascii = self.text.isascii()
         self.unread: list[Exception] = []
         self._starts: list[int] | None = None
         self._places: dict[Sign, list[int]] = {}
@@ -33,6 +34,8 @@ class Source:
     def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
         """Where `node` stands."""
         end_line = node.end_lineno or node.lineno
+        if self._is_ascii:
+            return Span(node.lineno, node.col_offset + 1, end_line, (node.end_col_offset or node.col_offset) + 1)
         return Span(
             node.lineno,
             self._column(node.lineno, node.col_offset),
