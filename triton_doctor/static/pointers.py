@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.model import Kernel, Project
 
-_ACCESS = re.compile(rb"\b(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
+_ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
 
 
 def pointers(project: Project, kernel: Kernel) -> frozenset[str]:

@@ -28,9 +28,10 @@ from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
 from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value, rounds_up
+from triton_doctor.static.flow.displays import each, literal_value, pack, table
 from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
-from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, choice, join, least_certain
+from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.layouts import Layouts, stride
 from triton_doctor.static.flow.lengths import length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
@@ -42,11 +43,7 @@ from triton_doctor.static.flow.values import (
     Context,
     Either,
     Instance,
-    Many,
-    Promise,
     Sequence,
-    Shape,
-    Table,
     Tensor,
     Thing,
     Value,
@@ -147,7 +144,7 @@ class Flow:
         """What `expr` is at `place`."""
         match expr:
             case Const(literal):
-                return _literal(literal)
+                return literal_value(literal)
             case Name(name):
                 return name_value(self, name, place)
             case Attr(base, name):
@@ -168,15 +165,11 @@ class Flow:
             case Call():
                 return self._call(expr, place)
             case Pack(items):
-                return self._pack(items, place)
+                return pack(self, items, place)
             case Mapping(items):
-                return self._table(items, place)
-            case Each(of, names, source, filtered):
-                one = element(self, self.value(source, place), place.frame)
-                length = self.length(self.value(source, place), place.frame)
-                if filtered and length.settled() is Kind.UNKNOWN:
-                    length = length._replace(kind=Kind.PER_CALL, from_data=True)
-                return Many(item=self.value(of, place.binding(dict.fromkeys(names, one))), length=length)
+                return table(self, items, place)
+            case Each():
+                return each(self, expr, place)
             case Element(source):
                 return element(self, self.value(source, place), place.frame)
             case Star(of):
@@ -248,36 +241,6 @@ class Flow:
         options = value.options if isinstance(value, Either) else (value,)
         return either([item(self, option, base, key, place) for option in options])
 
-    def _pack(self, items: tuple[Expr, ...], place: Place) -> Value:
-        values: list[Value | Promise] = []
-        open_ = False
-        for expr in items:
-            if isinstance(expr, Star):
-                inner = self.value(expr.value, place)
-                match inner:
-                    case Sequence(open=own_open):
-                        values.extend(partial(inner.at, position) for position in range(inner.count))
-                        open_ = open_ or own_open
-                    case Shape(of) if (rank := tensors.rank(of)) is not None:
-                        values.extend(partial(self.axis, of, position, place.frame) for position in range(rank))
-                    case Shape():
-                        values.append(inner)
-                    case _:
-                        open_ = True
-            else:
-                values.append(partial(self.value, expr, place))
-        return Sequence(values, is_open=open_)
-
-    def _table(self, items: tuple[tuple[Expr | None, Expr], ...], place: Place) -> Value:
-        table: dict[str, Value] = {}
-        open_ = False
-        for key, value in items:
-            if isinstance(key, Const) and isinstance(key.value, str):
-                table[key.value] = self.value(value, place)
-            else:
-                open_ = True
-        return Table(items=table, open=open_)
-
     # Calls
 
     def _call(self, call: Call, place: Place) -> Value:
@@ -307,10 +270,3 @@ class Flow:
         finally:
             self._active.discard(active)
         return either(returned)
-
-
-def _literal(literal: object) -> Scalar:
-    if isinstance(literal, int) and not isinstance(literal, bool):
-        power = literal > 0 and literal & (literal - 1) == 0
-        return FIXED._replace(literal=literal, low=literal, high=literal, power=power)
-    return FIXED._replace(literal=literal)

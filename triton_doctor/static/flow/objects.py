@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Mapping, Name, Pack
@@ -28,22 +29,29 @@ def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
     """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
     module = flow.home_of_class(of)
     values: list[Value] = []
-    for function in module.functions.values():
-        if function.class_name != of.qualname or not may_store(function, name):
-            continue
-        for stored in function.stored:
-            if stored.base not in ("self", "cls") or stored.name != name:
-                continue
-            if function.name not in _MAKING:
-                values.append(_stored(flow, stored, module, function, frame))
-            elif stored.value in _EMPTY and _grows(of, name, module):
-                values.append(_growing(name, module, stored))
-            else:
-                values.append(_kept(name, module, stored.line))
+    for function, stored in _stores(module, of, name):
+        if function.name not in _MAKING:
+            values.append(_stored(flow, stored, module, function, frame))
+        elif stored.value in _EMPTY and _grows(of, name, module):
+            values.append(_growing(name, module, stored))
+        else:
+            values.append(_kept(name, module, stored.line))
     known = of.fields.get(name)
     if not values:
         values.append(_kept(name, module, known.line if known is not None else frame.function.line))
     return either(values)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Stored], ...]:
+    """What the methods of the class store as `self.name`."""
+    return tuple(
+        (function, stored)
+        for function in module.functions.values()
+        if function.class_name == of.qualname and may_store(function, name)
+        for stored in function.stored
+        if stored.base in ("self", "cls") and stored.name == name
+    )
 
 
 def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:

@@ -133,9 +133,13 @@ def either(values: Iterable[Value]) -> Value:
     if len(values) == 1:
         return values[0]
     options: list[Value] = []
+    seen: set[int] = set()
     for value in values:
         for option in value.options if isinstance(value, Either) else (value,):
-            same = next((at for at, other in enumerate(options) if _is_same(option, other)), None)
+            if id(option) in seen:
+                continue
+            seen.add(id(option))
+            same = _in_another_layout(option, options) if isinstance(option, Thing) else None
             if same is None:
                 options.append(option)
             elif isinstance(option, Thing) and not option.contiguous:
@@ -152,8 +156,11 @@ def either(values: Iterable[Value]) -> Value:
     return Either(options=tuple(options[:8]))
 
 
-def _is_same(one: Value, other: Value) -> bool:
-    """Whether both are one value, in whatever layout."""
-    if isinstance(one, Thing) and isinstance(other, Thing) and one.contiguous != other.contiguous:
-        return one.origin is other.origin and one.root == other.root
-    return one is other
+def _in_another_layout(thing: Thing, options: list[Value]) -> int | None:
+    """Where among `options` the same thing stands, contiguous if `thing` is not, or the other way round."""
+    for at, other in enumerate(options):
+        if not isinstance(other, Thing) or thing.contiguous == other.contiguous:
+            continue
+        if thing.origin is other.origin and thing.root == other.root:
+            return at
+    return None

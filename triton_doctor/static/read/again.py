@@ -28,8 +28,14 @@ class Spared(NamedTuple):
 @lru_cache(maxsize=32)
 def spared(kernel: Kernel, source: bytes) -> Spared:
     """What `source`, the file that `kernel` was read from, says of its constexprs."""
-    node = parse_alone(Source(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
+    node = parse_alone(_lines(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
     plain = plain_names(node, constexprs - kernel.needed, constexprs)
     return Spared(plain, steering_names(node, plain))
+
+
+@lru_cache(maxsize=1)
+def _lines(source: bytes) -> Source:
+    """The file whose kernels are asked about one after the other, split into lines once."""
+    return Source(source)
