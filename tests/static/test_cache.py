@@ -49,6 +49,17 @@ def launch(x, rows):
 VARYING = "def size(rows):\n    return rows.item()\n"
 FIXED = "def size(rows):\n    return 16\n"
 CALLER = "# triton\nfrom launch import launch\n\ndef step(x, requests):\n    launch(x, {})\n"
+USER = "# triton\nfrom hub import launch\n\ndef use(x, requests):\n    launch(x, requests.numel())\n"
+LOCAL = """\
+# triton
+from hub import launch
+
+def use(x, requests):
+    def launch(x, n):
+        pass
+
+    launch(x, requests.numel())
+"""
 # What each file of the project may be in turn; None is a file that is not there.
 STATES: dict[str, Sequence[str | None]] = {
     "kernels.py": (KERNEL, KERNEL.replace("x, N:", "x, y, N:"), "def kernel(:  # triton jit", None),
@@ -56,6 +67,9 @@ STATES: dict[str, Sequence[str | None]] = {
     "sizes.py": (VARYING, FIXED, None, "from other import size\n"),
     "other.py": (VARYING, None, FIXED),
     "caller.py": (CALLER.format("len(requests)"), None, CALLER.format("16"), CALLER.replace("# triton", "")),
+    "hub.py": ("from launch import launch\n", "from launch import *\n", "def launch(x, rows):\n    pass\n", None),
+    "user.py": (USER, USER.replace("hub", "launch"), USER.replace("from hub import launch", "launch = max"), LOCAL),
+    "keeper.py": ("# triton\nimport kernels\n", "# triton\nimport kernels\n\nTABLE = [kernels.kernel]\n", None),
     "env.py": ("import os\nos.environ['TRITON_INTERPRET'] = '1'\n", None),
     "Dockerfile": ("ENV TRITON_INTERPRET=1\n", None),
     "quiet.py": ("import triton  # triton-doctor: ignore-file[TRD201]\n", None),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.importers import last_name
 from triton_doctor.static.library import Known
-from triton_doctor.static.prefilter import Role
+from triton_doctor.static.prefilter import Role, taken_names
 from triton_doctor.static.rests import ChangedFile, Changes
 from triton_doctor.static.texts import NOTHING_SEEN, Seen
 
@@ -84,10 +84,9 @@ class Memory(NamedTuple):
 
     def _changed(self, path: str, library: Library) -> ChangedFile:
         before = self.known.words.get(path) if self._imports(self.known.roles.get(path)) else None
-        if path not in library.python:
-            return ChangedFile(None, frozenset(), before or frozenset())
-        words = library.words(path) if self._imports(library.role(path)) else frozenset[str]()
-        return ChangedFile(library.python[path], words, before or frozenset())
+        text = library.python.get(path, b"")
+        words = library.words(path) if text and self._imports(library.role(path)) else frozenset[str]()
+        return ChangedFile(words, before or frozenset(), taken_names(text))
 
     def _imports(self, role: Role | None) -> bool:
         """Whether somebody looks for callers there."""

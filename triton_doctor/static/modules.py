@@ -28,20 +28,27 @@ class Modules(Mapping[str, "Module"]):
         self._there: set[str] = set()
         self._missed: set[str] = set()
         self._asked: set[tuple[str, Question]] = set()
+        self._searched: set[tuple[str, Question]] = set()
         self._searches: set[Search] = set()
 
     def rests(self) -> Rests:
         """What was asked so far. A question to a file that was consulted besides adds nothing."""
-        replies = set[Reply]()
-        for path, question in self._asked:
-            said = self._library.ask(path, question) if path not in self._consulted else b""
+        asked, searched = self._replies(self._asked), self._replies(self._searched)
+        replies = frozenset(reply for reply in asked if reply.path not in self._consulted)
+        found = frozenset(reply for reply in searched if reply.said and reply.path not in self._consulted)
+        consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
+        return Rests(consulted, there, missed, replies, found, frozenset(self._searches))
+
+    def _replies(self, asked: Iterable[tuple[str, Question]]) -> list[Reply]:
+        """What the files said; those that cannot be read, or not all of them, count as consulted."""
+        replies = []
+        for path, question in asked:
+            said = self._library.ask(path, question) if path not in self._consulted else None
             if said is None:
                 self.consult(path)
             else:
-                replies.add(Reply(path, question, said))
-        consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
-        others = frozenset(reply for reply in replies if reply.path not in consulted)
-        return Rests(consulted, there, missed, others, frozenset(self._searches))
+                replies.append(Reply(path, question, said))
+        return replies
 
     def __getitem__(self, path: str) -> Module:
         module = self.glimpse(path)
@@ -103,12 +110,12 @@ class Modules(Mapping[str, "Module"]):
         nothing to `question`. It is all that the answer rests on, unless they are consulted.
         """
         words, paths = self._library.naming(name, home, member)
-        self._searches.add(Search(home, words, member or name, question, but == ()))
+        self._searches.add(Search(name, home, words, member, question, but == ()))
         found = paths if sign is None else self._library.showing(sign, paths)
         for path in paths:
             module = self.glimpse(path) if path in found and path not in but else None
             if module is not None:
-                self.ask(path, question)
+                self._searched.add((path, question))
                 yield module
 
 

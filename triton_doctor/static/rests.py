@@ -27,33 +27,36 @@ class Reply(NamedTuple):
 class Search(NamedTuple):
     """A question to all modules that may name something, those of tests too where it is `with_tests`.
 
-    They import one of `words`, or are the file `home`, and hold `text`.
+    They import one of `words`, and `name` or take it from what they import; or they are the file `home`. They say
+    `something.member`, where that is given.
     """
 
+    name: str
     home: str
     words: frozenset[str]
-    text: str
+    member: str | None
     question: Question
     with_tests: bool
 
 
 class Rests(NamedTuple):
-    """What an answer rests on: files that were `consulted`, by path, names that are `missed`, `replies` and `searches`.
+    """What an answer rests on: files that were `consulted`, by path, `replies`, `searches`, and what those `found`.
 
-    A file of a missed name would have been consulted or asked; what a search was told is among the replies. Of files
-    `there` it matters no more than that.
+    No file was there by a name that is `missed`: it would have been consulted or asked. Of files `there` it matters no
+    more than that. A search found the files that had something to say to its question.
     """
 
     consulted: frozenset[str]
     there: frozenset[str]
     missed: frozenset[str]
     replies: frozenset[Reply]
+    found: frozenset[Reply]
     searches: frozenset[Search]
 
     @property
     def files(self) -> frozenset[str]:
-        """The files that were read for it, as far as they were."""
-        return self.consulted.union(reply.path for reply in self.replies)
+        """The files that were read for it, as far as they told something."""
+        return self.consulted.union(reply.path for reply in (*self.replies, *self.found))
 
     def stands(self, changes: Changes) -> bool:
         """Whether the answer is the same after `changes`."""
@@ -62,7 +65,8 @@ class Rests(NamedTuple):
             and self.there.isdisjoint(changes.gone)
             and self.missed.isdisjoint(changes.names)
             and all(changes.confirm(reply) for reply in self.replies if reply.path in changes.paths)
-            and all(changes.replies(search) <= self.replies for search in self.searches)
+            and {reply for reply in self.found if reply.path in changes.paths}
+            == frozenset[Reply]().union(*map(changes.found, self.searches))
         )
 
 
@@ -72,11 +76,16 @@ def short(said: object) -> bytes:
 
 
 class ChangedFile(NamedTuple):
-    """A Python file that is not as it was: the `words` that it imports, and did; `text` None if it is gone."""
+    """A Python file that is not as it was: the `words` that it imports, and did; what may be `taken` from modules."""
 
-    text: bytes | None
     words: frozenset[str]
     words_before: frozenset[str]
+    taken: frozenset[bytes]
+
+    def fits(self, search: Search, path: str) -> bool:
+        """Whether it, at `path`, may name what is searched, given that it imports one of the words."""
+        named = path == search.home or search.name in self.words or search.name.encode() in self.taken
+        return named and (search.member is None or search.member.encode() in self.taken)
 
 
 class Changes:
@@ -98,29 +107,29 @@ class Changes:
         self._files = files
         self._tests = tests
         self._ask = ask
-        self._moved = frozenset[str]().union(*(file.words ^ file.words_before for file in files.values()))
+        packages = (file for path, file in files.items() if path.endswith("__init__.py"))
+        self._handed_on = frozenset[str]().union(*(file.words ^ file.words_before for file in packages))
         self._importing: dict[str, list[str]] = {}
         for path, file in files.items():
             for word in file.words:
                 self._importing.setdefault(word, []).append(path)
-        self._replies: dict[Search, frozenset[Reply]] = {}
+        self._found: dict[Search, frozenset[Reply]] = {}
 
     def confirm(self, reply: Reply) -> bool:
         """Whether the file says the same now."""
         return reply.path not in self.gone and self._ask(reply.path, reply.question) == reply.said
 
-    def replies(self, search: Search) -> frozenset[Reply]:
-        """What files that changed say to `search`; what nobody ever said, where it may ask others now."""
-        if search not in self._replies:
-            asks_others = not self._moved.isdisjoint(search.words)
-            self._replies[search] = frozenset([_NEVER_SAID] if asks_others else self._asked(search))
-        return self._replies[search]
+    def found(self, search: Search) -> frozenset[Reply]:
+        """What `search` finds in files that changed; what none ever said, where packages may lead it to others."""
+        if search not in self._found:
+            goes_elsewhere = not self._handed_on.isdisjoint(search.words)
+            self._found[search] = frozenset([_NEVER_SAID] if goes_elsewhere else self._told(search))
+        return self._found[search]
 
-    def _asked(self, search: Search) -> Iterator[Reply]:
+    def _told(self, search: Search) -> Iterator[Reply]:
         importing = {path for word in search.words for path in self._importing.get(word, ())}
-        for path in {search.home, *importing} & self._files.keys():
-            text = self._files[path].text
-            if text is not None and search.text.encode() in text and (search.with_tests or path not in self._tests):
+        for path in importing | ({search.home} & self._files.keys()):
+            if self._files[path].fits(search, path) and (search.with_tests or path not in self._tests):
                 said = self._ask(path, search.question)
                 if said is None:
                     yield _NEVER_SAID

@@ -71,13 +71,13 @@ class Source:
         starts = self._line_starts()
         return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
 
-    def shows(self, sign: Sign, first: int, last: int) -> bool:
-        """Whether `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
+    def times(self, sign: Sign, first: int, last: int) -> int:
+        """How often `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
         if sign not in self._places:
             self._places[sign] = list(sign.places(self.text))
         starts, places = self._line_starts(), self._places[sign]
         at = bisect_left(places, starts[first - 1])
-        return at < len(places) and places[at] < starts[min(last, len(starts) - 1)]
+        return bisect_left(places, starts[min(last, len(starts) - 1)], at) - at
 
     def count(self, word: bytes, first: int, last: int) -> int:
         """How often `word` stands in the lines `first` to `last`."""
