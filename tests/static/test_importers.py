@@ -10,10 +10,10 @@ from triton_doctor.static.prefilter import imported_words
 HOME = {"pkg/__init__.py": b"from .impl import f\n", "pkg/impl.py": b"def f(x): ...\n"}
 
 
-def naming(text: bytes, wanted: str) -> tuple[str, ...]:
+def naming(text: bytes, member: str | None = None) -> tuple[str, ...]:
     texts = {**HOME, "user.py": text}
     importers = Importers(texts, {path: imported_words(data) for path, data in texts.items()})
-    return importers.naming("f", "pkg/impl.py", wanted).paths
+    return importers.naming("f", "pkg/impl.py", member).paths
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def naming(text: bytes, wanted: str) -> tuple[str, ...]:
     ],
 )
 def test_file_that_may_name_it(text: bytes) -> None:
-    assert naming(text, "f") == ("pkg/__init__.py", "pkg/impl.py", "user.py")
+    assert naming(text) == ("pkg/__init__.py", "pkg/impl.py", "user.py")
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,11 @@ def test_file_that_may_name_it(text: bytes) -> None:
     ],
 )
 def test_file_that_cannot_name_it(text: bytes) -> None:
-    assert naming(text, "f") == ("pkg/__init__.py", "pkg/impl.py")
+    assert naming(text) == ("pkg/__init__.py", "pkg/impl.py")
 
 
-def test_file_without_the_text_is_none_of_them() -> None:
-    assert naming(b"from pkg import f\nf(x).width = 1\n", ".width") == ("user.py",)
+@pytest.mark.parametrize(
+    ("text", "says"), [(b"f(x).width = 1", True), (b"f(x) . \\\n  width = 1", True), (b"f(x).widths = 1", False)]
+)
+def test_file_that_says_a_member_besides(text: bytes, says: bool) -> None:
+    assert naming(b"from pkg import f\n" + text, "width") == (("user.py",) if says else ())

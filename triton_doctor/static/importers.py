@@ -33,16 +33,17 @@ class Importers:
         for path, imported in words.items():
             for word in imported:
                 self._importing.setdefault(word, set()).add(path)
-        self._naming: dict[tuple[str, str, str], Naming] = {}
+        self._naming: dict[tuple[str, str, str | None], Naming] = {}
         self._showing: dict[tuple[Sign, str], bool] = {}
         self._taken: dict[str, frozenset[bytes]] = {}
 
-    def naming(self, name: str, home: str, text: str) -> Naming:
-        """The files that hold `text` and may name what `home` defines as `name`, by path: itself, and importers.
+    def naming(self, name: str, home: str, member: str | None = None) -> Naming:
+        """The files that may name what `home` defines as `name`, by path: itself, and importers.
 
         They import the name; or its module, or a package whose `__init__` does, which hands it on, and take it there.
+        Where `member` is given, they also say `something.member`.
         """
-        key = (name, home, text)
+        key = (name, home, member)
         if key not in self._naming:
             words, modules = {name, last_name(home)}, {home}
             for _ in range(_MOST_HOPS):
@@ -54,9 +55,8 @@ class Importers:
                 words |= packages
             certain = {home, *self._importing.get(name, ())}
             found = {path for path in modules if path in certain or self._takes(path, name)}
-            if text != name:
-                wanted = text.encode()
-                found = {path for path in found if wanted in self._texts[path]}
+            if member is not None:
+                found = {path for path in found if self._takes(path, member)}
             self._naming[key] = Naming(frozenset(words), tuple(sorted(found)))
         return self._naming[key]
 
@@ -68,7 +68,7 @@ class Importers:
         return frozenset(path for path in paths if self._showing[sign, path])
 
     def _takes(self, path: str, name: str) -> bool:
-        """Whether the file may take `name` from a module that it has imported."""
+        """Whether the file may take `name` from a module that it has imported, or from something else."""
         if path not in self._taken:
             self._taken[path] = taken_names(self._texts[path])
         return name.encode() in self._taken[path]

@@ -176,9 +176,9 @@ class Library:
                     known[path] = read(texts[path])
         return {path: found for path, found in known.items() if found}
 
-    def naming(self, name: str, home: str, text: str) -> Naming:
-        """The files that hold `text` and may name what `home` defines as `name`."""
-        return self._importers.naming(name, home, text)
+    def naming(self, name: str, home: str, member: str | None) -> Naming:
+        """The files that may name what `home` defines as `name`, and say `something.member` where that is given."""
+        return self._importers.naming(name, home, member)
 
     def showing(self, sign: Sign, paths: Sequence[str]) -> frozenset[str]:
         """Those of `paths` in whose text `sign` stands."""

@@ -86,7 +86,7 @@ class Memory(NamedTuple):
         before = self.known.words.get(path) if self._imports(self.known.roles.get(path)) else None
         text = library.python.get(path, b"")
         words = library.words(path) if text and self._imports(library.role(path)) else frozenset[str]()
-        return ChangedFile(text, words, before or frozenset(), taken_names(text) if words else frozenset())
+        return ChangedFile(words, before or frozenset(), taken_names(text))
 
     def _imports(self, role: Role | None) -> bool:
         """Whether somebody looks for callers there."""

@@ -95,15 +95,22 @@ class Modules(Mapping[str, "Module"]):
         self._asked.add((path, question))
 
     def naming(
-        self, name: str, home: str, text: str, question: Question, sign: Sign | None = None, *, but: Container[str] = ()
+        self,
+        name: str,
+        home: str,
+        question: Question,
+        sign: Sign | None = None,
+        *,
+        member: str | None = None,
+        but: Container[str] = (),
     ) -> Iterator[Module]:
-        """The modules that hold `text` and may name what `home` defines as `name`, by path, `but` those of some tests.
+        """The modules that may name what `home` defines as `name`, by path, `but` those of some tests.
 
-        Only those in which `sign` stands, where given: others would say nothing to `question`. It is all that the
-        answer rests on, unless they are consulted.
+        Only those that say `something.member`, and in which `sign` stands, where these are given: others would say
+        nothing to `question`. It is all that the answer rests on, unless they are consulted.
         """
-        words, paths = self._library.naming(name, home, text)
-        self._searches.add(Search(name, home, words, text, question, but == ()))
+        words, paths = self._library.naming(name, home, member)
+        self._searches.add(Search(name, home, words, member, question, but == ()))
         found = paths if sign is None else self._library.showing(sign, paths)
         for path in paths:
             module = self.glimpse(path) if path in found and path not in but else None

@@ -27,14 +27,14 @@ class Reply(NamedTuple):
 class Search(NamedTuple):
     """A question to all modules that may name something, those of tests too where it is `with_tests`.
 
-    They import one of `words`, and `name` or take it from what they import; or they are the file `home`. They hold
-    `text`.
+    They import one of `words`, and `name` or take it from what they import; or they are the file `home`. They say
+    `something.member`, where that is given.
     """
 
     name: str
     home: str
     words: frozenset[str]
-    text: str
+    member: str | None
     question: Question
     with_tests: bool
 
@@ -78,7 +78,6 @@ def short(said: object) -> bytes:
 class ChangedFile(NamedTuple):
     """A Python file that is not as it was: the `words` that it imports, and did; what may be `taken` from modules."""
 
-    text: bytes
     words: frozenset[str]
     words_before: frozenset[str]
     taken: frozenset[bytes]
@@ -86,7 +85,7 @@ class ChangedFile(NamedTuple):
     def fits(self, search: Search, path: str) -> bool:
         """Whether it, at `path`, may name what is searched, given that it imports one of the words."""
         named = path == search.home or search.name in self.words or search.name.encode() in self.taken
-        return named and search.text.encode() in self.text
+        return named and (search.member is None or search.member.encode() in self.taken)
 
 
 class Changes:

@@ -46,10 +46,10 @@ class Callers:
         if function.class_name is not None and function.name == "forward":
             wanted = function.class_name.rpartition(".")[2]
             asked = Question("calls", wanted)
-            homes = modules.naming(wanted, module.path, f"{wanted}.apply", asked, calling(wanted), but=tests)
+            homes = modules.naming(wanted, module.path, asked, calling(wanted), member="apply", but=tests)
         elif function.parent == "<module>" and function.class_name is None:
             asked = Question("calls", wanted)
-            homes = modules.naming(wanted, module.path, wanted, asked, calling(wanted), but=tests)
+            homes = modules.naming(wanted, module.path, asked, calling(wanted), but=tests)
         for home in homes:
             if home.path in tests:
                 # What a test passes says little of what a program does.

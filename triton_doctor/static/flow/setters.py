@@ -37,6 +37,7 @@ _AFTER = re.compile(
 )
 _GIVEN = re.compile(rb"(?<![A-Za-z0-9_.])")
 _VALUE = re.compile(rb"\s*=(?!=)")
+_UPDATING = Sign("update(", re.compile(b""), re.compile(b""))
 
 
 class _Store(NamedTuple):
@@ -79,7 +80,7 @@ class Setters:
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
         modules, tests, asked = self._project.modules, self._project.tests, Question("stores", name)
-        for module in modules.naming(owner.name, owner.path, f".{name}", asked, storing(name), but=tests):
+        for module in modules.naming(owner.name, owner.path, asked, storing(name), member=name, but=tests):
             modules.consult(module.path)
             for function in _holders(module, owner):
                 yield from _stores_in(module, function, name)
@@ -140,7 +141,7 @@ def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, .
 
 def may_store(function: Function, name: str) -> bool:
     """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
-    return function.shows(storing(name)) or (function.holds(b"update(") and function.shows(giving(name)))
+    return function.shows(storing(name)) or (function.shows(_UPDATING) and function.shows(giving(name)))
 
 
 def stores_somewhere(module: Module, name: str) -> object:

@@ -107,7 +107,7 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
-    modules = project.modules.naming(kernel.name, kernel.path, kernel.name, Question("uses", kernel.name))
+    modules = project.modules.naming(kernel.name, kernel.path, Question("uses", kernel.name))
     return any(is_used_otherwise(module, kernel.name) for module in modules)
 
 
