@@ -55,7 +55,8 @@ class Importers:
             certain = {home, *self._importing.get(name, ())}
             found = {path for path in modules if path in certain or self._takes(path, name)}
             if text != name:
-                found = {path for path in found if text.encode() in self._texts[path]}
+                wanted = text.encode()
+                found = {path for path in found if wanted in self._texts[path]}
             self._naming[key] = Naming(frozenset(words), tuple(sorted(found)))
         return self._naming[key]
 

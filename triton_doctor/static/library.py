@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
 from triton_doctor.static.importers import Importers
-from triton_doctor.static.prefilter import LAUNCH, Role, imported_words, role_of, subscripted_members
+from triton_doctor.static.prefilter import (
+    LAUNCH,
+    Role,
+    imported_words,
+    may_define_kernels,
+    role_of,
+    subscripted_members,
+)
 from triton_doctor.static.read import read_consulted, read_module, read_setter
-from triton_doctor.static.read_environment import may_set
+from triton_doctor.static.read_environment import may_set, python_may_set
 from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.rests import short
 from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
@@ -137,8 +144,11 @@ class Library:
         return self._modules[path]
 
     def _is_read_in_full(self, path: str) -> bool:
+        """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
         role = self.roles.get(path)
-        return role is Role.SUBJECT or (role is Role.SETTER and self.is_code(path))
+        if role is Role.SUBJECT:
+            return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
+        return role is Role.SETTER and self.is_code(path)
 
     def ask(self, path: str, question: Question) -> bytes | None:
         """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""

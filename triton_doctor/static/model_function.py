@@ -127,8 +127,8 @@ class Text(Protocol):
         """Whether `word` stands anywhere in it."""
         ...
 
-    def shows(self, sign: Sign) -> bool:
-        """Whether `sign` stands in it."""
+    def times(self, sign: Sign) -> int:
+        """How often `sign` stands in it."""
         ...
 
     @property
@@ -157,7 +157,7 @@ class Function:
 
     def shows(self, sign: Sign) -> bool:
         """Whether `sign` stands in the text of the function."""
-        return self.text.shows(sign)
+        return self.text.times(sign) > 0
 
     @property
     def bindings(self) -> Mapping[str, tuple[Binding, ...]]:

@@ -71,6 +71,13 @@ def role_of(data: bytes) -> Role:
     return Role.CALLER if names_triton else Role.BYSTANDER
 
 
+def may_define_kernels(data: bytes) -> bool:
+    """Whether a file that holds `data` may define a kernel."""
+    if b"jit" in data and b"triton" in data and _JIT.search(data):
+        return True
+    return b"constexpr" in data and any(sign in data for sign in _CONSTEXPRS)
+
+
 def _works_with_triton(data: bytes) -> bool:
     """Whether a file that names Triton may define, launch, time or train with kernels, or has a word for us."""
     if LAUNCH in data and _LAUNCHING.search(data):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.launched import flow_of
 from triton_doctor.static.link import link
+from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +24,8 @@ _CLOCKS = frozenset(
     for name in names
     for unit in ("", "_ns")
 )
-_WORDS = (b"time", b"perf_counter", b"monotonic")
+_NAMED = re.compile(rb"(?<![\w.])")
+_CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
 # A measured call launches a kernel through a wrapper or two.
 _MOST_CALLS = 3
 
@@ -52,13 +56,13 @@ class Stretch(NamedTuple):
 
 def stretches(project: Project) -> Iterator[Stretch]:
     """Those with launches in them, by path and place."""
-    measured = [module for module in project.subjects() if _has_clock(module)]
+    measured = [module for module in project.subjects() if _readings(module)]
     if not measured:
         return
     launching = Launching(project)
     for module in measured:
         for function in module.functions.values():
-            if not any(function.holds(word) for word in _WORDS):
+            if sum(function.text.times(sign) for sign in _readings(module)) < 2:
                 continue
             readings = [site for site in function.calls if is_clock(module, site.call.func)]
             if len(readings) > 1:
@@ -75,8 +79,14 @@ def is_clock(module: Module, func: Expr) -> bool:
     return ".".join(part for part in (imported.module, imported.member or "", rest) if part) in _CLOCKS
 
 
-def _has_clock(module: Module) -> bool:
-    return any(imported.module in ("time", "timeit") and not imported.level for imported in module.imports.values())
+@cache
+def _readings(module: Module) -> tuple[Sign, ...]:
+    """What the text of every reading of a clock has in `module`; nothing where none is imported."""
+    return tuple(
+        Sign(name, _NAMED, _CALLED)
+        for name, imported in module.imports.items()
+        if imported.module in ("time", "timeit") and not imported.level
+    )
 
 
 def _of_function(

@@ -33,10 +33,10 @@ def check(project: Project) -> Iterator[Finding]:
     for kernel in project.kernels():
         launches = launches_of(project).get(kernel.key, ())
         for param in kernel.params if launches else ():
-            if param.is_constexpr:
+            if param.is_constexpr and computes_with(project, kernel, param.name):
                 given = [one for launch in launches for one in _given(launch, kernel, param, literals)]
                 pair = _mixed(given)
-                if pair is not None and computes_with(project, kernel, param.name):
+                if pair is not None:
                     yield _finding(kernel, param, *pair)
 
 

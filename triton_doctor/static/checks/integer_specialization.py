@@ -50,8 +50,10 @@ def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
     for kernel in project.kernels():
         launches = launches_of(project).get(kernel.key, ())
-        addresses = pointers(project, kernel) if launches else frozenset[str]()
-        every = [(launch, tuple(_candidates(launch, kernel, addresses))) for launch in launches]
+        every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
+        if any(_may_tell(candidates) for _, candidates in every):
+            addresses = pointers(project, kernel)
+            every = [(launch, tuple(one for one in own if one.name not in addresses)) for launch, own in every]
         # Nearly every kernel has one size that it masks with.
         if any(_tells(project, launch, candidates) for launch, candidates in every):
             counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
@@ -61,28 +63,29 @@ def check(project: Project) -> Iterator[Finding]:
                 yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
 
 
+def _may_tell(candidates: Sequence[_Candidate]) -> bool:
+    """Whether there may be two counts among `candidates`, or one from the data."""
+    return len(candidates) > 1 or any(candidate.whole for candidate in candidates)
+
+
 def _tells(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
     """Whether there are two counts among `candidates`, or one from the data; no more are looked at than that takes."""
     # What its function is handed is looked at last: its callers are asked for it.
     ordered = sorted(candidates, key=lambda candidate: isinstance(candidate.origin, Name))
     found = 0
-    for looked_at, candidate in enumerate(ordered):
-        left = ordered[looked_at:]
-        if found + len(left) < 2 and not any(one.whole for one in left):
-            return False
-        for count in _counts(project, launch, (candidate,)):
+    while ordered and (found or _may_tell(ordered)):
+        for count in _counts(project, launch, (ordered.pop(0),)):
             found += 1
             if found > 1 or count.scalar.from_data:
                 return True
     return False
 
 
-def _candidates(launch: LinkedLaunch, kernel: Kernel, addresses: frozenset[str]) -> Iterator[_Candidate]:
+def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
     arguments = spelled_out(launch, kernel)
-    excluded = addresses.union(kernel.do_not_specialize)
     for param in kernel.params:
         argument = arguments.get(param.name)
-        if argument is None or param.is_constexpr or param.name in excluded:
+        if argument is None or param.is_constexpr or param.name in kernel.do_not_specialize:
             continue
         origin = origin_of(launch, argument.value)
         if not isinstance(argument.value, Const) and _may_be_a_count(launch, origin):

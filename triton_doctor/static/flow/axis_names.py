@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
 _WITH_HEADS = 4
 _NEVER = 1 << 30
+# Expressions that may be an axis.
+_READING = frozenset({Part, Item, Call})
 # What asking for the fourth axis, or one behind it, looks like.
 _BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
 _FOURTH = re.compile(_BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
@@ -53,7 +55,7 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     counts: dict[str, int] = {}
     for bindings in function.bindings.values():
         for binding in bindings:
-            match binding.value:
+            match binding.value if type(binding.value) in _READING else None:
                 case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
                     if binding.order <= _rebound(function, base) and counts.setdefault(base, size) == size:
                         names.setdefault(base, {}).setdefault(at % size, binding.name)

@@ -71,9 +71,9 @@ class FunctionText:
         """Whether `word` stands anywhere in it."""
         return self._source.holds(word, self._first, self._last)
 
-    def shows(self, sign: Sign) -> bool:
-        """Whether `sign` stands in it."""
-        return self._source.shows(sign, self._first, self._last)
+    def times(self, sign: Sign) -> int:
+        """How often `sign` stands in it."""
+        return self._source.times(sign, self._first, self._last)
 
     def defines_more(self) -> bool:
         """Whether it may define functions or classes of its own."""
@@ -125,9 +125,9 @@ class ModuleText:
         """Whether `word` stands anywhere in the file."""
         return self._source.holds(word, 1, self._source.last_line)
 
-    def shows(self, sign: Sign) -> bool:
-        """Whether `sign` stands in the file."""
-        return self._source.shows(sign, 1, self._source.last_line)
+    def times(self, sign: Sign) -> int:
+        """How often `sign` stands in the file."""
+        return self._source.times(sign, 1, self._source.last_line)
 
 
 def parse_alone(source: Source, first: int, last: int, *, indented: bool) -> Definition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
@@ -27,7 +27,6 @@ class Source:
         """`text` is what was given to `ast.parse`; it is split where that splits it."""
         self.text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
         self.unread: list[Exception] = []
-        self._lines: list[bytes] | None = None
         self._starts: list[int] | None = None
         self._places: dict[Sign, list[int]] = {}
 
@@ -60,7 +59,7 @@ class Source:
     @property
     def last_line(self) -> int:
         """The number of the last line."""
-        return len(self._split())
+        return len(self._line_starts()) - 1
 
     def holds(self, word: bytes, first: int, last: int) -> bool:
         """Whether `word` stands anywhere in the lines `first` to `last`."""
@@ -72,13 +71,13 @@ class Source:
         starts = self._line_starts()
         return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
 
-    def shows(self, sign: Sign, first: int, last: int) -> bool:
-        """Whether `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
+    def times(self, sign: Sign, first: int, last: int) -> int:
+        """How often `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
         if sign not in self._places:
             self._places[sign] = list(sign.places(self.text))
         starts, places = self._line_starts(), self._places[sign]
         at = bisect_left(places, starts[first - 1])
-        return at < len(places) and places[at] < starts[min(last, len(starts) - 1)]
+        return bisect_left(places, starts[min(last, len(starts) - 1)], at) - at
 
     def count(self, word: bytes, first: int, last: int) -> int:
         """How often `word` stands in the lines `first` to `last`."""
@@ -91,26 +90,26 @@ class Source:
         `indented` lines become the body of an `if`. What the first two lines say of the encoding stays.
         """
         starts = self._line_starts()
-        lines = self._split()
-        encoding = [line if _ENCODING.match(line) else b"" for line in lines[: min(first - 1, _ENCODING_LINES)]]
-        head = encoding + [b""] * (first - 1 - len(encoding))
-        if indented:
-            head[-1] = b"if 1:"
-        return b"\n".join([*head, self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]]])
+        before = first - 1 - indented
+        encoding = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
+        return b"".join(
+            [
+                *(line if _ENCODING.match(line) else b"\n" for line in encoding),
+                b"\n" * (before - len(encoding)),
+                b"if 1:\n" if indented else b"",
+                self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]],
+            ]
+        )
 
     def _line_starts(self) -> list[int]:
+        """Where each line begins, and where the text ends."""
         if self._starts is None:
-            self._starts = list(accumulate((len(line) + 1 for line in self._split()), initial=0))
+            self._starts = list(accumulate(map(len, self.text.splitlines(keepends=True)), initial=0))
         return self._starts
 
-    def _split(self) -> list[bytes]:
-        if self._lines is None:
-            self._lines = self.text.split(b"\n")
-        return self._lines
-
     def _column(self, line: int, offset: int) -> int:
-        lines = self._split()
-        if line > len(lines):
+        starts = self._line_starts()
+        if line >= len(starts):
             return offset + 1
-        before = lines[line - 1][:offset]
+        before = self.text[starts[line - 1] : starts[line - 1] + offset]
         return (offset if before.isascii() else len(before.decode("utf-8", "replace"))) + 1

@@ -41,25 +41,37 @@ _BATCH_TEST = re.compile(r"\)?\s*@?(?:if|else)\b", re.IGNORECASE)
 
 def read_powershell(text: str, line: int = 1, column: int = 1) -> tuple[EnvSetting, ...]:
     """The settings of a PowerShell script, or of a step in it; it begins at `line` and `column` of its file."""
-    if "env" not in text.lower() and "setx" not in text.lower():
+    if not _may_set(text):
         return ()
     code = blanked(text, _POWERSHELL_COMMENT)
+    matches = [
+        (number, how, match)
+        for number, content in enumerate(code.split("\n"))
+        if _may_set(content)
+        for how, pattern in (*_POWERSHELL, ("setx", _SETX))
+        for match in pattern.finditer(content)
+        if is_watched(match["name"])
+    ]
+    tests = conditions(code) if matches else []
     found = []
-    for number, (content, tests) in enumerate(zip(code.split("\n"), conditions(code), strict=True)):
-        for how, pattern in (*_POWERSHELL, ("setx", _SETX)):
-            for match in pattern.finditer(content):
-                if is_watched(match["name"]):
-                    start = match.start() + (column if number == 0 else 1)
-                    found.append(
-                        EnvSetting(
-                            variable=match["name"],
-                            value=_literal(match["value"], "$"),
-                            span=Span(line + number, start, line + number, start + len(match[0])),
-                            how=how,
-                            guarded=any(not _is_absence(test, match["name"]) for test in tests),
-                        )
-                    )
+    for number, how, match in matches:
+        start = match.start() + (column if number == 0 else 1)
+        found.append(
+            EnvSetting(
+                variable=match["name"],
+                value=_literal(match["value"], "$"),
+                span=Span(line + number, start, line + number, start + len(match[0])),
+                how=how,
+                guarded=any(not _is_absence(test, match["name"]) for test in tests[number]),
+            )
+        )
     return tuple(found)
+
+
+def _may_set(text: str) -> bool:
+    """Whether one of the patterns for PowerShell may be found in `text`."""
+    lowered = text.lower()
+    return any(sign in lowered for sign in ("env:", "environment]", "setx"))
 
 
 def read_batch(text: str) -> tuple[EnvSetting, ...]:
