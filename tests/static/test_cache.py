@@ -204,6 +204,42 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
     assert shares.anew == anew
 
 
+HUB = "from launch import launch\n"
+NAMESAKE = "# triton\nimport hub\nfrom elsewhere import launch\n\ndef use(x, requests):\n    launch(x, len(requests))\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stands"),
+    [
+        pytest.param("hub.py", HUB + "\ndef other():\n    pass\n", True, id="more in a file that hands the name on"),
+        pytest.param("hub.py", HUB.replace("launch import", "other import"), False, id="another is handed on"),
+        pytest.param("namesake.py", "# a comment\n" + NAMESAKE, True, id="lines move in a file with a namesake"),
+        pytest.param("namesake.py", NAMESAKE.replace("elsewhere", "hub"), False, id="the namesake is the function"),
+        pytest.param(
+            "namesake.py", NAMESAKE.replace("    launch(", "    hub.launch("), False, id="it is called besides"
+        ),
+        pytest.param("user.py", "\n" + USER, False, id="lines move in a caller"),
+        pytest.param("test_launch.py", USER + "\n", True, id="a test"),
+    ],
+)
+def test_answer_stands_while_what_was_asked_is_answered_the_same(
+    folder: Path, write: Callable[[str, str], Path], name: str, text: str, stands: bool
+) -> None:
+    launch = LAUNCH.replace("size(rows)", "rows")
+    files = {"kernels.py": KERNEL, "launch.py": launch, "hub.py": HUB, "user.py": USER, "namesake.py": NAMESAKE}
+    for path, content in (files | {"test_launch.py": USER}).items():
+        write(path, content)
+    cache = Cache(folder, ["."], Settings(root=folder))
+    found(folder, cache)
+    put(folder / name, text)
+    library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    memory = cache.read()
+
+    rests = memory.outcome.answers["kernels.py"].rests
+
+    assert rests.stands(memory.changes(library, {"test_launch.py"})) == stands
+
+
 def damaged(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).digest() + content
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="there no status tell
 
 def look(file: Path, seen: Seen = NOTHING_SEEN) -> Texts:
     texts = Texts(seen)
-    texts.add(SourceFile(file, "a.py", Kind.PYTHON))
+    texts.add(SourceFile(str(file), "a.py", Kind.PYTHON))
     return texts
 
 

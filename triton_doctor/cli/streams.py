@@ -30,7 +30,7 @@ def read_stdin(path: Path, cwd: Path) -> SourceFile:
     """Stdin as the file at `path`, which need not exist."""
     absolute = cwd / path
     kind = kind_of(path.name) or Kind.PYTHON
-    return SourceFile(absolute, shown_path(absolute.as_posix(), cwd), kind, sys.stdin.buffer.read())
+    return SourceFile(str(absolute), shown_path(absolute.as_posix(), cwd), kind, sys.stdin.buffer.read())
 
 
 def choose_view(files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: bool) -> View:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.static.ignore_rules import IgnoreRules, compile_rules
@@ -34,14 +33,18 @@ class Kind(Enum):
     SETTINGS = "settings"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file to read. `shown` is its path as findings spell it; `text` stands in for what lies at `path`."""
+class SourceFile(NamedTuple):
+    """A file to read, by its absolute path. `shown` is as findings spell it; `text` stands in for what lies there."""
 
-    path: Path
+    name: str
     shown: str
     kind: Kind
     text: bytes | None = None
+
+    @property
+    def path(self) -> Path:
+        """The absolute path: thousands of files are looked at for which nobody wants it made."""
+        return Path(self.name)
 
 
 def find_files(paths: Iterable[Path], settings: Settings, *, cwd: Path) -> Iterator[SourceFile]:
@@ -50,7 +53,7 @@ def find_files(paths: Iterable[Path], settings: Settings, *, cwd: Path) -> Itera
     A file given by name is always read, a folder given by name always entered. Links to folders are not followed.
     Raises DoctorError for a path that is not there.
     """
-    seen = set[str]()
+    seen, below = set[str](), f"{cwd.as_posix().rstrip('/')}/"
     exclude = compile_rules(settings.root, settings.exclude)
     for path in paths:
         absolute = Path(os.path.abspath(cwd / path))  # noqa: PTH100, a link keeps the name that it was given by
@@ -64,7 +67,7 @@ def find_files(paths: Iterable[Path], settings: Settings, *, cwd: Path) -> Itera
         for name, kind in found:
             if name not in seen:
                 seen.add(name)
-                yield SourceFile(Path(name), shown_path(name, cwd), kind)
+                yield SourceFile(name, name.removeprefix(below), kind)
 
 
 def kind_of(name: str) -> Kind | None:

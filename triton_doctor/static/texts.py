@@ -55,7 +55,7 @@ class Texts(Mapping[str, bytes]):
         """Look at `file`. Raises OSError, and TooLargeError."""
         path = file.shown
         before = self._seen.statuses.get(path)
-        if before is not None and file.text is None and _status(file.path.stat()) == before:
+        if before is not None and file.text is None and _status(os.stat(file.name)) == before:  # noqa: PTH116, thousands
             self._digests[path] = self._seen.digests[path]
             self._statuses[path] = before
         else:
@@ -115,7 +115,7 @@ def _read(file: SourceFile) -> tuple[bytes, Status | None]:
     """The bytes, and the status before they were read: None where it tells nothing."""
     if file.text is not None:
         return file.text, None
-    descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(file.name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(descriptor)
         data = _whole(descriptor, status.st_size)

@@ -92,10 +92,10 @@ def _find_out_together(
         shares.add_launchers()
         for line in lines:
             line.send((shares.by_path, shares.anew))
-        others = [path for path in shares.by_path if path not in set(library.subjects())]
+        others = shares.by_path.keys() - library.subjects()
         for line in lines:
             answers.update(line.recv())
-        answers.update(answer(inquiry, shares, others))
+        answers.update(answer(inquiry, shares, sorted(others)))
     return shares, answers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.write import Edited
@@ -67,7 +67,7 @@ def fix(
         left.update((name_of(one), (one, why)) for one, why in applied.left)
         for path, data in applied.files.items():
             before.setdefault(path, read_bytes(current[path]))
-            current[path] = replace(current[path], text=data)
+            current[path] = current[path]._replace(text=data)
         for one in applied.made:
             left.pop(name_of(one), None)
         made += applied.made
