@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.settings import load_settings
 from triton_doctor.static.configs import config_count
-from triton_doctor.static.expression import Apply, Attr, Call, Const, Item, Name, Pack, Slice, spell
+from triton_doctor.static.expression import Apply, Attr, Call, Const, Item, Name, Pack, Slice
 from triton_doctor.static.files import find_files
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
 from triton_doctor.static.library import Library
 from triton_doctor.static.literals import Literals
 from triton_doctor.static.project import whole_project
+from triton_doctor.static.spelling import spell
 from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:

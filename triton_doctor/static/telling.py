@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Place, Step
-from triton_doctor.static.expression import Name, spell
+from triton_doctor.static.expression import Name
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.parameters import Parameter, Source

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Severity, Span
-from triton_doctor.static.expression import Attr, Call, Const, Expr, Item, Name, Pack, dotted, spell
+from triton_doctor.static.expression import Attr, Call, Const, Expr, Item, Name, Pack, dotted
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
 from triton_doctor.static.configs import config_tables
-from triton_doctor.static.expression import Const, Expr, spell
+from triton_doctor.static.expression import Const, Expr
 from triton_doctor.static.launched import hides_arguments, launches_of, spelled_out
+from triton_doctor.static.spelling import spell
 from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, dotted, spell
+from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, dotted
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import coarse, greatest, least, power_of_two, quotient
 from triton_doctor.static.flow.indexing import element
@@ -21,6 +21,7 @@ from triton_doctor.static.flow.torch_calls import (
     tensor_method,
 )
 from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow

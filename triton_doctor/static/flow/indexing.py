@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Const, Expr, Item, Pack, Slice, dotted, spell
+from triton_doctor.static.expression import Const, Expr, Item, Pack, Slice, dotted
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.sizes import Rest, Root, Size
 from triton_doctor.static.flow.sources import from_data
 from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow

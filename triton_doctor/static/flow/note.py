@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Step
-from triton_doctor.static.expression import spell
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Expr

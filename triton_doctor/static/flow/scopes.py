@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Call, Const, Item, Name, Part, spell
+from triton_doctor.static.expression import Call, Const, Item, Name, Part
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, Place, end_of
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, least_certain
@@ -16,6 +16,7 @@ from triton_doctor.static.flow.sizes import Axis, Root, Size
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Thing, Value, either
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import spell
 from triton_doctor.static.flow.kinds import UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Root
 from triton_doctor.static.flow.values import Thing
+from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Call, Expr
