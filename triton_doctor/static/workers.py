@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.answers import answer
@@ -74,9 +75,7 @@ def _find_out_together(
     answers: dict[str, Answer] = {}
     with ExitStack() as leaving:
         lines: list[Connection] = []
-        parts = _parts(
-            library.subjects(), count, lambda path: library.python.size(path) if path in library.python else 0
-        )
+        parts = _parts(library.subjects(), count, partial(_size, library))
         for part in parts:
             ours, theirs = forking.Pipe()
             worker = forking.Process(target=_work, args=(inquiry, part, theirs), daemon=True)
