@@ -1,6 +1,7 @@
 """CPU seconds of whole processes on liger-kernel and fla-core: `python -m tests.benchmarks.speed [--torchfix]`.
 
 Each is run five times, torchfix once, since it takes minutes; all in one run on one machine, so that ratios compare.
+Last comes where the time of one check goes, by tests/benchmarks/stages.py.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 import venv
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.packages import CACHE, FLA, LIGER, doctor, fetch, measure
+from tests.benchmarks.packages import CACHE, FLA, LIGER, ROOT, doctor, fetch, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,8 @@ def main() -> None:
         print(f"check takes {torchfix / checked:.0f} times less CPU than torchfix (at least {TORCHFIX_TIMES})")
     show("triton-doctor --version", median_cpu(doctor("--version")), checked, limit=START_LIMIT_S)
     show("triton-doctor rule TRD201", median_cpu(doctor("rule", "TRD201")), checked, limit=START_LIMIT_S)
+    print("\nwhere the time of one check goes:", flush=True)
+    subprocess.run([sys.executable, "-m", "tests.benchmarks.stages", *folders], cwd=ROOT, check=True)
 
 
 def show(title: str, cpu_s: float, checked_s: float, *, limit: float | None = None) -> None:

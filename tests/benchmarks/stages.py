@@ -1,0 +1,100 @@
+"""Where the CPU seconds of one cold scan go, in one process: `python -m tests.benchmarks.stages FOLDER...`."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import sys
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.settings import Settings
+from triton_doctor.static.answers import Inquiry, answer
+from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.files import find_files
+from triton_doctor.static.library import Library
+from triton_doctor.static.memory import NO_MEMORY
+from triton_doctor.static.project import empty_project
+from triton_doctor.static.rests import NO_CHANGES
+from triton_doctor.static.shares import all_shares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.checks import Check
+    from triton_doctor.static.model import Project
+
+SLOWEST = 5
+
+
+class Stages:
+    """CPU seconds since the stage before, by what was done."""
+
+    def __init__(self) -> None:
+        self._last = time.process_time()
+        self.seconds: dict[str, float] = {}
+
+    def end(self, name: str) -> None:
+        """`name` was done from the end of the stage before until now."""
+        now = time.process_time()
+        self.seconds[name] = now - self._last
+        self._last = now
+
+
+def timed(code: str, check: Check, seconds: dict[str, float]) -> Check:
+    """`check`, which adds what it takes to `seconds`; it is made to find all before the next one begins."""
+
+    def measure(project: Project) -> Iterator[Finding]:
+        began = time.process_time()
+        found = list(check(project))
+        seconds[code] = seconds.get(code, 0.0) + time.process_time() - began
+        return iter(found)
+
+    return measure
+
+
+def parse(library: Library) -> None:
+    """Parse, and do no more with, what `check` reads from the start."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for path in library.subjects():
+            if path in library.python:
+                with suppress(SyntaxError, ValueError):
+                    ast.parse(library.python[path])
+
+
+def main() -> None:
+    """Print the stages, each also as a multiple of what bare `ast.parse` of the same files takes."""
+    gc.disable()
+    cwd = Path.cwd()
+    settings = Settings(root=cwd)
+    stages = Stages()
+    files = list(find_files([Path(one) for one in sys.argv[1:]], settings, cwd=cwd))
+    stages.end("walk")
+    library = Library(files)
+    stages.end("bytes")
+    library.subjects()
+    stages.end("what to read")
+    parse(library)
+    stages.end("bare ast.parse of that")
+    shares = all_shares(library, {}, NO_CHANGES)
+    stages.end("read and link it")
+    checks: dict[str, float] = {}
+    for code, check in list(CHECKS.items()):
+        CHECKS[code] = timed(code, check, checks)
+    inquiry = Inquiry(empty_project(library, settings, cwd), library, frozenset(CHECKS), NO_MEMORY, NO_CHANGES)
+    answer(inquiry, shares, shares.by_path)
+    stages.end("check it")
+    floor = stages.seconds["bare ast.parse of that"]
+    for name, seconds in stages.seconds.items():
+        print(f"{name:30} {seconds:8.3f} s CPU {seconds / floor:8.2f}x ast.parse")
+    for code, seconds in sorted(checks.items(), key=lambda one: -one[1])[:SLOWEST]:
+        print(f"  of it {code:22} {seconds:8.3f} s CPU {seconds / floor:8.2f}x ast.parse")
+
+
+if __name__ == "__main__":
+    main()
