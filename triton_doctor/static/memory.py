@@ -83,14 +83,15 @@ class Memory(NamedTuple):
         return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
 
     def _changed(self, path: str, library: Library) -> ChangedFile:
-        before = self.known.words.get(path) if self._imports(self.known.roles.get(path)) else None
+        before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None
         text = library.python.get(path, b"")
-        words = library.words(path) if text and self._imports(library.role(path)) else frozenset[str]()
+        words = library.words(path) if text and _imports(library.role(path)) else frozenset[str]()
         return ChangedFile(words, before or frozenset(), taken_names(text))
 
-    def _imports(self, role: Role | None) -> bool:
-        """Whether somebody looks for callers there."""
-        return role is not None and role is not Role.BYSTANDER
+
+def _imports(role: Role | None) -> bool:
+    """Whether somebody looks for callers there."""
+    return role is not None and role is not Role.BYSTANDER
 
 
 NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}))

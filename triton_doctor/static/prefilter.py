@@ -22,6 +22,7 @@ _CLOCKS = (
     re.compile(rb"perf_counter(?:_ns)?\(\)"),
     re.compile(rb"monotonic(?:_ns)?\(\)"),
 )
+_RENAMED_CLOCK = re.compile(rb"(?:\bimport|[,(])\s*(?:time|default_timer|perf_counter|monotonic)(?:_ns)?[ \t]+as\b")
 _BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
 # What follows `import`: `from a import (b, c as d)` says b and c; `import a.b` says a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
@@ -58,9 +59,7 @@ def role_of(data: bytes) -> Role:
     subscript that is called.
     """
     names_triton = b"triton" in data
-    if names_triton and _works_with_triton(data):
-        return Role.SUBJECT
-    if b"constexpr" in data and any(sign in data for sign in _CONSTEXPRS):
+    if may_define_kernels(data) or (names_triton and _works_with_triton(data)):
         return Role.SUBJECT
     if b"per_device_" in data and _BATCH_SIZE.search(data):
         return Role.SUBJECT
@@ -79,14 +78,12 @@ def may_define_kernels(data: bytes) -> bool:
 
 
 def _works_with_triton(data: bytes) -> bool:
-    """Whether a file that names Triton may define, launch, time or train with kernels, or has a word for us."""
+    """Whether a file that names Triton may launch, time or train with kernels, or has a word for us."""
     if LAUNCH in data and _LAUNCHING.search(data):
-        return True
-    if b"jit" in data and _JIT.search(data):
         return True
     if MARK in data or b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
         return True
-    return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1
+    return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1 or _RENAMED_CLOCK.search(data) is not None
 
 
 def imported_words(data: bytes) -> frozenset[str]:

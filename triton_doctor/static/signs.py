@@ -9,12 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_ANYTHING = re.compile(b"")
+
+
 class Sign:
     """`word` where `before` matches at its beginning and `after` at its end. Equal to itself alone, so make it once."""
 
     __slots__ = ("_after", "_before", "_word")
 
-    def __init__(self, word: str, before: re.Pattern[bytes], after: re.Pattern[bytes]) -> None:
+    def __init__(self, word: str, before: re.Pattern[bytes] = _ANYTHING, after: re.Pattern[bytes] = _ANYTHING) -> None:
         """The patterns are shared by many words: to compile one for each costs more than most searches."""
         self._word = word.encode()
         self._before = before

@@ -25,7 +25,7 @@ _READING = frozenset({Part, Item, Call})
 # What asking for the fourth axis, or one behind it, looks like.
 _BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
 _FOURTH = re.compile(_BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
-_ASKING = [Sign(word, re.compile(rb""), _FOURTH) for word in ("shape", "size", "stride")]
+_ASKING = [Sign(word, after=_FOURTH) for word in ("shape", "size", "stride")]
 
 
 def named_axes(function: Function, name: str) -> tuple[str, ...]:

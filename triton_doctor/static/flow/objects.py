@@ -10,7 +10,7 @@ from triton_doctor.static.flow.frame import Place
 from triton_doctor.static.flow.kinds import UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.parameters import MOST_DEPTH
-from triton_doctor.static.flow.setters import may_store
+from triton_doctor.static.flow.setters import may_store, stored_value
 from triton_doctor.static.flow.sizes import Root
 from triton_doctor.static.flow.values import Many, Thing, Value, either
 
@@ -79,10 +79,7 @@ def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:
 def _stored(flow: Flow, stored: Stored, module: Module, function: Function, frame: Frame) -> Value:
     if frame.depth >= MOST_DEPTH:
         return UNKNOWN
-    place = Place(flow.frame(module, function, frame.depth + 1), stored.order)
-    value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
-    note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
-    return value.stepping(note) if isinstance(value, Scalar) else value
+    return stored_value(flow, module, function, stored, frame.depth + 1)
 
 
 def _kept(name: str, module: Module, line: int) -> Thing:

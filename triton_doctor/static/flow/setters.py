@@ -37,7 +37,7 @@ _AFTER = re.compile(
 )
 _GIVEN = re.compile(rb"(?<![A-Za-z0-9_.])")
 _VALUE = re.compile(rb"\s*=(?!=)")
-_UPDATING = Sign("update(", re.compile(b""), re.compile(b""))
+_UPDATING = Sign("update(")
 
 
 class _Store(NamedTuple):
@@ -73,7 +73,7 @@ class Setters:
             stores = list(islice(self._stores(owner, name), _MOST_STORES + 1))
             if len(stores) <= _MOST_STORES:
                 own = (store for store in stores if self._is_of(owner, store))
-                answer = _told([_stored(flow, store, frame.depth) for store in own])
+                answer = _told([stored_value(flow, *store, frame.depth) for store in own])
             self._answers[key] = (answer, frame.depth)
         return answer
 
@@ -161,8 +161,8 @@ def giving(name: str) -> Sign:
     return Sign(name, _GIVEN, _VALUE)
 
 
-def _stored(flow: Flow, store: _Store, depth: int) -> Value:
-    module, function, stored = store
+def stored_value(flow: Flow, module: Module, function: Function, stored: Stored, depth: int) -> Value:
+    """What `function` of `module`, entered at `depth`, stores."""
     place = Place(flow.frame(module, function, depth), stored.order)
     value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
