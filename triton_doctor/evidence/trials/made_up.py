@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.static.expression import Attr, Const, Name, Truth, dotted
+from triton_doctor.static.expression import Attr, Const, Name, Truth
 from triton_doctor.static.flow.values import Tensor
 from triton_doctor.static.launched import flow_of, launches_of, spelled_out
 from triton_doctor.static.whole import is_whole
@@ -54,12 +54,18 @@ def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
             return {"kind": "value", "value": value}
         case Truth():
             return {"kind": "value", "value": True}
-        case Attr(Name("tl"), name) if (dotted(expr) or "").count(".") == 1:
+        case Attr(Name(base), name) if _is_of_triton(launch, base):
             return {"kind": "type", "name": name}
     flow = flow_of(project)
     if isinstance(flow.value(expr, flow.at(launch)), Tensor):
         return {"kind": "tensor", "dtype": None, "aligned": True}
     return {"kind": "size" if is_whole(project, launch, expr) else "guess"}
+
+
+def _is_of_triton(launch: LinkedLaunch, name: str) -> bool:
+    """Whether `name` is what the launching file imports of Triton, or of a module that hands it on."""
+    imported = launch.module.imports.get(name)
+    return imported is not None and "triton" in f"{imported.module}.{imported.member}"
 
 
 def recorded(events: Iterable[CompileEvent]) -> Cases | None:
