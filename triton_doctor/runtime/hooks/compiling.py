@@ -7,37 +7,43 @@ an enum, bytes, or any object among them (triton 3.9 jit.py:379, 661).
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
+    from triton_doctor.runtime.hooks.slots import Replacement
 
 
-def watch_compiles(observer: Observer) -> Iterator[Slot]:
+def watch_compiles(observer: Observer) -> Iterator[Replacement]:
     """`observer` learns of each compile from now on."""
-    from triton import knobs
-
-    yield watch_listener(knobs.compilation, observer)
+    yield watch_listener(observer)
     yield watch_first_compile(observer)
     yield from watch_async(observer)
 
 
-def watch_listener(compilation: Any, observer: Observer) -> Slot:
-    """One slot, not a chain (triton 3.9 knobs.py): who was there is called after us, and returns what he returns."""
-    slot = Slot(compilation, "listener")
-    before = slot.before
+def watch_listener(observer: Observer) -> KnobSlot:
+    """`observer` hears what the listener is told; the listener itself stays the program's (triton 3.9 knobs.py:421)."""
+    from triton import knobs
+    from triton.compiler import compiler
 
-    def listener(**told: Any) -> Any:
-        try:
-            hear(told)
-        finally:
-            result = None if before is None else before(**told)
-        return result
+    slot = KnobSlot(lambda: knobs.compilation, "listener", reader=compiler)
+
+    def combine(theirs: Any) -> Callable[..., Any]:
+        def listener(**told: Any) -> Any:
+            try:
+                hear(told)
+            finally:
+                # As triton asks it (triton 3.9 compiler.py:228, 267).
+                result = theirs(**told) if theirs else None
+            return result
+
+        return listener
 
     def hear(told: dict[str, Any]) -> None:
         try:
@@ -48,7 +54,7 @@ def watch_listener(compilation: Any, observer: Observer) -> Slot:
         else:
             observer.built(src, compiled=compiled, stages_us=stages_us)
 
-    slot.fill(listener)
+    slot.fill(combine)
     return slot
 
 
@@ -92,7 +98,7 @@ def watch_first_compile(observer: Observer) -> Slot:
         try:
             started = time.perf_counter_ns()
             triton_key()
-            active_backend().hash()
+            compiling_backend().hash()
             observer.process_us = (time.perf_counter_ns() - started) // 1000
         except Exception:
             observer.fault("timing the first compile")
@@ -110,9 +116,14 @@ def triton_key() -> str:
     return str((getattr(cache, "triton_key", None) or compiler.triton_key)())
 
 
-def active_backend() -> Any:
-    """The backend of the active target."""
-    from triton.compiler.compiler import make_backend
-    from triton.runtime.driver import driver
+def compiling_backend() -> Any:
+    """The backend of the `compile` on the stack, which made it for its own target (triton 3.9 compiler.py:234).
 
-    return make_backend(driver.active.get_current_target())
+    Asking for the active driver instead would start CUDA in a process that only compiles.
+    """
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "compile" or "backend" not in frame.f_locals:
+        if frame.f_back is None:
+            raise LookupError("no compile is on the stack")
+        frame = frame.f_back
+    return frame.f_locals["backend"]
