@@ -55,6 +55,7 @@ class Observer:
     def __init__(self) -> None:
         self.sinks: tuple[Callable[[Event], None], ...] = ()
         self.process_us = 0
+        self.is_blinded = False
         self.count_launches: Callable[[], Mapping[KernelName, int]] | None = None
         self._faults = 0
         self._interpreted: set[KernelName] = set()

@@ -6,14 +6,17 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import ModuleType
 
 ABSENT = object()
 
 
 class Replacement(Protocol):
-    """Something of ours in triton, until it is restored."""
+    """Something of ours in triton, until it is restored. `place` is the attribute that it replaces."""
+
+    place: tuple[int, str]
+    is_restored: bool
 
     @property
     def is_ours(self) -> bool:
@@ -33,8 +36,9 @@ class Slot:
     def __init__(self, owner: Any, name: str) -> None:
         self._owner = owner
         self._name = name
+        self.place = id(owner), name
         self._ours: Any = ABSENT
-        self._restored = False
+        self.is_restored = False
         self._own = vars(owner).get(name, ABSENT)
         self.before = self._own if self._own is not ABSENT else getattr(owner, name)
 
@@ -45,14 +49,14 @@ class Slot:
 
     @property
     def is_ours(self) -> bool:
-        """Whether ours is still in place, or was taken out by ourselves."""
-        return self._restored or vars(self._owner).get(self._name, ABSENT) is self._ours
+        """Whether ours is still in place."""
+        return vars(self._owner).get(self._name, ABSENT) is self._ours
 
     def restore(self) -> bool:
         """Put back what was there, once; False when somebody else has put theirs since."""
-        if self._restored or not self.is_ours:
-            return self._restored
-        self._restored = True
+        if self.is_restored or not self.is_ours:
+            return self.is_restored
+        self.is_restored = True
         if self._own is ABSENT:
             delattr(self._owner, self._name)
         else:
@@ -73,10 +77,11 @@ class KnobSlot:
         self._knobs = knobs
         self._name = name
         self._owner = next(owner for owner in type(knobs()).__mro__ if name in vars(owner))
+        self.place = id(self._owner), name
         self._own = vars(self._owner)[name]
         self._reader = vars(reader)
         self._interception: _Interception | None = None
-        self._restored = False
+        self.is_restored = False
 
     def fill(self, combine: Callable[[Any], Any]) -> None:
         """From now the reader gets `combine(theirs)`, where `theirs` is what the program has assigned, or None."""
@@ -86,13 +91,13 @@ class KnobSlot:
     @property
     def is_ours(self) -> bool:
         """Whether triton's next read of the knob still gets ours."""
-        return self._restored or self._find(type(self._knobs())) is self._interception
+        return self._find(type(self._knobs())) is self._interception
 
     def restore(self) -> bool:
         """Make the knob a plain attribute again; False when somebody else has replaced it on the class since."""
-        if self._restored or vars(self._owner).get(self._name) is not self._interception:
-            return self._restored
-        self._restored = True
+        if self.is_restored or vars(self._owner).get(self._name) is not self._interception:
+            return self.is_restored
+        self.is_restored = True
         setattr(self._owner, self._name, self._own)
         return True
 
@@ -124,3 +129,9 @@ class _Interception:
         if self._name not in vars(knobs):
             raise AttributeError(self._name)
         del vars(knobs)[self._name]
+
+
+def are_ours(replacements: Iterable[Replacement]) -> bool:
+    """Whether the program has replaced none of them. Of several in one place the last hides the others."""
+    last = {each.place: each for each in replacements if not each.is_restored}
+    return all(each.is_ours for each in last.values())
