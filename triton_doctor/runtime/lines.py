@@ -9,17 +9,22 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import (
     SCHEMA,
     AutotuneEvent,
+    ChoicesEvent,
     CompileEvent,
     CompileKey,
     EndEvent,
     Event,
+    FailureEvent,
+    GraphEvent,
     Header,
     InterpretedEvent,
     KernelName,
     LaunchesEvent,
     LaunchSite,
     MarkEvent,
+    ModuleEvent,
     ProgramEvent,
+    VariableEvent,
     WarningEvent,
 )
 
@@ -33,6 +38,11 @@ KINDS: dict[str, type[Any]] = {
     "end": EndEvent,
     "mark": MarkEvent,
     "program": ProgramEvent,
+    "module": ModuleEvent,
+    "failure": FailureEvent,
+    "variable": VariableEvent,
+    "graph": GraphEvent,
+    "choices": ChoicesEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 
