@@ -154,12 +154,13 @@ class Watch:
         from triton_doctor.report.recording.choice import sort_kernels
         from triton_doctor.report.recording.text import render_text
         from triton_doctor.runtime.account import account
-        from triton_doctor.runtime.recording import Recording
+        from triton_doctor.runtime.recording_files import read_recordings
 
-        try:
-            processes = Recording.read_each(self._folder.path)
-        except DoctorError as error:
+        reading = read_recordings([self._folder.path])
+        for error in reading.errors:
             say(error.message)
+        processes = reading.processes
+        if not processes:
             return False
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), Order.TIME)
@@ -196,7 +197,8 @@ def prepare() -> None:
     import triton_doctor.report.recording.choice
     import triton_doctor.report.recording.text
     import triton_doctor.runtime.launch.bounds
-    import triton_doctor.runtime.launch.program  # noqa: F401
+    import triton_doctor.runtime.launch.program
+    import triton_doctor.runtime.recording_files  # noqa: F401
 
 
 def read_budgets() -> tuple[tuple[str, int], ...]:
