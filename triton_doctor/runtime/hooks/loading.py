@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import functools
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.hooks.observer import Observer
 
-# Where a backend that builds its launchers in C keeps the function that does (triton 3.6 backends/nvidia/driver.py:8).
-BUILDS = "compile_module_from_src"
 read_attribute = object.__getattribute__
 
 
 class Built(threading.local):
-    """How long this thread has spent on building modules in C since its kernel began to load."""
+    """How long this thread has spent on launchers since its kernel began to load."""
 
     took_ns = 0
 
@@ -35,24 +33,30 @@ def watch_loading(observer: Observer) -> Iterator[Slot]:
 
     built = Built()
     for backend in backends.values():
-        module = sys.modules.get(backend.driver.__module__)
-        if module is not None and hasattr(module, BUILDS):
-            yield _watch_builds(module, built)
+        for launcher in _launchers(backend.driver):
+            yield _watch_launcher(launcher, built)
     yield _watch_handles(CompiledKernel, built, observer)
 
 
-def _watch_builds(module: Any, built: Built) -> Slot:
-    slot = Slot(module, BUILDS)
+def _launchers(driver: Any) -> list[Any]:
+    """The launcher classes beside a driver; its file is no module that can be asked for until 3.3 (backends.py:14)."""
+    beside = getattr(driver.__init__, "__globals__", {})
+    return [value for name, value in beside.items() if isinstance(value, type) and name.endswith("Launcher")]
+
+
+def _watch_launcher(launcher: Any, built: Built) -> Slot:
+    slot = Slot(launcher, "__init__")
     before = slot.before
 
-    def compile_module_from_src(*args: Any, **options: Any) -> Any:
+    @functools.wraps(before)
+    def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
         started_ns = time.perf_counter_ns()
         try:
-            return before(*args, **options)
+            before(self, *args, **options)
         finally:
             built.took_ns += time.perf_counter_ns() - started_ns
 
-    slot.fill(compile_module_from_src)
+    slot.fill(__init__)
     return slot
 
 
@@ -60,6 +64,7 @@ def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
     slot = Slot(kernel, "_init_handles")
     before = slot.before
 
+    @functools.wraps(before)  # our own target reads the source of this method
     def _init_handles(self: Any) -> Any:
         # Until 3.4 each launch comes here, through a `__getattribute__` that this goes around.
         if read_attribute(self, "module") is not None:
