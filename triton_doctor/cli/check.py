@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -17,7 +17,7 @@ from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
 from triton_doctor.report import Form
 
-CLEAN, FOUND = 0, 1
+CLEAN, FOUND, STOPPED = 0, 1, 2
 STDIN = "-"
 
 
@@ -86,6 +86,7 @@ def check(
     from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
+    from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import choose_view, read_stdin, tell_limits, write_report
     from triton_doctor.errors import DoctorError
     from triton_doctor.report import render
@@ -139,7 +140,8 @@ def check(
     settings, base, files = workspace.settings, workspace.base, workspace.files
     tell_limits(workspace, asked)
     known = KnownFindings(wishes, workspace.reported, base)
-    weigh = weighing(wishes, base)
+    recorded = read_named(wishes.recordings)
+    weigh = weighing(recorded.processes, base)
 
     def is_on(code: str) -> bool:
         return is_selected(code, select=settings.select, ignore=settings.ignore)
@@ -149,6 +151,10 @@ def check(
         return new if of_changed is None else only_changed(new, of_changed, base)
 
     cache = None if no_cache else Cache(workspace.home, map(str, (base, *workspace.projects)), settings)
+
+    def leave(status: int) -> NoReturn:
+        raise typer.Exit(status if recorded.whole else STOPPED)
+
     with show_progress(len(files)) as on_progress:
         if choice.wanted:
             fixed = fix_files(
@@ -157,7 +163,7 @@ def check(
                 cwd=cwd,
                 narrow=narrow,
                 weigh=weigh,
-                recordings=wishes.recordings,
+                recordings=recorded.processes,
                 on_progress=on_progress,
                 cache=cache,
             )
@@ -168,14 +174,14 @@ def check(
             )
     tell_weighing(weigh)
     if choice.diff:
-        raise typer.Exit(FOUND if fixed.files and not exit_zero else CLEAN)
+        leave(FOUND if fixed.files and not exit_zero else CLEAN)
     if choice.only:
-        raise typer.Exit(CLEAN)
+        leave(CLEAN)
     if choice.wanted:
         known = KnownFindings(wishes, workspace.reported, base)  # the lines are others now
     if wishes.writes:
         known.write(result, is_on)
-        raise typer.Exit(CLEAN)
+        leave(CLEAN)
     result = known.leave_out(result, is_on)
     if of_changed is not None:
         result = only_changed(result, of_changed, base)
@@ -188,7 +194,7 @@ def check(
     text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)
     failed = any(finding.severity >= settings.fail_on for finding in result.findings)
-    raise typer.Exit(FOUND if failed and not exit_zero else CLEAN)
+    leave(FOUND if failed and not exit_zero else CLEAN)
 
 
 def split_codes(values: list[str] | None) -> tuple[str, ...]:

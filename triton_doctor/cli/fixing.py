@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from triton_doctor.cli.asides import say
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
+    from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.fix.rounds import Fixed
     from triton_doctor.static.inquire import Weigh
@@ -97,7 +98,7 @@ def fix_files(
     cwd: Path,
     narrow: Callable[[Scan], Scan],
     weigh: Weigh | None,
-    recordings: Sequence[Path],
+    recordings: Sequence[Recording],
     on_progress: Callable[[int], None],
     cache: Cache | None,
 ) -> Fixed:
@@ -124,11 +125,10 @@ def fix_files(
 
 
 def _withdrawn(
-    workspace: Workspace, fixed: Fixed, choice: FixChoice, *, recordings: Sequence[Path]
+    workspace: Workspace, fixed: Fixed, choice: FixChoice, *, recordings: Sequence[Recording]
 ) -> frozenset[tuple[str, ...]]:
     """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
     from triton_doctor.evidence.trials.verify import Outcome, verify
-    from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.fix.rounds import name_of
     from triton_doctor.static.library import Library
     from triton_doctor.static.project import whole_project
@@ -139,7 +139,7 @@ def _withdrawn(
         {path: file.after for path, file in fixed.files.items()},
         cwd=workspace.base,
         target=choice.target,
-        recordings=Recording.read_each(recordings) if recordings else (),
+        recordings=recordings,
     )
     for verdict in verdicts:
         typer.echo(verdict.line(), err=True)
@@ -154,7 +154,7 @@ def _write(fixed: Fixed, show: Callable[[str], str]) -> None:
     try:
         left = write_all(fixed.files, together)
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
+        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
     for path in left:
         say(f"{show(path)} is left as it is: it, or one that goes with it, has changed meanwhile")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.cli.asides import say, say_more
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.report.concise import plural
 from triton_doctor.report.source import split_lines
 from triton_doctor.static.baseline import Entries, compare, read_baseline, write_baseline
@@ -33,7 +34,7 @@ class KnownFindings:
         self._cwd = cwd
         if self._path is not None:
             there = self._path.exists() or not adoption.writes
-            self._before = self._path.read_bytes() if self._path.is_file() else None
+            self._before = read_regular_file(self._path) if self._path.is_file() else None
             self._known = read_baseline(self._path) if there else None
 
     def leave_out(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
@@ -76,7 +77,7 @@ class KnownFindings:
                 raise DoctorError(f"{finding.path} changed while it was read", hint="nothing is written; run it again")
         found = [entries.of(finding) for finding in result.findings]
         kept = [] if self._known is None else [entry for entry in self._known.elements() if not looked(entry)]
-        if (self._path.read_bytes() if self._path.is_file() else None) != self._before:
+        if (read_regular_file(self._path) if self._path.is_file() else None) != self._before:
             raise DoctorError(f"{self._path} changed meanwhile", hint="nothing is written; run it again")
         write_baseline(self._path, [*found, *kept])
         say(f"{plural(len(found), 'finding')} written to {self._path}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.cli.asides import say
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report.concise import plural
 from triton_doctor.static.fix.write import Edited, write_all
 from triton_doctor.static.ignoring import add_ignores
@@ -60,5 +60,5 @@ def write(edited: dict[str, Edited]) -> tuple[str, ...]:
     try:
         return write_all(edited, [])
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
+        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="what was written before it stays") from error

@@ -8,6 +8,8 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.regular_files import read_regular_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -52,8 +54,8 @@ def _with_their_groups(left: set[str], groups: Iterable[frozenset[str]]) -> set[
 def _holds(path: Path, data: bytes) -> bool:
     """Whether `data` is what lies at `path`; not where the file went away."""
     try:
-        return path.read_bytes() == data
-    except FileNotFoundError:
+        return read_regular_file(path) == data
+    except OSError:
         return False
 
 
@@ -78,9 +80,11 @@ def _replaced(path: Path, before: bytes, after: bytes) -> bool:
             os.unlink(temporary)  # noqa: PTH108
             return False
         os.replace(temporary, target)  # noqa: PTH105
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
+        if isinstance(error, OSError):
+            error.filename = str(path)  # that of a full disk has none, others name the temporary file
         raise
     return True
 
