@@ -84,6 +84,7 @@ def check(
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
     from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
+    from triton_doctor.cli.asides import say
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
@@ -134,7 +135,7 @@ def check(
     of_changed = None if wishes.changed is None else changed_files(map(Path, asked), wishes.changed, cwd=cwd)
     files = [read_stdin(first, cwd)] if from_stdin else list(find_files(map(Path, asked), settings, cwd=cwd))
     if not files:
-        typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
+        say(f"no Python files under {', '.join(asked)}")
     view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)
     known = KnownFindings(wishes, files, cwd, view.lines_of)
     recorded = read_named(wishes.recordings)

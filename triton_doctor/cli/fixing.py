@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _withdrawn(
         recordings=recordings,
     )
     for verdict in verdicts:
-        typer.echo(verdict.line(), err=True)
+        say_line(verdict.line())
     failed = (verdict for verdict in verdicts if verdict.outcome is Outcome.WITHDRAWN)
     return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
@@ -155,9 +156,7 @@ def _write(fixed: Fixed) -> None:
         told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
         raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
     for path in left:
-        typer.echo(
-            f"triton-doctor: {path} is left as it is: it, or one that goes with it, has changed meanwhile", err=True
-        )
+        say(f"{path} is left as it is: it, or one that goes with it, has changed meanwhile")
 
 
 def _show_diff(fixed: Fixed) -> None:
@@ -172,17 +171,17 @@ def _tell(fixed: Fixed, choice: FixChoice) -> None:
 
     if choice.show:
         for finding in sorted(fixed.made, key=lambda finding: finding.order):
-            typer.echo(_line(finding), err=True)
+            say_line(_line(finding))
     for finding, why in fixed.left:
-        typer.echo(f"{_line(finding)}: not done, {why}", err=True)
+        say_line(f"{_line(finding)}: not done, {why}")
     if fixed.made:
         verb = "would fix" if choice.diff else "fixed"
         counts = Counter(finding.code for finding in fixed.made)
         codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
-        typer.echo(f"triton-doctor: {verb} {what}", err=True)
+        say(f"{verb} {what}")
     elif choice.only or choice.diff:
-        typer.echo("triton-doctor: nothing to fix", err=True)
+        say("nothing to fix")
 
 
 def _line(finding: Finding) -> str:
