@@ -11,6 +11,7 @@ import sys
 import time
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
 from triton_doctor.runtime.launch.folder import RecordingFolder
@@ -205,7 +206,7 @@ def prepare() -> None:
 def read_budgets() -> tuple[tuple[str, int], ...]:
     """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
     folder = os.getcwd()
-    while not mentions_us(os.path.join(folder, "pyproject.toml")):
+    while not file_holds(os.path.join(folder, "pyproject.toml"), b"triton-doctor"):
         if folder == os.path.dirname(folder):
             return ()
         folder = os.path.dirname(folder)
@@ -214,15 +215,6 @@ def read_budgets() -> tuple[tuple[str, int], ...]:
     from triton_doctor.settings import load_settings
 
     return load_settings(Path.cwd()).budgets
-
-
-def mentions_us(path: str) -> bool:
-    """Whether the file at `path` may have settings of ours."""
-    try:
-        with open(path, "rb") as file:
-            return b"triton-doctor" in file.read()
-    except OSError:
-        return False
 
 
 def say(message: str, *, hint: str | None = None) -> None:

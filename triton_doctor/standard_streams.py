@@ -7,7 +7,7 @@ import io
 import os
 import sys
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ class GuardedOutput(io.FileIO):
             self._failed = True
             if self._mute or error.errno == errno.EPIPE:
                 return memoryview(data).nbytes
-            reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()
+            reason = "it is closed" if error.errno == errno.EBADF else reason_of(error)
             raise DoctorError(f"{self._shown} cannot be written: {reason}") from None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from triton_doctor.cli.asides import say, say_line
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -153,7 +153,7 @@ def _write(fixed: Fixed) -> None:
     try:
         left = write_all(fixed.files, together)
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
+        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
     for path in left:
         say(f"{path} is left as it is: it, or one that goes with it, has changed meanwhile")
