@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError, reason_of
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _withdrawn(
         recordings=recordings,
     )
     for verdict in verdicts:
-        typer.echo(verdict.line(), err=True)
+        say_line(verdict.line())
     failed = (verdict for verdict in verdicts if verdict.outcome is Outcome.WITHDRAWN)
     return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
@@ -172,17 +172,17 @@ def _tell(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
 
     if choice.show:
         for finding in sorted(fixed.made, key=lambda finding: finding.order):
-            typer.echo(_line(finding, show), err=True)
+            say_line(_line(finding, show))
     for finding, why in fixed.left:
-        typer.echo(f"{_line(finding, show)}: not done, {why}", err=True)
+        say_line(f"{_line(finding, show)}: not done, {why}")
     if fixed.made:
         verb = "would fix" if choice.diff else "fixed"
         counts = Counter(finding.code for finding in fixed.made)
         codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
-        typer.echo(f"triton-doctor: {verb} {what}", err=True)
+        say(f"{verb} {what}")
     elif choice.only or choice.diff:
-        typer.echo("triton-doctor: nothing to fix", err=True)
+        say("nothing to fix")
 
 
 def _line(finding: Finding, show: Callable[[str], str]) -> str:

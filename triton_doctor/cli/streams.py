@@ -16,6 +16,7 @@ from triton_doctor.static.files import Kind, SourceFile
 from triton_doctor.static.shown_paths import path_shower
 from triton_doctor.static.texts import read_bytes
 from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
+from triton_doctor.terminal import use_color
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,11 +29,21 @@ if TYPE_CHECKING:
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
+# Nothing is that wide; 5,000 digits are no number to Python.
+DIGITS_OF_COLUMNS = 6
 
 
 def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
-    """Stdin as the file at `path`, which need not exist, in its project; None for a file without one."""
-    text = sys.stdin.buffer.read()
+    """Stdin as the file at `path`, which need not exist, in its project; None for a file without one.
+
+    Raises DoctorError where nothing can be read.
+    """
+    if sys.stdin is None:
+        raise DoctorError("stdin cannot be read: it is closed", hint="name the file")
+    try:
+        text = sys.stdin.buffer.read()
+    except OSError as error:
+        raise DoctorError(f"stdin cannot be read: {reason_of(error)}", hint="name the file") from error
     if path is not None:
         return find_workspace([path], settings, cwd=cwd, text=text)
     file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", Kind.PYTHON, text)
@@ -55,10 +66,17 @@ def choose_view(workspace: Workspace | None, color: str, *, cwd: Path, to_file: 
     on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),
-        color=use_color(color, on_terminal=on_terminal),
+        color=color_report(color, to_file=to_file),
         replaced=replacer(files, show),
         width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
     )
+
+
+def color_report(wish: str = "auto", *, to_file: bool) -> bool:
+    """Whether to color a report: as wished; a file has no color unless it is wished."""
+    if to_file and wish == "auto":
+        return False
+    return use_color(wish, on_terminal=sys.stdout.isatty() and not to_file)
 
 
 def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callable[[Finding], Sequence[Replacement]]:
@@ -74,17 +92,10 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
     return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
 
 
-def use_color(wish: str, *, on_terminal: bool) -> bool:
-    """Whether to color: as wished, else on a terminal unless NO_COLOR is set (https://no-color.org)."""
-    if wish != "auto":
-        return wish == "always"
-    return on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def columns_wished() -> int:
     """What COLUMNS says, else WIDTH_OF_FILES."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() else WIDTH_OF_FILES
+    return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else WIDTH_OF_FILES
 
 
 def write_report(text: str, path: Path | None) -> None:
@@ -94,6 +105,6 @@ def write_report(text: str, path: Path | None) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--output-file names a file") from error

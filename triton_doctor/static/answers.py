@@ -10,6 +10,7 @@ from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.memory import Answer, needed_answers
 from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
+from triton_doctor.static.tuning import fold_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,7 +86,7 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
     ]
     variables = Variables(shares.variables)
     own = part(replace(inquiry.project, set_anywhere=variables), inquiry.library, path, starting)
-    found = tuple(planned(own, finding) for finding in run_checks(own, inquiry.codes, path))
+    found = tuple(planned(own, finding) for finding in fold_tuning(run_checks(own, inquiry.codes, path)))
     rests = own.modules.rests()
     unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
     return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)
