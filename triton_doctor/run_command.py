@@ -11,11 +11,13 @@ import sys
 import time
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
 from triton_doctor.runtime.launch.folder import RecordingFolder
 from triton_doctor.runtime.launch.options import read_options
 from triton_doctor.runtime.launch.supervise import supervise
+from triton_doctor.terminal import escape_line, use_color
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -164,7 +166,7 @@ class Watch:
             return False
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), Order.TIME)
-        text = render_text(whole, cwd=Path.cwd(), color=use_color(), excess=excess)
+        text = render_text(whole, cwd=Path.cwd(), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess)
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
@@ -204,7 +206,7 @@ def prepare() -> None:
 def read_budgets() -> tuple[tuple[str, int], ...]:
     """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
     folder = os.getcwd()
-    while not mentions_us(os.path.join(folder, "pyproject.toml")):
+    while not file_holds(os.path.join(folder, "pyproject.toml"), b"triton-doctor"):
         if folder == os.path.dirname(folder):
             return ()
         folder = os.path.dirname(folder)
@@ -215,21 +217,9 @@ def read_budgets() -> tuple[tuple[str, int], ...]:
     return load_settings(Path.cwd()).budgets
 
 
-def mentions_us(path: str) -> bool:
-    """Whether the file at `path` may have settings of ours."""
-    try:
-        with open(path, "rb") as file:
-            return b"triton-doctor" in file.read()
-    except OSError:
-        return False
-
-
-def use_color() -> bool:
-    """Whether stderr is looked at."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def say(message: str) -> None:
-    """A line of our own on stderr."""
-    sys.stderr.write(f"triton-doctor: {message}\n")
+def say(message: str, *, hint: str | None = None) -> None:
+    """A line of our own on stderr, and one that says what to do about it."""
+    for line in (f"triton-doctor: {message}", f"hint: {hint}" if hint else None):
+        if line is not None:
+            sys.stderr.write(f"{escape_line(line)}\n")
     sys.stderr.flush()

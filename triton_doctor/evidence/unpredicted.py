@@ -45,6 +45,8 @@ def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Coll
         place = finding.facts.kernel_place
         if place is not None:
             told[finding.code, place.path, place.line].add(finding.facts.parameter)
+            if finding.facts.autotune_keys:
+                told[TUNING_KEY, place.path, place.line].add(finding.facts.parameter)
     every = Parameters(project)
     for kernel in project.kernels():
         if kernel.key in seen:

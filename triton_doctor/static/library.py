@@ -21,7 +21,7 @@ from triton_doctor.static.read_environment import may_set, python_may_set
 from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.rests import short
 from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
-from triton_doctor.static.unreadable import TooLargeError, explain_unreadable
+from triton_doctor.static.unreadable import explain_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,8 +85,16 @@ class Library:
         for file in files:
             try:
                 (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
-            except (OSError, TooLargeError) as error:
+            except OSError as error:
                 self.unreadable[file.shown] = explain_unreadable(file.shown, error)
+
+    def source_of(self, path: str) -> bytes | None:
+        """The bytes of the file at `path` that findings are about; None where it has changed, none if not readable.
+
+        What memory holds of a file is about these bytes too, though they are read only now.
+        """
+        texts = self.python if path in self.python else self.settings
+        return texts.as_scanned(path) if path in texts else b""
 
     def seen(self) -> Seen:
         """The files as they are, for the next scan."""
