@@ -67,4 +67,4 @@ def test_forked_child_that_compiles_nothing_writes_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.jsonl"]
     # A count of launches is written whenever a second has passed, so on a busy machine there are more of them.
     kinds = [json.loads(line)["event"] for line in (tmp_path / "run.jsonl").read_text().splitlines()]
-    assert [kind for kind in kinds if kind != "launches"] == ["header", "compile", "end"]
+    assert [kind for kind in kinds if kind != "launches"] == ["header", "compile", "module", "end"]

@@ -7,10 +7,9 @@ an enum, bytes, or any object among them (triton 3.9 jit.py:379, 661).
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.hooks.beginning import watch_beginning
 from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def watch_compiles(observer: Observer) -> Iterator[Replacement]:
     """`observer` learns of each compile from now on."""
     yield watch_listener(observer)
-    yield watch_first_compile(observer)
+    yield watch_beginning(observer)
     yield from watch_async(observer)
 
 
@@ -48,7 +47,7 @@ def watch_listener(observer: Observer) -> KnobSlot:
     def hear(told: dict[str, Any]) -> None:
         try:
             # Its clock runs from the beginning of `compile`, so from before what is timed apart.
-            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.process_us)
+            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.begun.apart_us)
         except Exception:
             observer.fault("listening to a compile")
         else:
@@ -81,49 +80,3 @@ def watch_async(observer: Observer) -> Iterator[Slot]:
 
     slot.fill(submit)
     yield slot
-
-
-def watch_first_compile(observer: Observer) -> Slot:
-    """Time apart what only the first compile of a process pays; then step aside.
-
-    Both results are kept by triton (lru_cache), so asking for them a little earlier costs nothing.
-    """
-    from triton.compiler import compiler
-
-    slot = Slot(compiler.ASTSource, "parse_options")
-    before: Callable[..., Any] = slot.before
-
-    def parse_options(self: Any) -> Any:
-        slot.restore()
-        try:
-            started = time.perf_counter_ns()
-            triton_key()
-            compiling_backend().hash()
-            observer.process_us = (time.perf_counter_ns() - started) // 1000
-        except Exception:
-            observer.fault("timing the first compile")
-        return before(self)
-
-    slot.fill(parse_options)
-    return slot
-
-
-def triton_key() -> str:
-    """The hash of the installed triton, where each version keeps it."""
-    from triton.compiler import compiler
-    from triton.runtime import cache
-
-    return str((getattr(cache, "triton_key", None) or compiler.triton_key)())
-
-
-def compiling_backend() -> Any:
-    """The backend of the `compile` on the stack, which made it for its own target (triton 3.9 compiler.py:234).
-
-    Asking for the active driver instead would start CUDA in a process that only compiles.
-    """
-    frame = sys._getframe(1)
-    while frame.f_code.co_name != "compile" or "backend" not in frame.f_locals:
-        if frame.f_back is None:
-            raise LookupError("no compile is on the stack")
-        frame = frame.f_back
-    return frame.f_locals["backend"]
