@@ -15,15 +15,20 @@ from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
 from triton_doctor.static.texts import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
     from triton_doctor.plan import Replacement
+    from triton_doctor.report import Show
     from triton_doctor.static.fix.apply import Workbench
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
+# Terminals that follow hyperlinks, by what they set in the environment (github.com/Alhadis/OSC8-Adoption).
+LINKING_PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"})
+LINKING_TERMS = frozenset({"xterm-kitty", "xterm-ghostty", "alacritty", "foot"})
+LINKING_VARIABLES = ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
 
 
 def read_stdin(path: Path, cwd: Path) -> SourceFile:
@@ -33,13 +38,17 @@ def read_stdin(path: Path, cwd: Path) -> SourceFile:
     return SourceFile(str(absolute), shown_path(absolute.as_posix(), cwd), kind, sys.stdin.buffer.read())
 
 
-def choose_view(files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: bool) -> View:
+def choose_view(
+    files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: bool, show: frozenset[Show] = frozenset()
+) -> View:
     """How the report on `files` will be seen: by whom, and what it can quote."""
     texts = {file.shown: file.text for file in files if file.text is not None}
     on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),
         color=use_color(color, on_terminal=on_terminal),
+        show=show,
+        links=on_terminal and use_color(color, on_terminal=True) and follows_links(os.environ),
         replaced=replacer(files),
         width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
     )
@@ -63,6 +72,19 @@ def use_color(wish: str, *, on_terminal: bool) -> bool:
     if wish != "auto":
         return wish == "always"
     return on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def follows_links(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is one that is known to follow hyperlinks (OSC 8); what does not may print them."""
+    if environment.get("TERM", "").startswith(("screen", "tmux")):
+        return False  # tmux before 3.4 and screen drop them, and TERM_PROGRAM may be that of the terminal around
+    vte = environment.get("VTE_VERSION", "")
+    return (
+        (vte.isdecimal() and int(vte) >= 5000)
+        or environment.get("TERM_PROGRAM") in LINKING_PROGRAMS
+        or environment.get("TERM") in LINKING_TERMS
+        or any(name in environment for name in LINKING_VARIABLES)
+    )
 
 
 def columns_wished() -> int:
