@@ -73,8 +73,9 @@ def _advice(parameter: Parameter, worst: Source) -> str:
     match parameter.need:
         case None:
             return (
-                f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain argument "
-                "works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility by 16)"
+                f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain "
+                "argument works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility "
+                "by 16)"
             )
         case "block" if name in parameter.kernel.blocks_only:
             return (
