@@ -20,7 +20,7 @@ from triton_doctor.static import texts
 from triton_doctor.static.cache import FOLDER, Cache
 from triton_doctor.static.files import find_files
 from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY
+from triton_doctor.static.memory import NOTHING_KEPT
 from triton_doctor.static.scan import scan
 from triton_doctor.static.shares import all_shares
 
@@ -197,7 +197,7 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
     found(folder, cache)
     put(folder / name, text)
     library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    memory = cache.read()
+    memory = cache.read().recall()
 
     shares = all_shares(library, memory.outcome.shares, memory.changes(library))
 
@@ -233,7 +233,7 @@ def test_answer_stands_while_what_was_asked_is_answered_the_same(
     found(folder, cache)
     put(folder / name, text)
     library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    memory = cache.read()
+    memory = cache.read().recall()
 
     rests = memory.outcome.answers["kernels.py"].rests
 
@@ -264,9 +264,9 @@ def test_damaged_cache_is_as_none(
     (file,) = (folder / FOLDER).glob("*.scan")
     file.write_bytes(damage(file.read_bytes()))
 
-    assert cache.read() is NO_MEMORY
+    assert cache.read() is NOTHING_KEPT
     assert found(folder, cache) == before
-    assert cache.read() is not NO_MEMORY
+    assert cache.read() is not NOTHING_KEPT
 
 
 def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:

@@ -34,15 +34,15 @@ def inquire(
     *,
     on_progress: Callable[[int], None],
     weigh: Weigh | None,
-) -> tuple[Outcome, list[Finding]]:
+) -> tuple[Outcome, tuple[Finding, ...]]:
     """What the scan comes to, and what it finds once `weigh` has looked at it."""
     codes = frozenset(code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
     project = empty_project(library, settings, cwd)
     inquiry = Inquiry(project, library, codes, memory, changes)
     shares, answers = find_out(inquiry, on_progress, alone=weigh is not None)
     outcome = Outcome(frozenset(CHECKS), shares.by_path, answers)
-    found = outcome.found()
+    found = tuple(finding for answer in answers.values() for finding in answer.found)
     if weigh is not None:
         weighed = weigh(whole(project, shares), found)
-        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
+        found = tuple(one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore))
     return outcome, found

@@ -11,9 +11,10 @@ from triton_doctor.static.rests import ChangedFile, Changes
 from triton_doctor.static.texts import NOTHING_SEEN, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from triton_doctor.finding import Finding
+    from triton_doctor.static.directives import Directive
     from triton_doctor.static.library import Library
     from triton_doctor.static.rests import Rests
 
@@ -53,16 +54,38 @@ class Outcome(NamedTuple):
     shares: Mapping[str, Share]
     answers: Mapping[str, Answer]
 
-    def found(self) -> list[Finding]:
-        """All that was found, before anything is silenced."""
-        return [finding for answer in self.answers.values() for finding in answer.found]
+    def result(self) -> Result:
+        """What was found, without what it rests on."""
+        read = {path for answer in self.answers.values() for path in answer.rests.files}
+        starts = [starts for share in self.shares.values() for starts in share.starts]
+        return Result(
+            checks=self.checks,
+            found=tuple(finding for answer in self.answers.values() for finding in answer.found),
+            unreadable=tuple(self._unreadable()),
+            files_read=len(self.answers.keys() | read),
+            kernels=sum(len(share.kernels) for share in self.shares.values()),
+            launches=len(starts),
+            launches_resolved=sum(1 for kernels in starts if kernels),
+        )
 
-    def unreadable(self) -> Iterator[Finding]:
-        """What is told of files that could not be read, or not all of them; of a file, perhaps more than once."""
-        for share in self.shares.values():
-            yield from share.unreadable
-        for answer in self.answers.values():
-            yield from answer.unreadable
+    def _unreadable(self) -> Iterator[Finding]:
+        """The first finding of each file that could not be read, or not all of it."""
+        of_shares = (one for share in self.shares.values() for one in share.unreadable)
+        of_answers = (one for answer in self.answers.values() for one in answer.unreadable)
+        found = sorted((*of_shares, *of_answers), key=lambda one: one.order)
+        yield from {one.path: one for one in reversed(found)}.values()
+
+
+class Result(NamedTuple):
+    """What a scan found before anything is silenced, and the numbers of its summary."""
+
+    checks: frozenset[str]
+    found: tuple[Finding, ...]
+    unreadable: tuple[Finding, ...]
+    files_read: int
+    kernels: int
+    launches: int
+    launches_resolved: int
 
 
 class Memory(NamedTuple):
@@ -80,7 +103,7 @@ class Memory(NamedTuple):
         library.known = self.known.but(paths) if paths else self.known
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
-        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
+        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.confirm)
 
     def _changed(self, path: str, library: Library) -> ChangedFile:
         before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None
@@ -94,4 +117,14 @@ def _imports(role: Role | None) -> bool:
     return role is not None and role is not Role.BYSTANDER
 
 
+class Kept(NamedTuple):
+    """What a run needs of the scan before where no file changed. `recall` returns the rest, NO_MEMORY if damaged."""
+
+    seen: Seen
+    directives: Mapping[str, tuple[Directive, ...]]
+    result: Result
+    recall: Callable[[], Memory]
+
+
 NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}))
+NOTHING_KEPT = Kept(NOTHING_SEEN, {}, NO_MEMORY.outcome.result(), lambda: NO_MEMORY)

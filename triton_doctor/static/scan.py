@@ -10,7 +10,7 @@ from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY, Memory
+from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
@@ -63,41 +63,44 @@ def scan(
     What `cache` has of the scan before is not worked out again.
     """
     began = time.perf_counter()
-    memory = cache.read() if cache is not None else NO_MEMORY
-    library = Library(files, memory.seen)
-    changes = memory.changes(library, Tests(settings, cwd)) if memory is not NO_MEMORY else NO_CHANGES
-    if memory is not NO_MEMORY and not changes.paths and weigh is None:
-        outcome, found = memory.outcome, memory.outcome.found()
+    kept = cache.read() if cache is not None else NOTHING_KEPT
+    library = Library(files, kept.seen)
+    is_same = kept is not NOTHING_KEPT and library.seen().digests == kept.seen.digests
+    if is_same and weigh is None:
+        library.known.directives.update(kept.directives)
+        outcome, result, found = None, kept.result, kept.result.found
     else:
         from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
 
+        memory = kept.recall()
+        changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Tests(settings, cwd))
         outcome, found = inquire(library, settings, cwd, memory, changes, on_progress=on_progress, weigh=weigh)
-    known = outcome.checks.union(page_paths())
+        result = outcome.result()
+    known = result.checks.union(page_paths())
     ran = frozenset(
         code
-        for code in (*outcome.checks, UNREADABLE, UNUSED)
+        for code in (*result.checks, UNREADABLE, UNUSED)
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
     if UNREADABLE in ran:
-        found += {one.path: one for one in (*library.unreadable.values(), *outcome.unreadable())}.values()
-    kept = suppress(found, library.directives(), ran=ran, known=known)
-    if cache is not None:
-        left = Memory(library.seen(), library.known, outcome)
-        if memory is NO_MEMORY or changes.paths or left.seen != memory.seen:
-            cache.write(left)
+        unreadable = {one.path: one for one in (*library.unopened.values(), *result.unreadable)}
+        found = (*found, *unreadable.values())
+    shown = suppress(found, library.directives(), ran=ran, known=known)
+    if cache is not None and not (is_same and library.seen() == kept.seen):
+        left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome)
+        if left is not NO_MEMORY:
+            cache.write(left._replace(seen=library.seen()))
     sight = Sight(frozenset(file.shown for file in files), cwd)
-    seen = (sight.judge(finding) for finding in ignore_per_file(kept, settings, cwd))
+    seen = (sight.judge(finding) for finding in ignore_per_file(shown, settings, cwd))
     findings = sorted(seen, key=lambda finding: finding.order)
-    starts = [starts for share in outcome.shares.values() for starts in share.starts]
-    consulted = {path for answer in outcome.answers.values() for path in answer.rests.files}
     return Scan(
         findings=tuple(findings),
         summary=Summary(
             files_seen=len(files),
-            files_read=len(outcome.answers.keys() | consulted),
-            kernels=sum(len(share.kernels) for share in outcome.shares.values()),
-            launches=len(starts),
-            launches_resolved=sum(1 for kernels in starts if kernels),
+            files_read=result.files_read,
+            kernels=result.kernels,
+            launches=result.launches,
+            launches_resolved=result.launches_resolved,
             seconds=round(time.perf_counter() - began, 3),
         ),
     )
