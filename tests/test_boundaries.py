@@ -11,7 +11,7 @@ from importlinter.application.use_cases import SUCCESS, lint_imports
 from importlinter.configuration import configure
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"rich", "libcst", "yaml", "pathspec", "torch", "triton", "pygments", "pydantic", "tomllib", "ast"}
+HEAVY = {"rich", "libcst", "yaml", "pathspec", "torch", "triton", "pygments", "pydantic", "tomllib", "ast", "msgspec"}
 
 
 def loaded_by(program: str) -> set[str]:
@@ -33,7 +33,8 @@ def test_import_contracts_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param("import triton_doctor", {"ast"}, id="the package"),
         pytest.param("import triton_doctor.cli", {"ast"}, id="the command"),
-        pytest.param("import triton_doctor.static.scan", {"ast", "tomllib"}, id="the static side"),
+        pytest.param("import triton_doctor.runtime.watch", {"ast"}, id="a program that is watched"),
+        pytest.param("import triton_doctor.static.scan", {"ast", "tomllib", "msgspec"}, id="the static side"),
         pytest.param(
             "from triton_doctor.cli import main; main(['rule', 'TRD900'])",
             {"ast", "rich", "pygments", "tomllib"},

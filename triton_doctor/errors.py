@@ -1,4 +1,4 @@
-"""What the user can put right."""
+"""What the user can put right, and how it is worded."""
 
 
 class DoctorError(Exception):
@@ -9,3 +9,9 @@ class DoctorError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+def reason_of(error: OSError) -> str:
+    """What the operating system says, as messages are written: "no space left on device"."""
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import file_holds
 from triton_doctor.testing.gathering import Gathering
 from triton_doctor.testing.ledger import Phase
 from triton_doctor.testing.options import GROUP, add_options, read_options
@@ -130,7 +131,7 @@ def _phase(item: pytest.Item, name: str) -> Iterator[Phase]:
 def _budgets(config: pytest.Config) -> tuple[tuple[str, int], ...]:
     """Those of the settings, which are read only where some file may have them."""
     files = [folder / "pyproject.toml" for folder in (config.rootpath, *config.rootpath.parents)]
-    if not any(b"budgets" in file.read_bytes() for file in files if file.is_file()):
+    if not any(file_holds(file, b"budgets") for file in files):
         return ()
     from triton_doctor.settings import load_settings
 

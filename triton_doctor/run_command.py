@@ -11,6 +11,7 @@ import sys
 import time
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
 from triton_doctor.runtime.launch.folder import RecordingFolder
@@ -154,12 +155,13 @@ class Watch:
         from triton_doctor.report.recording.choice import sort_kernels
         from triton_doctor.report.recording.text import render_text
         from triton_doctor.runtime.account import account
-        from triton_doctor.runtime.recording import Recording
+        from triton_doctor.runtime.recording_files import read_recordings
 
-        try:
-            processes = Recording.read_each(self._folder.path)
-        except DoctorError as error:
+        reading = read_recordings([self._folder.path])
+        for error in reading.errors:
             say(error.message)
+        processes = reading.processes
+        if not processes:
             return False
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), Order.TIME)
@@ -196,13 +198,14 @@ def prepare() -> None:
     import triton_doctor.report.recording.choice
     import triton_doctor.report.recording.text
     import triton_doctor.runtime.launch.bounds
-    import triton_doctor.runtime.launch.program  # noqa: F401
+    import triton_doctor.runtime.launch.program
+    import triton_doctor.runtime.recording_files  # noqa: F401
 
 
 def read_budgets() -> tuple[tuple[str, int], ...]:
     """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
     folder = os.getcwd()
-    while not mentions_us(os.path.join(folder, "pyproject.toml")):
+    while not file_holds(os.path.join(folder, "pyproject.toml"), b"triton-doctor"):
         if folder == os.path.dirname(folder):
             return ()
         folder = os.path.dirname(folder)
@@ -211,15 +214,6 @@ def read_budgets() -> tuple[tuple[str, int], ...]:
     from triton_doctor.settings import load_settings
 
     return load_settings(Path.cwd()).budgets
-
-
-def mentions_us(path: str) -> bool:
-    """Whether the file at `path` may have settings of ours."""
-    try:
-        with open(path, "rb") as file:
-            return b"triton-doctor" in file.read()
-    except OSError:
-        return False
 
 
 def use_color() -> bool:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import Severity
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.selection import require_known
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def override(
 def read_table(path: Path) -> dict[str, Any] | None:
     """The table of `path`, a pyproject.toml; None where it has none, or is not there."""
     try:
-        data = path.read_bytes()
+        data = read_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise DoctorError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise DoctorError(f"{path} cannot be read: {reason_of(error)}") from error
     if b"triton-doctor" not in data:
         return None
     try:

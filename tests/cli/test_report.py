@@ -44,6 +44,36 @@ def test_recordings_one_after_the_other_in_a_file_are_read_apart(doctor: Doctor,
     assert "torn" in " ".join(seen["totals"]["unseen"])
 
 
+def test_damaged_parts_are_said_and_cost_no_others(doctor: Doctor, write: Write) -> None:
+    lines = Path(MASK).read_text(encoding="utf-8").splitlines()
+    write("runs/a.jsonl", "\n".join([*lines[:3], "noise", '{"event":"compile","kernel":7}', *lines[3:]]) + "\n")
+    write("runs/b.jsonl", "")
+
+    outcome = doctor("report", "runs", "gone.jsonl", "--output-format", "json")
+
+    assert (outcome.status, compiled(outcome)) == (2, 40)
+    assert outcome.err.splitlines() == [
+        "triton-doctor: runs/b.jsonl is empty: no recording",
+        "hint: name a file that `run -o` wrote",
+        "triton-doctor: cannot read gone.jsonl: No such file or directory",
+        "hint: name a file that `run -o` wrote",
+        "triton-doctor: 2 damaged lines of a.jsonl are left out; the first, line 4, is no event",
+    ]
+
+
+@pytest.mark.parametrize("flags", [pytest.param((), id="report"), pytest.param(("--diff",), id="diff")])
+def test_check_with_a_damaged_recording_reports_and_exits_with_2(
+    doctor: Doctor, write: Write, flags: tuple[str, ...]
+) -> None:
+    write("a.py", "import triton\n")
+    write("run.jsonl", Path(MASK).read_text(encoding="utf-8") + "noise\n{}\n")
+
+    outcome = doctor("check", ".", "--recording", "run.jsonl", *flags)
+
+    assert outcome.status == 2
+    assert "2 damaged lines of run.jsonl are left out; the first, line 46, is no event" in outcome.err
+
+
 @pytest.mark.parametrize(
     ("since", "count"),
     [pytest.param("0", 40, id="all"), pytest.param("2", 31, id="late"), pytest.param("99", 0, id="none")],

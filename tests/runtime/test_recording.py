@@ -1,5 +1,6 @@
 """A recording on disk: what is written comes back, and what is broken is said."""
 
+import dataclasses
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from triton_doctor import Recording
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.decoding import decode_line
 from triton_doctor.runtime.event import (
     AutotuneEvent,
     CompileEvent,
@@ -22,7 +24,8 @@ from triton_doctor.runtime.event import (
     ProgramEvent,
     WarningEvent,
 )
-from triton_doctor.runtime.lines import read_line, write_line
+from triton_doctor.runtime.lines import write_line
+from triton_doctor.runtime.recording_files import read_recordings
 
 TEXT = st.text(max_size=12)
 COUNT = st.integers(0, 2**63)
@@ -104,11 +107,17 @@ def test_event_written_is_the_event_read(event):
     line = write_line(event)
 
     assert "\n" not in line
-    assert read_line(line) == event
+    assert decode_line(line) == event
 
 
 def test_header_written_is_the_header_read():
-    assert read_line(write_line(HEADER)) == HEADER
+    assert decode_line(write_line(HEADER)) == HEADER
+
+
+def edited(event, **fields):
+    """The line of `event` with other values; where they are Ellipsis, without them."""
+    values = json.loads(write_line(event)) | fields
+    return json.dumps({name: value for name, value in values.items() if value is not ...})
 
 
 @pytest.fixture
@@ -147,10 +156,14 @@ def test_unknown_field_of_an_event_is_skipped(file):
         pytest.param(("hello", "world"), "run.jsonl is not a recording: line 1 is no event", id="text"),
         pytest.param(('{"a": 1}', '{"a": 2}'), "run.jsonl is not a recording: line 1 is no event", id="other JSON"),
         pytest.param(("[1]",), "run.jsonl is not a recording: line 1 is no event", id="one line of other JSON"),
+        pytest.param(("[" * 100_000,), "run.jsonl is not a recording: line 1 is no event", id="deep"),
+        pytest.param(('{"event":{}}',), "run.jsonl is not a recording: line 1 is no event", id="an event of no name"),
+        pytest.param((f'{{"event":{"9" * 5000}}}',), "line 1 is no event", id="many digits"),
+        pytest.param((write_line(WARNING),), "run.jsonl is not a recording: it has no header", id="no header"),
         pytest.param(
-            (write_line(HEADER), "torn", write_line(WARNING)),
-            "run.jsonl is not a recording: line 2 is no event",
-            id="broken in the middle",
+            (edited(HEADER, pid="1"), write_line(WARNING)),
+            "line 1 is a damaged header event: expected `int`, got `str` - at `$.pid`",
+            id="damaged header",
         ),
         pytest.param(
             (write_line(HEADER).replace('"schema":1', '"schema":2'),),
@@ -165,6 +178,88 @@ def test_what_is_no_recording_is_said_in_one_line(file, lines, message):
 
     assert caught.value.message.endswith(message)
     assert caught.value.hint
+
+
+COMPILE = CompileEvent(
+    kernel=KernelName(name="k", module="m", path="m.py", line=1),
+    key=CompileKey(signature=(("n", "i32"),)),
+    tier="compiled",
+    stages_us=(("ir", 5),),
+    launch_site=LaunchSite(path="m.py", line=9, function="f"),
+    device=0,
+    thread=1,
+    rank=None,
+    at_ns=9,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        pytest.param("noise", "no event", id="no JSON"),
+        pytest.param("[" * 100_000, "no event", id="deep"),
+        pytest.param("{}", "no event", id="empty object"),
+        pytest.param('{"event":["compile"]}', "no event", id="the kind is a list"),
+        pytest.param(edited(COMPILE, kernel=7), "expected `str`, got `int` - at `$.kernel.name`", id="kernel"),
+        pytest.param(edited(COMPILE, line=...), "missing required field `line` - at `$.kernel`", id="no line"),
+        pytest.param(edited(COMPILE, key=[]), "expected `object`, got `array` - at `$.key`", id="key"),
+        pytest.param(edited(COMPILE, key={"signature": [["n"]]}), "length 2, got 1", id="a pair of one"),
+        pytest.param(edited(COMPILE, stages_us=[["ir", -5]]), "out of range - at `$.stages_us`", id="negative time"),
+        pytest.param(edited(COMPILE, at_ns=10**400), "out of range - at `$.at_ns`", id="huge time"),
+        pytest.param(edited(COMPILE, rank="0"), "expected `int | null`, got `str` - at `$.rank`", id="rank"),
+        pytest.param(edited(COMPILE, launch_site={"path": None}), "expected `str`, got `null`", id="launch site"),
+        pytest.param(edited(COMPILE, warmup="yes"), "expected `bool`, got `str`", id="flag"),
+        pytest.param(edited(COMPILE, values={"n": 1}), "expected `array`, got `object`", id="values"),
+        pytest.param(edited(COMPILE, values=[["n", [1]]]), "got `array`", id="an argument that is a list"),
+        pytest.param('{"event":"launches","launches":[3],"at_ns":1}', "got `int`", id="launches of a number"),
+        pytest.param('{"event":"launches","launches":null,"at_ns":1}', "got `null`", id="no launches"),
+        pytest.param('{"event":"end","at_ns":1}', "missing required field `wall_us`", id="no wall time"),
+    ],
+)
+def test_damaged_line_is_said_and_costs_no_other(file, line, reason):
+    recording = Recording.read(file(write_line(HEADER), line, write_line(COMPILE), write_line(WARNING)))
+
+    assert recording.compiles == (COMPILE,)
+    assert [warning.kind for warning in recording.warnings] == ["interpreted", "damaged"]
+    assert recording.warnings[-1].message.startswith("line 2 of run.jsonl is left out: it is ")
+    assert reason in recording.warnings[-1].message
+
+
+def test_several_damaged_lines_are_one_warning(file):
+    recording = Recording.read(file(write_line(HEADER), "noise", write_line(COMPILE), "[]", write_line(WARNING)))
+
+    message = "2 damaged lines of run.jsonl are left out; the first, line 2, is no event"
+    assert [warning.message for warning in recording.warnings] == [WARNING.message, message]
+
+
+def test_events_after_a_damaged_header_belong_to_no_other_process(file):
+    damaged = write_line(HEADER).replace('"pid":1', '"pid":"1"')
+    lines = (write_line(HEADER), write_line(COMPILE), damaged, write_line(COMPILE), write_line(HEADER))
+    first, second = Recording.read_each(file(*lines))
+
+    assert (len(first.compiles), len(second.compiles)) == (1, 0)
+    assert first.warnings[-1].message.startswith("2 damaged lines of run.jsonl are left out; the first, line 3, ")
+
+
+def test_arguments_may_be_any_number(file):
+    values = (("n", 10**30), ("m", -1), ("x", float("inf")), ("two", 2.0), ("flag", True))
+    event = dataclasses.replace(COMPILE, values=values)
+
+    read = Recording.read(file(write_line(HEADER), write_line(event))).compiles[0]
+
+    assert [(name, repr(value)) for name, value in read.values] == [(name, repr(value)) for name, value in values]
+
+
+def test_one_unreadable_file_does_not_hide_the_others(tmp_path):
+    (tmp_path / "a.jsonl").write_text("noise\n")
+    (tmp_path / "b.jsonl").write_text(write_line(HEADER) + "\n")
+
+    reading = read_recordings([tmp_path, tmp_path / "none.jsonl", "/dev/null", "\0"])
+
+    assert [process.headers for process in reading.processes] == [[HEADER]]
+    assert [error.message.partition(str(tmp_path))[0] for error in reading.errors[:2]] == ["", "cannot read "]
+    assert reading.errors[2].message == "/dev/null is not a recording: it is a device"
+    assert len(reading.errors) == 4
 
 
 def test_missing_file_and_empty_folder_are_said(tmp_path):

@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from triton_doctor.finding import Severity
+from triton_doctor.regular_files import LIMIT_BYTES
 from triton_doctor.settings import Settings
 from triton_doctor.static import checks
 from triton_doctor.static.files import Kind, SourceFile, find_files
 from triton_doctor.static.scan import Scan, scan
-from triton_doctor.static.unreadable import LIMIT_BYTES, RUNNING
+from triton_doctor.static.unreadable import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.evidence.weighing import Weighing
+    from triton_doctor.runtime.recording import Recording
     from triton_doctor.settings import Settings
     from triton_doctor.static.scan import Scan
 
@@ -102,14 +103,13 @@ def adoption(
     )
 
 
-def weighing(adoption: Adoption, cwd: Path) -> Weighing | None:
-    """What weighs findings by the recordings that were asked for. Raises DoctorError for what is none."""
-    if not adoption.recordings:
+def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:
+    """What weighs findings by `recordings`; None where there are none."""
+    if not recordings:
         return None
     from triton_doctor.evidence.weighing import Weighing
-    from triton_doctor.runtime.recording import Recording
 
-    return Weighing(recordings=Recording.read_each(adoption.recordings), cwd=cwd)
+    return Weighing(recordings=recordings, cwd=cwd)
 
 
 def tell_weighing(weighed: Weighing | None) -> None:

@@ -10,6 +10,12 @@ def say(text: str) -> None:
     typer.echo(f"triton-doctor: {text}", err=True)
 
 
+def say_hint(hint: str | None) -> None:
+    """What to do about the line before; nothing for None."""
+    if hint:
+        typer.echo(f"hint: {hint}", err=True)
+
+
 def say_more(text: str) -> None:
     """A line below it."""
     typer.echo(f"  {text}", err=True)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -17,7 +17,7 @@ from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
 from triton_doctor.report import Form
 
-CLEAN, FOUND = 0, 1
+CLEAN, FOUND, STOPPED = 0, 1, 2
 STDIN = "-"
 
 
@@ -86,6 +86,7 @@ def check(
     from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
+    from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import choose_view, read_stdin, write_report
     from triton_doctor.errors import DoctorError
     from triton_doctor.report import render
@@ -136,7 +137,8 @@ def check(
         typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
     view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)
     known = KnownFindings(wishes, files, cwd, view.lines_of)
-    weigh = weighing(wishes, cwd)
+    recorded = read_named(wishes.recordings)
+    weigh = weighing(recorded.processes, cwd)
 
     def is_on(code: str) -> bool:
         return is_selected(code, select=settings.select, ignore=settings.ignore)
@@ -144,6 +146,9 @@ def check(
     def narrow(found: Scan) -> Scan:
         new = known.new_of(found, is_on)
         return new if of_changed is None else only_changed(new, of_changed, cwd)
+
+    def leave(status: int) -> NoReturn:
+        raise typer.Exit(status if recorded.whole else STOPPED)
 
     with show_progress(len(files)) as on_progress:
         if choice.wanted:
@@ -154,7 +159,7 @@ def check(
                 cwd=cwd,
                 narrow=narrow,
                 weigh=weigh,
-                recordings=wishes.recordings,
+                recordings=recorded.processes,
                 on_progress=on_progress,
             )
             result = fixed.scan
@@ -163,15 +168,15 @@ def check(
             result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh, cache=cache)
     tell_weighing(weigh)
     if choice.diff:
-        raise typer.Exit(FOUND if fixed.files and not exit_zero else CLEAN)
+        leave(FOUND if fixed.files and not exit_zero else CLEAN)
     if choice.only:
-        raise typer.Exit(CLEAN)
+        leave(CLEAN)
     if choice.wanted:
         view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)  # the lines are others now
         known = KnownFindings(wishes, files, cwd, view.lines_of)
     if wishes.writes:
         known.write(result.findings, is_on)
-        raise typer.Exit(CLEAN)
+        leave(CLEAN)
     result = known.leave_out(result, is_on)
     if of_changed is not None:
         result = only_changed(result, of_changed, cwd)
@@ -182,7 +187,7 @@ def check(
     text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)
     failed = any(finding.severity >= settings.fail_on for finding in result.findings)
-    raise typer.Exit(FOUND if failed and not exit_zero else CLEAN)
+    leave(FOUND if failed and not exit_zero else CLEAN)
 
 
 def split_codes(values: list[str] | None) -> tuple[str, ...]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
+    from triton_doctor.runtime.recording import Recording
     from triton_doctor.settings import Settings
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.fix.rounds import Fixed
@@ -96,7 +97,7 @@ def fix_files(
     cwd: Path,
     narrow: Callable[[Scan], Scan],
     weigh: Weigh | None,
-    recordings: Sequence[Path],
+    recordings: Sequence[Recording],
     on_progress: Callable[[int], None],
 ) -> Fixed:
     """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done."""
@@ -122,11 +123,10 @@ def _withdrawn(
     choice: FixChoice,
     *,
     cwd: Path,
-    recordings: Sequence[Path],
+    recordings: Sequence[Recording],
 ) -> frozenset[tuple[str, ...]]:
     """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
     from triton_doctor.evidence.trials.verify import Outcome, verify
-    from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.fix.rounds import name_of
     from triton_doctor.static.library import Library
     from triton_doctor.static.project import whole_project
@@ -137,7 +137,7 @@ def _withdrawn(
         {path: file.after for path, file in fixed.files.items()},
         cwd=cwd,
         target=choice.target,
-        recordings=Recording.read_each(recordings) if recordings else (),
+        recordings=recordings,
     )
     for verdict in verdicts:
         typer.echo(verdict.line(), err=True)
@@ -152,7 +152,7 @@ def _write(fixed: Fixed) -> None:
     try:
         left = write_all(fixed.files, together)
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
+        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
     for path in left:
         typer.echo(

@@ -7,6 +7,8 @@ import typer
 
 from triton_doctor.report.recording import Order, RunForm
 
+STOPPED = 2
+
 
 def report(
     paths: Annotated[list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them.")],
@@ -22,13 +24,15 @@ def report(
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     import sys
 
+    from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import use_color, write_report
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.runtime.account import account
-    from triton_doctor.runtime.recording import Recording
 
-    processes = choose(Recording.read_each(paths), kernel=kernel, since=since)
+    recorded = read_named(paths)
+    processes = choose(recorded.processes, kernel=kernel, since=since)
     color = output_file is None and use_color("auto", on_terminal=sys.stdout.isatty())
     text = render_account(sort_kernels(account(processes), sort), output_format, cwd=Path.cwd(), color=color)
     write_report(text.lstrip("\n"), output_file)
+    raise typer.Exit(0 if recorded.whole else STOPPED)

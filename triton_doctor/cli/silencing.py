@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.cli.asides import say
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.report.concise import plural
 from triton_doctor.static.fix.write import Edited, write_all
 from triton_doctor.static.ignoring import add_ignores
@@ -31,7 +32,7 @@ def silence(result: Scan, reason: str, cwd: Path) -> Scan:
         own = [finding for finding in findings if shown.endswith(".py") and not finding.code.startswith("TRD9")]
         left += [finding for finding in findings if finding not in own]
         if own:
-            source = (cwd / shown).read_bytes()
+            source = read_regular_file(cwd / shown)
             try:
                 silenced, still = add_ignores(source, own, reason)
             except UnicodeEncodeError as error:
@@ -56,5 +57,5 @@ def write(edited: dict[str, Edited]) -> tuple[str, ...]:
     try:
         return write_all(edited, [])
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {(error.strerror or str(error)).lower()}"
+        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="what was written before it stays") from error

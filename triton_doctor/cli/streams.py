@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
 from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
@@ -80,6 +80,4 @@ def write_report(text: str, path: Path | None) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise DoctorError(
-            f"{path} cannot be written: {(error.strerror or str(error)).lower()}", hint="--output-file names a file"
-        ) from error
+        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--output-file names a file") from error

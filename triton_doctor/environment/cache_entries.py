@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.regular_files import NotRegularError, read_head
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -17,7 +19,6 @@ GROUP, SUFFIX = "__grp__", ".json"
 # "target" is the second key of the metadata since 3.0; until then, and after a hash, it is always within this.
 HEAD_BYTES = 512
 TARGET = re.compile(rb'"target": ?\{"backend": ?"(?P<backend>\w+)", ?"arch": ?"?(?P<arch>\w+)"?')
-READ_ONLY = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +94,8 @@ def read_entry(root: str, key: str) -> CacheEntry:
 
 def read_target(path: str) -> str | None:
     """`cuda:90` of the metadata at `path`; None where its head does not say."""
-    file = os.open(path, READ_ONLY)
     try:
-        head = os.read(file, HEAD_BYTES)
-    finally:
-        os.close(file)
-    match = TARGET.search(head)
+        match = TARGET.search(read_head(path, HEAD_BYTES))
+    except NotRegularError:
+        return None
     return f"{match['backend'].decode()}:{match['arch'].decode()}" if match else None

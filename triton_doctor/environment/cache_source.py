@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
     from triton_doctor.environment.cache_ir import CodePlace
@@ -93,8 +94,8 @@ def has_other(node: ast.expr, name: str) -> bool:
 def read_kernel_source(start: CodePlace) -> KernelSource | None:
     """The function that begins at `start`; None where the file is gone, or no longer has one there."""
     try:
-        tree = ast.parse(Path(start.path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        tree = ast.parse(read_regular_file(start.path))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and start.line in {node.lineno, first_line(node)}:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.environment.cache_ir import CodePlace, KernelCode, read_code
 from triton_doctor.environment.cache_source import KernelSource, Naming, read_kernel_source
+from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,13 +89,13 @@ def read_variant(folder: Path, entry: CacheEntry) -> Variant | None:
     """`entry` of `folder`; None where it is damaged or vanished."""
     stem = folder / entry.key / (entry.kernel or "")
     try:
-        metadata = json.loads(stem.with_name(f"{stem.name}.json").read_bytes())
+        metadata = json.loads(read_regular_file(stem.with_name(f"{stem.name}.json")))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(metadata, dict):
         return None
     try:
-        text = stem.with_name(f"{stem.name}.ttir").read_text(encoding="utf-8", errors="replace")
+        text = read_regular_file(stem.with_name(f"{stem.name}.ttir")).decode("utf-8", "replace")
     except OSError:
         text = ""
     options = {name: spell(value) for name, value in metadata.items() if name not in DERIVED}

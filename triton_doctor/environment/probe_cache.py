@@ -15,6 +15,7 @@ from triton_doctor.environment.cache_kernels import sum_up
 from triton_doctor.environment.cache_variants import tell_stories
 from triton_doctor.environment.facts import Cache, FileSystem, Flood
 from triton_doctor.environment.probe_variables import mask
+from triton_doctor.errors import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +69,7 @@ def find_problem(folder: Path) -> str | None:
         if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
             return f"{folder} is on a file system that is mounted read-only"
     except OSError as error:
-        return f"{folder} cannot be reached: {(error.strerror or str(error)).lower()}"
+        return f"{folder} cannot be reached: {reason_of(error)}"
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return f"this user may not write into {folder}"
     return None

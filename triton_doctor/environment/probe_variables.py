@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.regular_files import read_named_file
 from triton_doctor.variables import looks_like_triton, variables
 
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ def mask(value: str) -> str:
 def read_env_file(path: Path) -> dict[str, str]:
     """The variables of `path`: a line each, as docker and systemd read them. Raises DoctorError for unreadable."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_named_file(path).decode("utf-8", "replace")
     except OSError as error:
         raise DoctorError(
-            f"{path} cannot be read: {(error.strerror or str(error)).lower()}",
+            f"{path} cannot be read: {reason_of(error)}",
             hint="--env-file names a file of NAME=VALUE",
         ) from error
     if "\0" in text:

@@ -7,6 +7,8 @@ import tokenize
 from functools import cache
 from typing import TYPE_CHECKING
 
+from triton_doctor.regular_files import read_regular_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -18,7 +20,7 @@ def line_reader(cwd: Path, texts: Mapping[str, bytes]) -> Callable[[str], tuple[
     @cache
     def lines_of(path: str) -> tuple[str, ...]:
         try:
-            return split_lines(texts[path] if path in texts else (cwd / path).read_bytes())
+            return split_lines(texts[path] if path in texts else read_regular_file(cwd / path))
         except OSError:
             return ()
 

@@ -135,7 +135,7 @@ def account(recordings: Sequence[Recording]) -> Account:
     firsts = [one for one in processes if program is not None and one.headers[0].pid == program.pid]
     first = (firsts or processes)[0] if program is not None and 1 in (len(firsts), len(processes)) else None
     kernels = _kernels(processes)
-    warnings = {event.message: event for one in processes for event in one.warnings}
+    warnings = {event.message: event for one in recordings for event in one.warnings}
     return Account(
         kernels=kernels,
         processes=tuple(

@@ -113,7 +113,7 @@ class LaunchesEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningEvent:
-    """Something that the reader of the recording should know. `kind`: interpreted, unseen, fault, or torn."""
+    """Something that the reader of the recording should know. `kind`: interpreted, unseen, fault, torn, or damaged."""
 
     kind: str
     message: str

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import (
     COMPILED,
@@ -17,18 +16,17 @@ from triton_doctor.runtime.event import (
     CompileEvent,
     EndEvent,
     Event,
-    Header,
     InterpretedEvent,
     KernelName,
     LaunchesEvent,
     WarningEvent,
 )
-from triton_doctor.runtime.lines import read_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.event import Header
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +99,8 @@ class Recording:
     def read(cls, paths: str | Path | Iterable[str | Path]) -> Recording:
         """The recordings in `paths`, files or folders of `*.jsonl`, as one.
 
-        A half-written last line is skipped, and told by a `torn` warning. Raises DoctorError for what is no recording.
+        A half-written last line is skipped, and said by a `torn` warning, other damaged lines by a `damaged` one.
+        Raises DoctorError for what is no recording.
         """
         recording = cls()
         for process in cls.read_each(paths):
@@ -112,8 +111,13 @@ class Recording:
     @classmethod
     def read_each(cls, paths: str | Path | Iterable[str | Path]) -> tuple[Recording, ...]:
         """As `read`, each process apart. A file may hold several, one after the other."""
-        files = _files([paths] if isinstance(paths, str | Path) else paths)
-        return tuple(process for path in files for process in _read_file(path))
+        # Not at module level: a program that is watched imports this module, and reads nothing.
+        from triton_doctor.runtime.recording_files import read_recordings
+
+        reading = read_recordings([paths] if isinstance(paths, str | Path) else paths)
+        if reading.errors:
+            raise reading.errors[0]
+        return reading.processes
 
 
 def _of(events: Iterable[Event], kernel: str) -> Iterator[Event]:
@@ -128,66 +132,3 @@ def _of(events: Iterable[Event], kernel: str) -> Iterator[Event]:
                 yield LaunchesEvent(launches=counted, at_ns=event.at_ns)
             case EndEvent():
                 yield event
-
-
-def _files(paths: Iterable[str | Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in map(Path, paths):
-        found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-        if not found:
-            raise DoctorError(f"no recording in {path}", hint="`triton-doctor run -o FOLDER` writes *.jsonl there")
-        files += found
-    return files
-
-
-def _read_file(path: Path) -> list[Recording]:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise DoctorError(f"cannot read {path}: {error.strerror}", hint="name a file that `run -o` wrote") from error
-    processes: list[Recording] = []
-    launches: list[LaunchesEvent] = []
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            value = read_line(line)
-        except ValueError:
-            # Also where the recording of another process follows on the line that was not ended.
-            if not processes or not (number == len(lines) or _begins(lines[number])):
-                raise DoctorError(
-                    f"{path} is not a recording: line {number} is no event", hint="name a file that `run -o` wrote"
-                ) from None
-            events = processes[-1].events
-            message = f"the last line of {path.name} is torn: the program ended while it was written"
-            events.append(WarningEvent(kind="torn", message=message, at_ns=_at_ns(processes[-1])))
-            continue
-        except DoctorError as error:
-            raise DoctorError(f"{path}: {error.message}", hint=error.hint) from None
-        if isinstance(value, Header):
-            _add_last(processes, launches)
-            processes.append(Recording(headers=[value]))
-        elif value is not None and not processes:
-            raise DoctorError(f"{path} is not a recording: it has no header", hint="name a file that `run -o` wrote")
-        elif isinstance(value, LaunchesEvent):
-            launches[:] = [value]
-        elif value is not None:
-            processes[-1].events.append(value)
-    if not processes:
-        raise DoctorError(f"{path} is empty: no recording", hint="name a file that `run -o` wrote")
-    _add_last(processes, launches)
-    return processes
-
-
-def _add_last(processes: list[Recording], launches: list[LaunchesEvent]) -> None:
-    """A later count replaces the earlier ones of its process."""
-    if processes:
-        processes[-1].events += launches
-    launches.clear()
-
-
-def _begins(line: str) -> bool:
-    return line.startswith('{"event":"header"')
-
-
-def _at_ns(process: Recording) -> int:
-    return process.events[-1].at_ns if process.events else 0

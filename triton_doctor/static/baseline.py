@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.fingerprint import fingerprint, source_text
 
 if TYPE_CHECKING:
@@ -114,9 +115,7 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
     try:
         path.write_text(f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n', encoding="utf-8", newline="\n")
     except OSError as error:
-        raise DoctorError(
-            f"{path} cannot be written: {(error.strerror or str(error)).lower()}", hint="--baseline names a file"
-        ) from error
+        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
 
 
 def read_baseline(path: Path) -> Counter[Entry]:
@@ -124,7 +123,7 @@ def read_baseline(path: Path) -> Counter[Entry]:
     write = f"`triton-doctor check --baseline {path} --write-baseline` writes it"
     rewrite = "name another file, or delete this one and write it anew with --write-baseline"
     try:
-        data = json.loads(path.read_bytes().decode("utf-8-sig"))
+        data = json.loads(read_regular_file(path).decode("utf-8-sig"))
         if data["schema"] != SCHEMA:
             raise DoctorError(f"{path} has schema {data['schema']}, this triton-doctor reads {SCHEMA}", hint=rewrite)
         known = Counter[Entry]()
@@ -136,7 +135,7 @@ def read_baseline(path: Path) -> Counter[Entry]:
     except FileNotFoundError as error:
         raise DoctorError(f"there is no baseline {path}", hint=write) from error
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise DoctorError(f"the baseline {path} cannot be read: {reason}", hint=rewrite) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DoctorError(f"{path} is no baseline of triton-doctor", hint=rewrite) from error

@@ -16,8 +16,10 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triton_doctor.errors import reason_of
+from triton_doctor.regular_files import is_own, read_own_file, write_own_file
 from triton_doctor.static.cache_format import decode, encode
-from triton_doctor.static.cache_key import create, find_key, is_own, open_regular
+from triton_doctor.static.cache_key import find_key
 from triton_doctor.static.memory import NOTHING_KEPT
 from triton_doctor.version import __version__
 
@@ -34,7 +36,7 @@ _MOST_FILES = 16
 _MOST_BYTES = 256 << 20
 _SIGNATURE_BYTES = 32
 _ENTRY = re.compile(r"[0-9a-f]{32}\.scan")
-_UNFINISHED = re.compile(r"[0-9a-f]{32}\.[0-9]+")
+_UNFINISHED = re.compile(r"[0-9a-f]{32}\.scan\.[0-9]+")
 _MARKS = {".gitignore": b"*\n", "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n"}
 
 
@@ -59,33 +61,21 @@ class Cache:
         """Leave `memory` for the next such scan. Where that cannot be, on a full disk say, nothing is left."""
         if self._key is None:
             return
-        new = self._file.with_suffix(f".{os.getpid()}")
-        try:
+        with contextlib.suppress(OSError, ValueError, OverflowError):  # the last two: it cannot be encoded
             content = encode(memory)
-            if len(content) > _MOST_BYTES or not self._has_folder():
-                return
-            with contextlib.suppress(FileNotFoundError):
-                new.unlink()
-            with create(new, 0o666) as opened:
-                opened.write(self._sign(self._file.name, content))
-                opened.write(content)
-            new.replace(self._file)
-            self._prune()
-        except (OSError, ValueError, OverflowError):  # the last two: it cannot be encoded
-            with contextlib.suppress(OSError):
-                new.unlink()
+            if len(content) <= _MOST_BYTES and self._has_folder():
+                write_own_file(self._file, self._sign(self._file.name, content) + content)
+                self._prune()
 
     def _read_signed(self, file: Path) -> bytes | None:
         """The content of `file`; None where there is none, or it was not written with the key of this user."""
+        if self._key is None or self._folder.is_symlink():
+            return None
         try:
-            if self._key is None or self._folder.is_symlink():
-                return None
-            with open_regular(file) as opened:
-                if os.fstat(opened.fileno()).st_size > _MOST_BYTES + _SIGNATURE_BYTES:
-                    return None
-                signature, content = opened.read(_SIGNATURE_BYTES), opened.read()
+            data, _ = read_own_file(file, _MOST_BYTES + _SIGNATURE_BYTES)
         except OSError:
             return None
+        signature, content = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
         return content if compare_digest(signature, self._sign(file.name, content)) else None
 
     def _sign(self, name: str, content: bytes) -> bytes:
@@ -117,18 +107,18 @@ def clean(folder: Path) -> list[str]:
     """Remove what is ours of the cache `folder`, and the folder if nothing is left; the reasons for all that stays."""
     if folder.is_symlink():
         return ["it is a link"]
-    reasons = []
+    reasons, foreign = [], []
     try:
         for item in sorted(folder.iterdir()):
             if _is_written_by_us(item):
                 item.unlink()
             else:
-                reasons.append(f"triton-doctor did not write {item.name}")
-        if not reasons:
+                foreign.append(item.name)
+        if not foreign:
             folder.rmdir()
     except OSError as error:
-        reasons.append((error.strerror or str(error)).lower())
-    return reasons
+        reasons.append(reason_of(error))
+    return [*reasons, *([f"triton-doctor did not write {' or '.join(foreign)}"] if foreign else [])]
 
 
 def _is_written_by_us(item: Path) -> bool:
@@ -136,8 +126,7 @@ def _is_written_by_us(item: Path) -> bool:
     if not stat.S_ISREG(item.lstat().st_mode):
         return False
     if item.name in _MARKS:
-        with open_regular(item) as opened:
-            return opened.read(100) == _MARKS[item.name]
+        return _MARKS[item.name].startswith(read_own_file(item)[0])  # on a full disk it is not whole
     return bool(_ENTRY.fullmatch(item.name) or _UNFINISHED.fullmatch(item.name))
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import sys
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
 
-# For a machine that gets its cache from elsewhere, a CI job say, and whose home is new each time. The name does not begin
-# as those of Triton do: recordings and `env` show these.
+from triton_doctor.regular_files import TooLargeError, read_own_file, write_own_file
+
+# For a machine whose cache comes from elsewhere and whose home is new each time, as that of a CI job. The name does not
+# begin as Triton's variables do, because recordings and `env` show those.
 VARIABLE = "DOCTOR_CACHE_KEY"
 _LEAST_CHARACTERS = 16
 _KEY_BYTES = 32
@@ -41,52 +41,15 @@ def _folder() -> Path:
 def _read_key(file: Path) -> bytes | None:
     """The key in `file`; None where there is none, or others may know it. Raises OSError."""
     try:
-        opened = open_regular(file)
-    except FileNotFoundError:
+        key, status = read_own_file(file, _KEY_BYTES)
+    except (FileNotFoundError, TooLargeError):
         return None
-    with opened:
-        mode = os.fstat(opened.fileno()).st_mode
-        key = opened.read(_KEY_BYTES + 1)
-    is_secret = sys.platform == "win32" or not mode & (stat.S_IRWXG | stat.S_IRWXO)
+    is_secret = sys.platform == "win32" or not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     return key if is_secret and len(key) == _KEY_BYTES else None
 
 
 def _make_key(file: Path) -> bytes | None:
     """Write a new key to `file`, and return what is there then: of two runs at once, one wins. Raises OSError."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_name(f"cache-key.{os.getpid()}")
-    try:
-        with create(new, 0o600) as opened:
-            opened.write(os.urandom(_KEY_BYTES))
-        new.replace(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            new.unlink()
-        raise
+    write_own_file(file, os.urandom(_KEY_BYTES), 0o600)
     return _read_key(file)
-
-
-def open_regular(file: Path) -> BinaryIO:
-    """Open `file` to read, if it is a regular file of this user, and no link to one. Raises OSError.
-
-    It never waits, as opening a FIFO would.
-    """
-    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-    descriptor = os.open(file, flags)
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or not is_own(status):
-        os.close(descriptor)
-        raise PermissionError(f"{file} is no file of this user")
-    return os.fdopen(descriptor, "rb")
-
-
-def create(file: Path, mode: int) -> BinaryIO:
-    """Open `file`, which must be new, to write. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    flags |= sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"))
-    return os.fdopen(os.open(file, flags, mode), "wb")
-
-
-def is_own(status: os.stat_result) -> bool:
-    """Whether what has `status` belongs to this user."""
-    return sys.platform == "win32" or status.st_uid == os.geteuid()

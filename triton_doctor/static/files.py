@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.ignore_rules import IgnoreRules, compile_rules
 from triton_doctor.static.read_settings import settings_kind
 
@@ -138,7 +139,7 @@ def enclosing_rules(folder: Path) -> list[IgnoreRules]:
 def read_gitignore(folder: Path) -> IgnoreRules | None:
     """What the .gitignore of `folder` says; None where there is none that can be read."""
     try:
-        text = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace")
+        text = read_regular_file(folder / ".gitignore").decode("utf-8", "replace")
     except OSError:
         return None
     return compile_rules(folder, text.splitlines())

@@ -21,7 +21,7 @@ from triton_doctor.static.read_environment import may_set, python_may_set
 from triton_doctor.static.read_settings import read_settings
 from triton_doctor.static.rests import short
 from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
-from triton_doctor.static.unreadable import TooLargeError, explain_unreadable
+from triton_doctor.static.unreadable import explain_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ class Library:
         for file in files:
             try:
                 (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
-            except (OSError, TooLargeError) as error:
+            except OSError as error:
                 self.unopened[file.shown] = explain_unreadable(file.shown, error)
 
     def seen(self) -> Seen:

@@ -67,7 +67,8 @@ class Arange(NamedTuple):
 class Kernel:
     """A `@triton.jit` function.
 
-    `needed` and `read` are the names that its body needs while compiling (a block shape, a branch) and reads at all;
+    `needed` are the names that its body needs while compiling, with the reason: `block`, `unrolled`, `branch`, `other`;
+    `blocks_only` those that it reads as the size of a block and nowhere else; `read` those that it reads at all;
     `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded.
     `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
@@ -83,7 +84,7 @@ class Kernel:
     heuristics: tuple[Heuristic, ...]
     autotune: Autotune | None
     do_not_specialize: tuple[str, ...]
-    needed: frozenset[str]
+    needed: Mapping[str, str]
     read: frozenset[str]
     walked: frozenset[str]
     replaced: frozenset[str]
@@ -95,6 +96,7 @@ class Kernel:
     computed: frozenset[str] = frozenset()
     outer: frozenset[str] = frozenset()
     aranges: tuple[Arange, ...] = ()
+    blocks_only: frozenset[str] = frozenset()
 
     @property
     def key(self) -> tuple[str, str, int]:

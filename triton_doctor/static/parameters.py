@@ -48,12 +48,16 @@ class Source(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`."""
+    """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`.
+
+    `need` says why the kernel needs the value while it compiles, as in `Kernel.needed`; None where it does not.
+    """
 
     kernel: Kernel
     param: Param
     use: str
     sources: tuple[Source, ...]
+    need: str | None = None
 
     @property
     def worst(self) -> Source | None:
@@ -113,6 +117,7 @@ class Parameters:
                 param=param,
                 use=self._uses.of(kernel, param.name),
                 sources=tuple(self._told(source, kernel, param.name) for source in sources[param.name]),
+                need=self._uses.need(kernel, param.name),
             )
 
     def _add_sources(self, launch: LinkedLaunch, kernel: Kernel, sources: dict[str, list[Source]]) -> None:

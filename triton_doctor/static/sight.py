@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from triton_doctor.regular_files import read_regular_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -66,6 +68,6 @@ class Sight:
 
     def _read(self, path: str) -> bytes:
         try:
-            return (self._cwd / path).read_bytes()
+            return read_regular_file(self._cwd / path)
         except OSError:
             return b""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from triton_doctor.static.unreadable import LIMIT_BYTES, TooLargeError
+from triton_doctor.regular_files import read_with_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Texts(Mapping[str, bytes]):
         self._statuses: dict[str, Status] = {}
 
     def add(self, file: SourceFile) -> None:
-        """Look at `file`. Raises OSError, and TooLargeError."""
+        """Look at `file`. Raises OSError."""
         path = file.shown
         before = self._seen.statuses.get(path)
         if before is not None and file.text is None and _status(os.stat(file.name)) == before:  # noqa: PTH116, thousands
@@ -98,7 +98,7 @@ class Texts(Mapping[str, bytes]):
         """The text of a file that was not read. One that changed since has no digest: the next scan is to read it."""
         try:
             text, status = _read(self._files[path])
-        except (OSError, TooLargeError):
+        except OSError:
             text, status = b"", None
         if status != self._statuses[path]:
             self._digests[path] = b""
@@ -107,7 +107,7 @@ class Texts(Mapping[str, bytes]):
 
 
 def read_bytes(file: SourceFile) -> bytes:
-    """The bytes of `file`. Raises OSError, and TooLargeError."""
+    """The bytes of `file`. Raises OSError."""
     return _read(file)[0]
 
 
@@ -115,24 +115,8 @@ def _read(file: SourceFile) -> tuple[bytes, Status | None]:
     """The bytes, and the status before they were read: None where it tells nothing."""
     if file.text is not None:
         return file.text, None
-    descriptor = os.open(file.name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        status = os.fstat(descriptor)
-        data = _whole(descriptor, status.st_size)
-    finally:
-        os.close(descriptor)
-    if len(data) > LIMIT_BYTES:
-        raise TooLargeError
+    data, status = read_with_status(file.name)
     return data, _status(status)
-
-
-def _whole(descriptor: int, size: int) -> bytes:
-    """What is there, which is seldom other than `size` bytes; of what is too large, enough to tell that it is."""
-    data = os.read(descriptor, min(size, LIMIT_BYTES) + 1)
-    if len(data) != size:
-        while len(data) <= LIMIT_BYTES and (piece := os.read(descriptor, LIMIT_BYTES + 1 - len(data))):
-            data += piece
-    return data
 
 
 def _status(of: os.stat_result) -> Status | None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from triton_doctor.errors import reason_of
 from triton_doctor.finding import Finding, Severity, Span
+from triton_doctor.regular_files import NotRegularError, TooLargeError
 
 CODE = "TRD900"
-LIMIT_BYTES = 8 << 20
 RUNNING = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-
-
-class TooLargeError(Exception):
-    """A file of more than LIMIT_BYTES: nobody wrote it, and reading it would take longer than all others."""
 
 
 def explain_unreadable(path: str, error: Exception) -> Finding:
@@ -21,9 +18,11 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
     advice = None
     match error:
         case TooLargeError():
-            message, advice = f"more than {LIMIT_BYTES >> 20} MB", "leave it out with `exclude`"
+            message, advice = error.strerror, "leave it out with `exclude`"
+        case NotRegularError():
+            message, advice = error.strerror, "leave it out, or give its text to `triton-doctor check -`"
         case OSError():
-            message = (error.strerror or str(error)).lower()
+            message = reason_of(error)
         case SyntaxError() if is_encoding(error):
             message, advice = "not text in the encoding it is said to have", "save it as UTF-8, or declare its encoding"
         case SyntaxError():

@@ -31,16 +31,19 @@ class Uses:
 
     def of(self, kernel: Kernel, name: str) -> str:
         """The use of the parameter `name`."""
-        if self._needed(kernel, name, _MOST_DEPTH):
+        if self.need(kernel, name) is not None:
             return "compile_time"
         return "read" if name in kernel.read or self._serves(kernel, name) else "unread"
 
-    def _needed(self, kernel: Kernel, name: str, depth: int) -> bool:
-        """Whether the kernel, or a jit function that it passes the name on to, needs the value while compiling."""
+    def need(self, kernel: Kernel, name: str, depth: int = _MOST_DEPTH) -> str | None:
+        """Why the kernel, or a jit function that it passes the name on to, needs the value while it compiles.
+
+        `block`, `unrolled`, `branch` or `other`, as in `Kernel.needed`; None where it does not.
+        """
         if name in kernel.needed:
-            return True
+            return kernel.needed[name]
         if depth == 0:
-            return False
+            return None
         module = self._project.modules.get(kernel.path)
         for callee, target, passed in kernel.passes if module is not None else ():
             if passed != name or module is None:
@@ -50,9 +53,10 @@ class Uses:
                 continue
             if isinstance(target, int):
                 target = found.params[target].name if target < len(found.params) else ""
-            if self._needed(found, target, depth - 1):
-                return True
-        return False
+            reason = self.need(found, target, depth - 1)
+            if reason is not None:
+                return reason
+        return None
 
     def _serves(self, kernel: Kernel, name: str) -> bool:
         """Whether a name that the body never reads serves the launch: an option, the grid, tuning, a heuristic."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,7 +59,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 def read_baseline(path: Path) -> Baseline:
     """Raises DoctorError for what is not there, or no baseline."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_regular_file(path))
         if data["schema"] != SCHEMA:
             raise DoctorError(f"{path} has schema {data['schema']}, this triton-doctor reads {SCHEMA}", hint=REWRITE)
         return Baseline(
@@ -68,7 +69,7 @@ def read_baseline(path: Path) -> Baseline:
         )
     except OSError as error:
         raise DoctorError(f"cannot read the baseline {path}: {error.strerror}", hint=REWRITE) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DoctorError(f"{path} is no baseline", hint=REWRITE) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from typing import TYPE_CHECKING
 
@@ -65,3 +66,17 @@ def test_folder_that_may_not_be_written_is_an_error(write: Callable[..., Path], 
     with pytest.raises(PermissionError):
         write_all({"a.py": Edited(path, b"old", b"new")}, [])
     path.parent.chmod(0o700)
+
+
+def test_error_of_a_full_disk_names_the_file(write: Callable[..., Path]) -> None:
+    path = write("a.py", "old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # fails as a full disk does: without a file name
+    try:
+        with pytest.raises(OSError) as caught:  # noqa: PT011, which one depends on the system
+            write_all({"a.py": Edited(path, b"old", b"new")}, [])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == b"old"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.causes import History
+from triton_doctor.runtime.decoding import decode_line
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
-from triton_doctor.runtime.lines import read_line
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Follower:
         for path in paths:
             for line in self._new_lines(path):
                 try:
-                    event = read_line(line)
+                    event = decode_line(line)
                 except (ValueError, DoctorError):
                     continue
                 if isinstance(event, CompileEvent | AutotuneEvent):

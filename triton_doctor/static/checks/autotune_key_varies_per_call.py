@@ -52,8 +52,8 @@ def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
             "key" + (f", as {'are' if len(others) > 1 else 'is'} {', '.join(others)}" if others else "")
         ),
         advice=(
-            f"take `{name}` out of the key, or put a bucket of it there: `triton.next_power_of_2({name})`, computed by "
-            "the caller"
+            f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
+            f"and pass `triton.next_power_of_2({name})` as that"
         ),
         facts=facts(parameter, worst),
         trail=trail(parameter, worst),

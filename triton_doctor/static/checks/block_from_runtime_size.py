@@ -21,7 +21,7 @@ def check(project: Project) -> Iterator[Finding]:
     """One finding a parameter whose size is rounded up but has no bound. One that is not rounded is TRD201's."""
     for parameter in parameters(project):
         worst = parameter.worst
-        if not parameter.param.is_constexpr or parameter.use != "compile_time" or worst is None:
+        if not parameter.param.is_constexpr or parameter.need != "block" or worst is None:
             continue
         if worst.kind is not Kind.LOGARITHMIC or worst.scalar.bound is not None:
             continue

@@ -27,7 +27,7 @@ def check(project: Project) -> Iterator[Finding]:
             continue
         if worst is None or worst.kind not in (Kind.PER_CALL, Kind.LOGARITHMIC):
             continue
-        if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.use == "compile_time":
+        if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
         yield Finding(
             path=worst.path,
@@ -70,12 +70,34 @@ def _advice(parameter: Parameter, worst: Source) -> str:
     name = parameter.param.name
     if worst.kind is Kind.LOGARITHMIC:
         return f"few variants in the long run; warm `{name}` up for each power of two, or cap it, where stalls matter"
-    if parameter.use == "compile_time":
-        return (
-            f"the kernel needs `{name}` while it compiles: bucket it with `triton.next_power_of_2`, or give it a fixed "
-            "size and loop over it in the kernel"
-        )
-    return (
-        f"the kernel only reads `{name}`: drop the `tl.constexpr` annotation (Triton still folds a 1 and keeps "
-        "divisibility by 16)"
-    )
+    match parameter.need:
+        case None:
+            return (
+                f"the kernel only computes with `{name}`, and a plain argument works there, in an `if`, `%`, `//` or a "
+                "call as well: drop the `tl.constexpr` annotation (Triton still folds a 1 and keeps divisibility by 16)"
+            )
+        case "block" if name in parameter.kernel.blocks_only:
+            return (
+                f"`{name}` is the size of a block: give it a fixed size and loop over blocks in the kernel, or round "
+                "it up with `triton.next_power_of_2` and mask what lies beyond the data"
+            )
+        case "block":
+            return (
+                f"`{name}` is the size of a block and more: give the block a constexpr of its own, of a fixed size or "
+                f"rounded up with `triton.next_power_of_2`, and pass `{name}` as a plain argument for all else"
+            )
+        case "unrolled":
+            return (
+                f"`tl.static_range` unrolls the loop over `{name}`: with `range` a plain argument works, unless the "
+                "body needs the loop variable while it compiles"
+            )
+        case "branch":
+            return (
+                f"the kernel needs the outcome of a test of `{name}` while it compiles: pass that outcome as the "
+                f"constexpr, which has two values, and `{name}` as a plain argument where the kernel reads it elsewhere"
+            )
+        case _:
+            return (
+                f"Triton needs `{name}` while it compiles: change the kernel so that it does not, or limit how many "
+                f"values `{name}` takes"
+            )

@@ -8,6 +8,8 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.regular_files import read_regular_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -29,7 +31,7 @@ def write_all(files: Mapping[str, Edited], together: Iterable[Sequence[str]]) ->
     for file in files.values():
         if not os.access(file.path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file.path))
-    left = {name for name, file in files.items() if file.path.read_bytes() != file.before}
+    left = {name for name, file in files.items() if read_regular_file(file.path) != file.before}
     groups = [set(group) for group in together]
     while any(group & left and not group <= left for group in groups):
         left.update(*(group for group in groups if group & left))
@@ -51,7 +53,9 @@ def _write(path: Path, data: bytes) -> None:
             os.chown(temporary, status.st_uid, status.st_gid)
         os.chmod(temporary, status.st_mode & 0o7777)  # noqa: PTH101
         os.replace(temporary, target)  # noqa: PTH105
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
+        if isinstance(error, OSError):
+            error.filename = str(path)  # that of a full disk has none, others name the temporary file
         raise

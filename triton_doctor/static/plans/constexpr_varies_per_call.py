@@ -78,21 +78,24 @@ def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
 
 
 def _sizes_a_block(kernel: Kernel, param: Param) -> bool:
-    """Whether it is the end of an `arange`, which takes powers of two alone; and no count that a loop runs to."""
-    return param.name not in kernel.walked and any(arange.end == Name(param.name) for arange in kernel.aranges)
+    """Whether it is the end of an `arange`, which takes powers of two only, and the kernel reads it nowhere else."""
+    return param.name in kernel.blocks_only and any(arange.end == Name(param.name) for arange in kernel.aranges)
 
 
 def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) -> Plan | None:
-    """Round up at each launch that can be seen; what was beyond the size must be masked, which is not checked."""
+    """Round up at each launch that can be seen, where another parameter gets the exact size to mask with."""
     if not is_seen_whole(project, kernel):
         return None
     changes: list[Change] = []
     for launch in launches(project, kernel):
-        argument = spelled_out(launch, kernel).get(param.name)
+        given = spelled_out(launch, kernel)
+        argument = given.get(param.name)
         imported = launch.module.imports.get("triton")
         if argument is None or isinstance(argument.value, Const):
             continue
         if imported is None or imported.member is not None or imported.module != "triton":
+            return None
+        if not any(one is not argument and one.value == argument.value for one in given.values()):
             return None
         before = f"{argument.name}=" if argument.name is not None else ""
         text = f"{before}triton.next_power_of_2({{}})"

@@ -31,7 +31,7 @@ def spared(kernel: Kernel, source: bytes) -> Spared:
     node = parse_alone(_lines(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
-    plain = plain_names(node, constexprs - kernel.needed, constexprs)
+    plain = plain_names(node, constexprs - kernel.needed.keys(), constexprs)
     return Spared(plain, steering_names(node, plain))
 
 

@@ -60,7 +60,7 @@ def read_kernel(
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
     names = frozenset(param.name for param in params)
-    uses = read_uses(node, names)
+    uses = read_uses(node, names, frozenset(param.name for param in params if not param.is_constexpr))
     spans = [source.span(decorator) for decorator in node.decorator_list]
     spans += [source.span(node)] * (len(decorators) - len(spans))
     placed = list(zip(decorators, spans, strict=True))
@@ -75,6 +75,7 @@ def read_kernel(
         do_not_specialize=listed(jit, "do_not_specialize", params),
         do_not_align=listed(jit, "do_not_specialize_on_alignment", params),
         needed=uses.needed,
+        blocks_only=uses.blocks_only,
         read=uses.read,
         walked=uses.walked,
         replaced=uses.replaced,

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.read.branches import Branch, Names, asks_for_more_than_a_number, compared
+from triton_doctor.static.read.needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
 from triton_doctor.static.read.nodes import FIELDS, names_in
 
-# All arguments of these must be known while compiling.
-_NEEDING = frozenset({"arange", "static_range", "static_assert", "static_print"})
-# Of these, the shape: its position among the arguments of the function, and its keyword.
-_SHAPED: dict[str, tuple[int, str]] = {
-    "zeros": (0, "shape"),
-    "full": (0, "shape"),
-    "empty": (0, "shape"),
-    "reshape": (1, "shape"),
-    "view": (1, "shape"),
-    "broadcast_to": (1, "shape"),
-    "make_block_ptr": (4, "block_shape"),
-    "make_tensor_descriptor": (3, "block_shape"),
-    "topk": (1, "k"),
-}
-_SHAPED_METHODS = frozenset({"reshape", "view", "broadcast_to"})
-_NEEDING_KEYWORDS = frozenset({"dtype", "num_stages", "warp_specialize", "axis", "block_shape"})
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # Calls that make a number of numbers: what they are given is still known while compiling if it was before.
 _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
 
 
 class Uses(NamedTuple):
-    """Names of parameters, by what is done with them; `passes`, `computed` and `outer` as in `Kernel`.
+    """Names of parameters, by what is done with them; `needed`, `passes` and others as in `Kernel`.
 
     `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
     """
 
-    needed: frozenset[str]
+    needed: Mapping[str, str]
+    blocks_only: frozenset[str]
     read: frozenset[str]
     walked: frozenset[str]
     replaced: frozenset[str]
@@ -43,17 +33,26 @@ class Uses(NamedTuple):
     aranges: tuple[tuple[ast.Call, bool], ...]
 
 
-def read_uses(node: ast.FunctionDef, params: frozenset[str]) -> Uses:
-    """How the body of `node` uses `params`; a local that is computed from a parameter stands for it."""
-    uses = _Uses(params)
+def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[str]) -> Uses:
+    """How the body of `node` uses `params`; a local that is computed from a parameter stands for it.
+
+    `plain` are those of `params` that are no constexprs.
+    """
+    uses = _Uses(params, plain)
     for statement in node.body:
         uses.visit(statement)
     return uses.gathered()
 
 
 class _Uses:
-    def __init__(self, params: frozenset[str]) -> None:
+    def __init__(self, params: frozenset[str], plain: frozenset[str]) -> None:
         self._params = params
+        self._at_run_time = set(plain)
+        self._names = Names()
+        self._run_time_reads = 0
+        self._known_tests: list[Branch] = []
+        self._loop_depth = 0
+        self._block_reads: dict[str, int] = {}
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
         self._read: dict[str, int] = {}
         self._blind: dict[str, int] = {}
@@ -61,7 +60,7 @@ class _Uses:
         self._bound: set[str] = set()
         self._aranges: list[tuple[ast.Call, bool]] = []
         self._branches = 0
-        self._needing: list[ast.expr] = []
+        self._needing: list[tuple[ast.expr, str]] = []
         self._walked: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
         self._loops: list[ast.Call] = []
@@ -72,6 +71,9 @@ class _Uses:
         kind = type(node)
         if kind is ast.Name:
             name = node.id  # type: ignore[attr-defined]
+            (self._names.loaded if type(node.ctx) is ast.Load else self._names.bound).append(name)  # type: ignore[attr-defined]
+            if name in self._at_run_time:
+                self._run_time_reads += 1
             if name in self._from_memory and type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
                 self._memory_reads += 1
             if name in self._params:
@@ -99,11 +101,16 @@ class _Uses:
             self._assigned(node)  # type: ignore[arg-type]
             return
         elif kind is ast.If or kind is ast.IfExp:
-            self._needing.append(node.test)  # type: ignore[attr-defined]
-            self._test(node.test)  # type: ignore[attr-defined]
-            self._branches += 1
+            self._branch(node)  # type: ignore[arg-type]
+            return
+        elif kind is ast.For or kind is ast.While:
+            self._loop(node)  # type: ignore[arg-type]
+            return
+        elif kind is ast.AugAssign and type(node.target) is ast.Name:  # type: ignore[attr-defined]
+            # `total += x` keeps the type of `total`.
+            position = len(self._names.bound)
             self._children(node)
-            self._branches -= 1
+            self._names.loaded.append(self._names.bound.pop(position))
             return
         elif kind is ast.Compare:
             self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
@@ -118,15 +125,50 @@ class _Uses:
             elif child is not None:
                 self.visit(child)
 
+    def _branch(self, node: ast.If | ast.IfExp) -> None:
+        before = self._run_time_reads
+        self._test(node.test)
+        self.visit(node.test)
+        is_known = self._run_time_reads == before
+        begin = self._names.mark()
+        self._branches += 1
+        arms = [*node.body, *node.orelse] if isinstance(node, ast.If) else [node.body, node.orelse]
+        for one in arms:
+            self.visit(one)
+        self._branches -= 1
+        if is_known:
+            self._known_tests.append(Branch(node, begin, self._names.mark(), in_loop=self._loop_depth > 0))
+
+    def _loop(self, node: ast.For | ast.While) -> None:
+        if type(node) is ast.For and not _is_unrolled(node.iter):
+            self._at_run_time.update(names_in(node.target))
+        self._loop_depth += 1
+        self._children(node)
+        self._loop_depth -= 1
+
+    def _needed(self) -> Mapping[str, str]:
+        """The names that the body needs while compiling, with the reason."""
+        needing = list(self._needing)
+        for branch in self._known_tests:
+            parts = compared(branch.node.test)
+            needing += [(part, OTHER) for part in parts if asks_for_more_than_a_number(part)]
+            if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
+                needing += [(part, BRANCH) for part in parts]
+        reasons: dict[str, str] = {}
+        for expr, reason in needing:
+            for name in self._sources(expr, known=True):
+                reasons[name] = min(reason, reasons.get(name, reason), key=REASONS.index)
+        return reasons
+
     def gathered(self) -> Uses:
-        needed = frozenset[str]().union(*(self._names(expr) for expr in self._needing))
         for loop in self._loops:
-            step = self._names(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
-            self._walked |= frozenset[str]().union(*map(self._names, loop.args[:2])) - step
+            step = self._sources(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
+            self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
         for _, _, name in self._passes:
             self._blind[name] = self._blind.get(name, 0) + 1
         return Uses(
-            needed=needed,
+            needed=self._needed(),
+            blocks_only=frozenset(name for name, times in self._block_reads.items() if times == self._read.get(name)),
             read=frozenset(self._read),
             walked=frozenset(self._walked),
             replaced=frozenset(self._from_memory & self._params),
@@ -180,41 +222,38 @@ class _Uses:
             self._from[target.id] = self._from.get(target.id, frozenset()) | sources
 
     def _assigned(self, node: ast.Assign) -> None:
-        """Names that are bound to what is loaded, or to what is computed from it, are so themselves."""
-        before = self._memory_reads
+        """Names that are bound to what is loaded, or known at run time only, or computed from that, are so too."""
+        memory, run_time = self._memory_reads, self._run_time_reads
         self._children(node)
-        if self._memory_reads > before:
+        if self._memory_reads > memory:
             self._from_memory.update(*map(names_in, node.targets))
+        if self._run_time_reads > run_time:
+            self._at_run_time.update(*map(names_in, node.targets))
 
-    def _names(self, node: ast.expr) -> frozenset[str]:
+    def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
+        """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
         if type(node) is ast.Constant:
             return frozenset()
-        return frozenset[str]().union(*(self._from.get(name, ()) for name in names_in(node)))
+        names = (name for name in names_in(node) if not (known and name in self._at_run_time))
+        return frozenset[str]().union(*(self._from.get(name, ()) for name in names))
 
     def _call(self, call: ast.Call) -> None:
         callee = _callee(call)
         if callee == "load":
             self._memory_reads += 1
-        if callee in _NEEDING:
-            self._needing.extend(call.args)
-            self._needing.extend(keyword.value for keyword in call.keywords)
-            if callee == "arange":
-                self._aranges.append((call, self._branches > 0))
-        elif callee in _SHAPED:
-            position, name = _SHAPED[callee]
-            self._needing.extend(call.args[position : position + 1])
-            self._needing.extend(keyword.value for keyword in call.keywords if keyword.arg == name)
-            if callee in _SHAPED_METHODS:
-                self._needing.extend(call.args)
+        if type(call.func) is ast.Attribute and callee not in _ARITHMETIC:
+            self._run_time_reads += 1
+        for value, reason in needs_of(call, callee):
+            self._needing.append((value, reason))
+            if reason == BLOCK:
+                for name in names_in(value):
+                    self._block_reads[name] = self._block_reads.get(name, 0) + 1
+        if callee == "arange":
+            self._aranges.append((call, self._branches > 0))
         elif callee == "range":
             self._loops.append(call)
-        elif callee == "to" and call.args:
-            self._needing.append(call.args[0])
         elif type(call.func) is ast.Name and callee is not None:
             self._pass_on(callee, call)
-        for keyword in call.keywords:
-            if keyword.arg in _NEEDING_KEYWORDS:
-                self._needing.append(keyword.value)
 
     def _pass_on(self, callee: str, call: ast.Call) -> None:
         given: list[tuple[int | str, ast.expr]] = [
@@ -222,8 +261,12 @@ class _Uses:
             *((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None),
         ]
         for target, value in given:
-            names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._names(value)
+            names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._sources(value)
             self._passes.extend((callee, target, name) for name in sorted(names))
+
+
+def _is_unrolled(source: ast.expr) -> bool:
+    return type(source) is ast.Call and _callee(source) == "static_range"
 
 
 def _callee(call: ast.Call) -> str | None:

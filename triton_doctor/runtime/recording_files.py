@@ -1,0 +1,145 @@
+"""Files of recordings to Recordings, one a process. A damaged part never costs the others."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.decoding import DamagedError, decode_line, is_damaged_header
+from triton_doctor.runtime.event import Header, LaunchesEvent, WarningEvent
+from triton_doctor.runtime.recording import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HINT = "name a file that `run -o` wrote"
+NO_HEADER = "has no header before it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What could be read: `processes`, in the order of the files, and why a file could not, one error a file."""
+
+    processes: tuple[Recording, ...]
+    errors: tuple[DoctorError, ...]
+
+
+def read_recordings(paths: Iterable[str | Path]) -> Reading:
+    """Read the recordings in `paths`, files or folders of `*.jsonl`; what cannot be read does not hide the others."""
+    processes: list[Recording] = []
+    errors: list[DoctorError] = []
+    for path in map(Path, paths):
+        try:
+            files = list_files(path)
+        except DoctorError as error:
+            errors.append(error)
+            continue
+        for file in files:
+            try:
+                processes += read_file(file)
+            except DoctorError as error:
+                errors.append(error)
+    return Reading(processes=tuple(processes), errors=tuple(errors))
+
+
+def list_files(path: Path) -> list[Path]:
+    """The recordings in the folder `path`; `path` itself where it is none."""
+    try:
+        found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    except (OSError, ValueError) as error:
+        raise cannot_read(path, error) from error
+    if not found:
+        raise DoctorError(f"no recording in {path}", hint="`triton-doctor run -o FOLDER` writes *.jsonl there")
+    return found
+
+
+def read_file(path: Path) -> list[Recording]:
+    """Read the recordings of one file: several processes may follow one another. Raises DoctorError for no recording.
+
+    A half-written last line is skipped, and said by a `torn` warning; other damaged lines by one `damaged` warning.
+    """
+    processes: list[Recording] = []
+    launches: list[LaunchesEvent] = []
+    damaged: list[tuple[int, str]] = []
+    headless = True
+    lines = read_text(path).split("\n")
+    last = max((number for number, line in enumerate(lines, 1) if line.strip()), default=0)
+    if not last:
+        raise DoctorError(f"{path} is empty: no recording", hint=HINT)
+    for number, line in enumerate(lines[:last], 1):
+        if not line.strip():
+            continue
+        try:
+            value = decode_line(line)
+        except DamagedError as error:
+            if error.torn and not headless and (number == last or is_damaged_header(lines[number])):
+                message = f"the last line of {path.name} is torn: the program ended while it was written"
+                processes[-1].events.append(WarningEvent(kind="torn", message=message, at_ns=_at_ns(processes[-1])))
+                continue
+            headless = headless or is_damaged_header(line)
+            damaged.append((number, str(error)))
+            continue
+        except DoctorError as error:
+            raise DoctorError(f"{path}: {error.message}", hint=error.hint) from None
+        if isinstance(value, Header):
+            _add_last(processes, launches)
+            processes.append(Recording(headers=[value]))
+            headless = False
+        elif value is not None and headless:
+            damaged.append((number, NO_HEADER))
+        elif isinstance(value, LaunchesEvent):
+            launches[:] = [value]
+        elif value is not None:
+            processes[-1].events.append(value)
+    if not processes:
+        raise _no_recording(path, damaged)
+    _add_last(processes, launches)
+    if damaged:
+        processes[0].events.append(_warn_of_damage(path, damaged, processes[0]))
+    return processes
+
+
+def read_text(path: Path) -> str:
+    """The text of a file or pipe. A device has no end, and is none."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise DoctorError(f"{path} is not a recording: it is a device", hint=HINT)
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError) as error:
+        raise cannot_read(path, error) from error
+
+
+def cannot_read(path: Path, error: OSError | ValueError) -> DoctorError:
+    """The error for a `path` that the system does not let us read, or that is no path."""
+    return DoctorError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=HINT)
+
+
+def _no_recording(path: Path, damaged: list[tuple[int, str]]) -> DoctorError:
+    if all(reason == NO_HEADER for _, reason in damaged):
+        return DoctorError(f"{path} is not a recording: it has no header", hint=HINT)
+    number, reason = damaged[0]
+    return DoctorError(f"{path} is not a recording: line {number} {reason}", hint=HINT)
+
+
+def _warn_of_damage(path: Path, damaged: list[tuple[int, str]], process: Recording) -> WarningEvent:
+    number, reason = damaged[0]
+    if len(damaged) == 1:
+        message = f"line {number} of {path.name} is left out: it {reason}"
+    else:
+        message = f"{len(damaged):,} damaged lines of {path.name} are left out; the first, line {number}, {reason}"
+    return WarningEvent(kind="damaged", message=message, at_ns=_at_ns(process))
+
+
+def _add_last(processes: list[Recording], launches: list[LaunchesEvent]) -> None:
+    """A later count replaces the earlier ones of its process."""
+    if processes:
+        processes[-1].events += launches
+    launches.clear()
+
+
+def _at_ns(process: Recording) -> int:
+    return process.events[-1].at_ns if process.events else 0

@@ -1,0 +1,55 @@
+"""Calls in a kernel to the arguments that Triton must know while it compiles, with the reason."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Why a kernel needs a value while it compiles; of several reasons the first counts.
+BLOCK, UNROLLED, OTHER, BRANCH = "block", "unrolled", "other", "branch"
+REASONS = (BLOCK, UNROLLED, OTHER, BRANCH)
+# All arguments of these.
+_WHOLE = {"arange": BLOCK, "static_range": UNROLLED, "static_assert": OTHER}
+# Of these, the shape: its position among the arguments of the function, and its keyword.
+_SHAPED: dict[str, tuple[int, str]] = {
+    "zeros": (0, "shape"),
+    "full": (0, "shape"),
+    "empty": (0, "shape"),
+    "reshape": (1, "shape"),
+    "view": (1, "shape"),
+    "broadcast_to": (1, "shape"),
+    "make_block_ptr": (4, "block_shape"),
+    "make_tensor_descriptor": (3, "block_shape"),
+}
+_SHAPED_METHODS = frozenset({"reshape", "view", "broadcast_to"})
+_KEYWORDS = {"dtype": OTHER, "num_stages": OTHER, "warp_specialize": OTHER, "axis": OTHER, "block_shape": BLOCK}
+
+
+def needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, str]]:
+    """The arguments of `call`, of a function with the last name `callee`, that must be known while compiling."""
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    if callee in _WHOLE:
+        yield from ((value, _WHOLE[callee]) for value in (*call.args, *keywords.values()))
+    elif callee in _SHAPED:
+        position, name = _SHAPED[callee]
+        shapes = call.args if callee in _SHAPED_METHODS else call.args[position : position + 1]
+        yield from ((value, BLOCK) for value in shapes)
+        if name in keywords:
+            yield keywords[name], BLOCK
+    elif callee == "to" and call.args and not _is_a_dtype_at_hand(call.args[0]):
+        yield call.args[0], OTHER
+    elif callee == "topk":
+        yield from ((value, OTHER) for value in call.args[1:2])
+        if "k" in keywords:
+            yield keywords["k"], OTHER
+    for name, value in keywords.items():
+        if name in _KEYWORDS and not _is_a_dtype_at_hand(value):
+            yield value, _KEYWORDS[name]
+
+
+def _is_a_dtype_at_hand(value: ast.expr) -> bool:
+    """Whether it is `tl.float32` or `out.dtype.element_ty`, which Triton knows of whatever is stored."""
+    return isinstance(value, ast.Attribute)
