@@ -278,9 +278,9 @@ DAMAGES = [
     pytest.param(lambda data: with_part(data, 1, {"other.py": [1] * 4}), id="the status of a file without a digest"),
     pytest.param(lambda data: with_part(data, 1, {"kernels.py": [2**64 - 1] * 5}), id="a status of five numbers"),
     pytest.param(lambda data: with_part(data, 1, {"kernels.py": [1e999] * 4}), id="a status of no numbers"),
-    pytest.param(lambda data: with_part(data, 3, {"kernels.py": [[]]}), id="a finding without fields"),
-    pytest.param(lambda data: with_part(data, 3, NESTED), id="deep findings"),
-    pytest.param(lambda data: with_part(data, 4, None), id="no result"),
+    pytest.param(lambda data: with_part(data, 4, {"kernels.py": [[]]}), id="a result without fields"),
+    pytest.param(lambda data: with_part(data, 4, NESTED), id="deep results"),
+    pytest.param(lambda data: with_part(data, 4, None), id="no results"),
 ]
 
 
@@ -323,7 +323,7 @@ def test_damaged_details_are_as_none(folder: Path, write: Callable[[str, str], P
         pytest.param(lambda data: data[:-1] + bytes([data[-1] ^ 1]), id="one bit"),
         pytest.param(lambda data: data[:20], id="cut in the signature"),
         pytest.param(
-            lambda data: signed(Path(f"{0:032x}.scan"), with_part(data[32:], 3, {})), id="signed by another name"
+            lambda data: signed(Path(f"{0:032x}.scan"), with_part(data[32:], 4, {})), id="signed by another name"
         ),
     ],
 )

@@ -21,6 +21,7 @@ def clean(
     from triton_doctor.errors import DoctorError
     from triton_doctor.static.cache import FOLDER
     from triton_doctor.static.cache import clean as clean_folder
+    from triton_doctor.terminal import escape_text
 
     removed, left = 0, 0
     for path in paths or [Path()]:
@@ -32,10 +33,11 @@ def clean(
                 folder = Path(top, FOLDER)
                 reasons = clean_folder(folder)
                 if reasons:
-                    typer.echo(f"triton-doctor: {folder} is left: {', '.join(reasons)}", err=True)
+                    told = escape_text(f"{folder} is left: {', '.join(reasons)}")
+                    typer.echo(f"triton-doctor: {told}", err=True)
                     left += 1
                 else:
-                    typer.echo(f"removed {folder}")
+                    typer.echo(f"removed {escape_text(str(folder))}")
                     removed += 1
     if left:
         raise typer.Exit(STOPPED)

@@ -20,27 +20,28 @@ from triton_doctor.finding import Evidence, Facts, Finding, Place, Span, Step
 from triton_doctor.plan import Change, Plan
 from triton_doctor.static.directives import Directive
 from triton_doctor.static.library import Known
-from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Answer, Kept, Memory, Outcome, Result, Share
+from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Answer, Kept, Memory, Outcome, Share
 from triton_doctor.static.prefilter import Role
 from triton_doctor.static.rests import Rests
+from triton_doctor.static.results import FileResult, Reading
 from triton_doctor.static.texts import Seen, Status
 
 Record = TypeVar("Record")
 
 
 class _Head(NamedTuple):
-    """What is needed in any case, by path. `directives` and `found` have no files for which there are none."""
+    """What is needed in any case, by path. `directives` are of files that have some."""
 
     digests: dict[str, bytes]
     statuses: dict[str, Status]
     directives: dict[str, tuple[Directive, ...]]
-    found: dict[str, tuple[Finding, ...]]
-    result: Result
+    checks: frozenset[str]
+    results: dict[str, FileResult]
     details: bytes
 
 
 class _Details(NamedTuple):
-    """What is needed where some file changed, by path. `answers` are without what was found, which the head has."""
+    """What is needed where some file changed, by path. The findings of `shares` and `answers` are in the head."""
 
     roles: dict[str, Role]
     words: dict[str, frozenset[str]]
@@ -116,8 +117,8 @@ def _unpack(value: Any) -> Any:
     return record(**fields)
 
 
-_HELD = (Place, Step, Facts, Evidence, *get_args(Change), Plan, Finding, Directive, Result, Share, Answer)
-for _of in (*_HELD, _Head, _Details):  # each after those that it holds
+_HELD = (Place, Step, Facts, Evidence, *get_args(Change), Plan, Finding, Directive, Share, Answer)
+for _of in (*_HELD, Reading, FileResult, _Head, _Details):  # each after those that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())
 
@@ -133,15 +134,15 @@ def encode(memory: Memory) -> bytes:
         words=known.words,
         members=known.members,
         setting=known.setting,
-        shares=dict(outcome.shares),
-        answers={path: answer._replace(found=()) for path, answer in outcome.answers.items()},
+        shares={path: share._replace(unreadable=()) for path, share in outcome.shares.items()},
+        answers={path: answer._replace(found=(), unreadable=()) for path, answer in outcome.answers.items()},
     )
     head = _Head(
         digests=dict(seen.digests),
         statuses=dict(seen.statuses),
         directives={path: directives for path, directives in known.directives.items() if directives},
-        found={path: answer.found for path, answer in outcome.answers.items() if answer.found},
-        result=outcome.result()._replace(found=()),
+        checks=outcome.checks,
+        results=outcome.results(),
         details=msgspec.msgpack.encode(_pack(details)),
     )
     return msgspec.msgpack.encode(_pack(head))
@@ -154,17 +155,22 @@ def decode(content: bytes) -> Kept:
         return NOTHING_KEPT
     # Every file was asked for its directives.
     directives = dict.fromkeys(head.digests, ()) | head.directives
-    result = head.result._replace(found=tuple(one for found in head.found.values() for one in found))
-    return Kept(Seen(head.digests, head.statuses), directives, result, partial(_recall, head, directives))
+    seen = Seen(head.digests, head.statuses)
+    return Kept(seen, directives, head.checks, head.results, partial(_recall, head, directives))
 
 
 def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> Memory:
     details = _decode(head.details, _Details)
-    if details is None:
+    if details is None or details.shares.keys() != head.results.keys():
         return NO_MEMORY
     known = Known(details.roles, details.words, details.members, details.setting, directives)
-    answers = {path: one._replace(found=head.found.get(path, ())) for path, one in details.answers.items()}
-    return Memory(Seen(head.digests, head.statuses), known, Outcome(head.result.checks, details.shares, answers))
+    shares, answers = {}, {}
+    for path, result in head.results.items():
+        shares[path] = details.shares[path]._replace(unreadable=result.unreadable)
+        if path in details.answers and result.reading is not None:
+            found, unreadable, _ = result.reading
+            answers[path] = details.answers[path]._replace(found=found, unreadable=unreadable)
+    return Memory(Seen(head.digests, head.statuses), known, Outcome(head.checks, shares, answers))
 
 
 def _decode(content: bytes, of: type[Record]) -> Record | None:

@@ -8,10 +8,11 @@ from triton_doctor.static.importers import last_name
 from triton_doctor.static.library import Known
 from triton_doctor.static.prefilter import Role, taken_names
 from triton_doctor.static.rests import ChangedFile, Changes
+from triton_doctor.static.results import FileResult, Reading
 from triton_doctor.static.texts import NOTHING_SEEN, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.directives import Directive
@@ -31,6 +32,11 @@ class Share(NamedTuple):
     starts: tuple[tuple[tuple[str, str], ...], ...]
     unreadable: tuple[Finding, ...]
     rests: Rests
+
+    @property
+    def homes(self) -> frozenset[str]:
+        """The files whose kernels its launches may start."""
+        return frozenset(home for kernels in self.starts for home, _ in kernels)
 
 
 class Answer(NamedTuple):
@@ -54,38 +60,20 @@ class Outcome(NamedTuple):
     shares: Mapping[str, Share]
     answers: Mapping[str, Answer]
 
-    def result(self) -> Result:
-        """What was found, without what it rests on."""
-        read = {path for answer in self.answers.values() for path in answer.rests.files}
-        starts = [starts for share in self.shares.values() for starts in share.starts]
-        return Result(
-            checks=self.checks,
-            found=tuple(finding for answer in self.answers.values() for finding in answer.found),
-            unreadable=tuple(self._unreadable()),
-            files_read=len(self.answers.keys() | read),
-            kernels=sum(len(share.kernels) for share in self.shares.values()),
-            launches=len(starts),
-            launches_resolved=sum(1 for kernels in starts if kernels),
+    def results(self) -> dict[str, FileResult]:
+        """What was found, by path, without what it rests on."""
+        return {path: self._result(path, share) for path, share in self.shares.items()}
+
+    def _result(self, path: str, share: Share) -> FileResult:
+        answer = self.answers.get(path)
+        return FileResult(
+            kernels=len(share.kernels),
+            launches=len(share.starts),
+            launches_resolved=sum(1 for kernels in share.starts if kernels),
+            homes=share.homes,
+            unreadable=share.unreadable,
+            reading=None if answer is None else Reading(answer.found, answer.unreadable, answer.rests.files),
         )
-
-    def _unreadable(self) -> Iterator[Finding]:
-        """The first finding of each file that could not be read, or not all of it."""
-        of_shares = (one for share in self.shares.values() for one in share.unreadable)
-        of_answers = (one for answer in self.answers.values() for one in answer.unreadable)
-        found = sorted((*of_shares, *of_answers), key=lambda one: one.order)
-        yield from {one.path: one for one in reversed(found)}.values()
-
-
-class Result(NamedTuple):
-    """What a scan found before anything is silenced, and the numbers of its summary."""
-
-    checks: frozenset[str]
-    found: tuple[Finding, ...]
-    unreadable: tuple[Finding, ...]
-    files_read: int
-    kernels: int
-    launches: int
-    launches_resolved: int
 
 
 class Memory(NamedTuple):
@@ -118,13 +106,17 @@ def _imports(role: Role | None) -> bool:
 
 
 class Kept(NamedTuple):
-    """What a run needs of the scan before where no file changed. `recall` returns the rest, NO_MEMORY if damaged."""
+    """What a run needs of the scan before where no file has changed; `checks` are as in Outcome, `results` by path.
+
+    `recall` returns the rest, and NO_MEMORY if that is damaged.
+    """
 
     seen: Seen
     directives: Mapping[str, tuple[Directive, ...]]
-    result: Result
+    checks: frozenset[str]
+    results: Mapping[str, FileResult]
     recall: Callable[[], Memory]
 
 
 NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}))
-NOTHING_KEPT = Kept(NOTHING_SEEN, {}, NO_MEMORY.outcome.result(), lambda: NO_MEMORY)
+NOTHING_KEPT = Kept(NOTHING_SEEN, {}, frozenset(), {}, lambda: NO_MEMORY)
