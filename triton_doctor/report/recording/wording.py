@@ -149,9 +149,9 @@ def tell_unseen(account: Account) -> Iterator[str]:
         yield f"launches of {counted(len(direct), 'kernel')} that torch.compile made: it launches them past triton"
     cut = [process for process in account.processes if not process.ended]
     if len(cut) == 1:
-        yield f"launches of {name_process(cut[0])} after its last compile: it ended without closing its recording"
+        yield f"the last launches of {name_process(cut[0])}: it ended without closing its recording"
     elif cut:
-        yield f"launches of {len(cut)} processes after their last compile: they ended without closing their recordings"
+        yield f"the last launches of {len(cut)} processes: they ended without closing their recordings"
     for warning in account.warnings:
         yield warning.message
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import explain_all
+from triton_doctor.runtime.event import COMPILED
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from triton_doctor.runtime.event import Event
+    from triton_doctor.runtime.event import CompileEvent, Event
     from triton_doctor.runtime.recording import Recording
+
+# Warnings after which compiles may be missing.
+HIDING = frozenset({"unseen", "fault", "torn", "damaged"})
 
 
 def tell_excess(
@@ -20,12 +24,13 @@ def tell_excess(
     *,
     budgets: Iterable[tuple[str, int]],
     at_most: int | None,
+    tier: str | None,
     warm_at_ns: int,
     at_most_warm: int | None,
 ) -> Iterator[str]:
     """A line for each kernel that compiled more often than it may, in all or after `warm_at_ns`, in any process."""
-    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most)])]
-    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm)]
+    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]
+    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
     for process in processes:
         yield from _tell(process.events, limits, process.events, "")
         late = [event for event in process.events if event.at_ns > warm_at_ns]
@@ -38,6 +43,24 @@ def _tell(counted: Sequence[Event], limits: Sequence[Limit], events: Sequence[Ev
         last = excess.events[-1]
         rank = "" if last.rank is None else f" on rank {last.rank}"
         yield (
-            f"`{excess.kernel.name}` compiled {len(excess.events)} times{when}{rank}, {excess.limit.at_most} allowed; "
+            f"`{excess.kernel.name}` {tell_tiers(excess.events)}{when}{rank}, {excess.limit.at_most} allowed; "
             f"the last time: {tell(causes[id(last)])}"
         )
+
+
+def tell_tiers(events: Sequence[CompileEvent]) -> str:
+    """`compiled 2 times and loaded from disk 4 times`."""
+    compiled = sum(event.tier == COMPILED for event in events)
+    parts = (("compiled", compiled), ("loaded from disk", len(events) - compiled))
+    return " and ".join(f"{what} {times(count)}" for what, count in parts if count)
+
+
+def times(count: int) -> str:
+    """`once`, `2 times`."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def find_unchecked(processes: Iterable[Recording]) -> list[str]:
+    """Why compiles may be missing from these recordings."""
+    warnings = [warning for process in processes for warning in process.warnings if warning.kind in HIDING]
+    return list(dict.fromkeys(warning.message for warning in warnings))
