@@ -12,7 +12,7 @@ from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, Memory
 from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.sight import Sight
+from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.tests import Tests
 from triton_doctor.static.unreadable import CODE as UNREADABLE
@@ -45,11 +45,13 @@ class Summary:
 class Scan:
     """What was found, in the order of `Finding.order`, and what was looked at.
 
+    `limits` tell what was not looked at, and what follows.
     `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
     """
 
     findings: tuple[Finding, ...]
     summary: Summary
+    limits: tuple[str, ...] = ()
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
@@ -90,15 +92,17 @@ def scan(
     if UNREADABLE in ran:
         found += {one.path: one for one in (*library.unreadable.values(), *outcome.unreadable())}.values()
     kept = suppress(found, library.directives(), ran=ran, known=known)
+    unread = {one.path for one in (*library.unreadable.values(), *outcome.unreadable())}
+    sight = Sight(library, unread, cwd)
+    reported = (finding for finding in kept if asked is None or finding.path in asked)
+    seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     if cache is not None:
         left = Memory(library.seen(), library.known, outcome)
         if outcome is not memory.outcome or left.seen != memory.seen:
             cache.write(left)
-    sight = Sight(frozenset(file.shown for file in files), cwd)
-    reported = (finding for finding in kept if asked is None or finding.path in asked)
-    seen = (sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
+        limits=(MORE_THAN_SEARCHED,) if sight.is_cut else (),
         summary=summarize(outcome, len(files), asked, seconds=round(time.perf_counter() - began, 3)),
         source_of=library.source_of,
     )
