@@ -78,6 +78,6 @@ def write_report(text: str, path: Path | None) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--output-file names a file") from error
