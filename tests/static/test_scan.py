@@ -54,8 +54,8 @@ def scan_text(text: bytes) -> Scan:
         pytest.param(
             b"# coding: nonsense\nfrom triton import jit\n", (1, 1), "not text in the encoding", id="no such encoding"
         ),
-        pytest.param(KERNEL.encode("utf-16"), (1, 1), "not text in the encoding", id="UTF-16"),
-        pytest.param(b"from triton import jit\n\0\n", (1, 1), "does not parse as", id="NUL bytes"),
+        pytest.param(KERNEL.encode("utf-16"), (1, 1), "as text in UTF-16 does", id="UTF-16"),
+        pytest.param(b"from triton import jit\n\0\n", (1, 1), "it holds null bytes", id="NUL bytes"),
         pytest.param(
             b"from triton import jit\nx = " + b"(" * 10_000, (2, 205), "too many nested parentheses", id="brackets"
         ),

@@ -16,6 +16,7 @@ def clean(
     """Remove the .triton_doctor_cache folders at and below PATHS. Kernels that Triton keeps are not touched."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.static.cache import FOLDER
+    from triton_doctor.terminal import escape_text
 
     removed = 0
     for path in paths or [Path()]:
@@ -29,7 +30,7 @@ def clean(
                     shutil.rmtree(folder)
                 except OSError as error:
                     raise DoctorError(f"{folder} cannot be removed: {(error.strerror or '').lower()}") from error
-                typer.echo(f"removed {folder}")
+                typer.echo(f"removed {escape_text(str(folder))}")
                 removed += 1
     if not removed:
         typer.echo("nothing to remove")

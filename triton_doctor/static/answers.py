@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.memory import Answer
+from triton_doctor.static.memory import Answer, needed_answers
+from triton_doctor.static.modules import Modules
 from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
+from triton_doctor.static.tuning import fold_tuning
 from triton_doctor.static.unreadable import explain_unreadable
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 class Inquiry(NamedTuple):
     """What is to be found: by the checks of `codes`, in `library`, where what `memory` holds may stand after `changes`.
 
-    `project` has no files yet.
+    `project` has no files yet. `asked` are the files to report on, None for all.
     """
 
     project: Project
@@ -35,6 +37,7 @@ class Inquiry(NamedTuple):
     codes: frozenset[str]
     memory: Memory
     changes: Changes
+    asked: frozenset[str] | None = None
 
 
 class Variables(Container[str]):
@@ -52,13 +55,16 @@ class Variables(Container[str]):
 
 
 def answer(inquiry: Inquiry, shares: Shares, paths: Iterable[str]) -> dict[str, Answer]:
-    """The answers about the files at `paths`; what still stands is taken over."""
+    """The answers about those of the files at `paths` that a report needs; what still stands is taken over."""
     launchers = shares.launchers()
+    needed = needed_answers(shares.by_path, inquiry.asked)
     answers = {}
     for path in paths:
         from_where = launchers.get(path, ())
         kept = inquiry.memory.outcome.answers.get(path)
         if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
+            if path not in needed:
+                continue
             kept = _answer(inquiry, shares, path, from_where)
         answers[path] = kept
     return answers
@@ -86,15 +92,16 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
 
     def find() -> tuple[tuple[Finding, ...], Rests]:
         own = part(project, inquiry.library, path, starting)
-        return tuple(planned(own, finding) for finding in run_checks(own, inquiry.codes, path)), own.modules.rests()
+        findings = fold_tuning(run_checks(own, inquiry.codes, path))
+        return tuple(planned(own, finding) for finding in findings), own.modules.rests()
 
     try:
         found, rests = with_own_stack(find)
+        unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
     except RecursionError as error:
-        own = part(project, inquiry.library, path, starting)
-        own.modules.consult(path)
-        found, rests = (explain_unreadable(path, error),), own.modules.rests()
-    unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
+        modules = Modules(inquiry.library)
+        modules.consult(path)
+        found, rests, unreadable = (), modules.rests(), (explain_unreadable(path, error),)
     return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)
 
 

@@ -32,13 +32,14 @@ def inquire(
     memory: Memory,
     changes: Changes,
     *,
+    asked: frozenset[str] | None,
     on_progress: Callable[[int], None],
     weigh: Weigh | None,
 ) -> tuple[Outcome, list[Finding]]:
     """What the scan comes to, and what it finds once `weigh` has looked at it."""
     codes = frozenset(code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
     project = empty_project(library, settings, cwd)
-    inquiry = Inquiry(project, library, codes, memory, changes)
+    inquiry = Inquiry(project, library, codes, memory, changes, asked)
     shares, answers = find_out(inquiry, on_progress, alone=weigh is not None)
     outcome = Outcome(frozenset(CHECKS), shares.by_path, answers)
     found = outcome.found()

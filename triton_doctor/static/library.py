@@ -89,6 +89,14 @@ class Library:
             except OSError as error:
                 self.unreadable[file.shown] = explain_unreadable(file.shown, error)
 
+    def source_of(self, path: str) -> bytes | None:
+        """The bytes of the file at `path` that findings are about; None where it has changed, none if not readable.
+
+        What memory holds of a file is about these bytes too, though they are read only now.
+        """
+        texts = self.python if path in self.python else self.settings
+        return texts.as_scanned(path) if path in texts else b""
+
     def seen(self) -> Seen:
         """The files as they are, for the next scan."""
         python, settings = self.python.seen(), self.settings.seen()

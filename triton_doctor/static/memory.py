@@ -57,12 +57,25 @@ class Outcome(NamedTuple):
         """All that was found, before anything is silenced."""
         return [finding for answer in self.answers.values() for finding in answer.found]
 
+    def answers_for(self, asked: frozenset[str] | None) -> bool:
+        """Whether all answers are there that a report on the files `asked` needs; None for all files."""
+        return needed_answers(self.shares, asked) <= self.answers.keys()
+
     def unreadable(self) -> Iterator[Finding]:
         """What is told of files that could not be read, or not all of them; of a file, perhaps more than once."""
         for share in self.shares.values():
             yield from share.unreadable
         for answer in self.answers.values():
             yield from answer.unreadable
+
+
+def needed_answers(shares: Mapping[str, Share], asked: frozenset[str] | None) -> frozenset[str]:
+    """The files whose answers may say something of the files `asked`: these, and those whose kernels they launch."""
+    if asked is None:
+        return frozenset(shares)
+    own = [path for path in shares if path in asked]
+    launched = (home for path in own for kernels in shares[path].starts for home, _ in kernels)
+    return frozenset(own).union(launched)
 
 
 class Memory(NamedTuple):

@@ -26,7 +26,7 @@ def spelled(source: Source) -> str:
     return spell(expr)
 
 
-def facts(parameter: Parameter, source: Source | None) -> Facts:
+def facts(parameter: Parameter, source: Source | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
     kernel, param = parameter.kernel, parameter.param
     others = {
@@ -44,6 +44,7 @@ def facts(parameter: Parameter, source: Source | None) -> Facts:
         bound=source.scalar.bound if source is not None else None,
         use=parameter.use,
         also=tuple(sorted(others)),
+        autotune_keys=autotune_keys,
     )
 
 

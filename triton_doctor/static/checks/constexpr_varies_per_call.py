@@ -8,6 +8,7 @@ from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import Parameter, Source, parameters
 from triton_doctor.static.telling import facts, spelled, trail
+from triton_doctor.static.tuning import names_in_key, tell_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,22 +30,23 @@ def check(project: Project) -> Iterator[Finding]:
             continue
         if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
+        keys = names_in_key(project, parameter)
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=_severity(parameter, worst),
-            message=_message(parameter, worst),
-            advice=_advice(parameter, worst),
-            facts=facts(parameter, worst),
+            severity=_severity(parameter, worst, is_tuned=bool(keys)),
+            message=_message(parameter, worst) + tell_tuning(parameter, keys),
+            advice=_advice(parameter, worst) + ("; take it out of the autotune key too" if keys else ""),
+            facts=facts(parameter, worst, autotune_keys=keys),
             trail=trail(parameter, worst),
         )
 
 
-def _severity(parameter: Parameter, worst: Source) -> Severity:
+def _severity(parameter: Parameter, worst: Source, *, is_tuned: bool) -> Severity:
     if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped_block(parameter, worst):
         return Severity.INFO
-    if worst.scalar.from_data or parameter.in_autotune_key:
+    if worst.scalar.from_data or is_tuned:
         return Severity.ERROR
     return Severity.WARNING
 
@@ -61,8 +63,6 @@ def _message(parameter: Parameter, worst: Source) -> str:
     message = f"`{name}` recompiles `{kernel}` for each {each} of `{spelled(worst)}`"
     if worst.scalar.bound is not None:
         message += f", {worst.scalar.bound:,} at the most"
-    if parameter.in_autotune_key:
-        message += ", and each is tuned anew: it is in the autotune key too"
     return message
 
 
