@@ -39,20 +39,22 @@ def f(x, lens: list[int]):
     m = max(lens)
     k[(1,)](x, m, BLOCK=128)
 """
-FOUND = "good.py:14:16: TRD201"
+FOUND = "good.py:14:16 TRD201"
 SETTING = "import os\nos.environ['TRITON_INTERPRET'] = '1'\n"
 
 
 @pytest.fixture
-def check(doctor: Doctor, write: Write) -> Callable[[], Outcome]:
+def check(doctor: Doctor, write: Write) -> Callable[[], set[str]]:
     """Check the folder, in which a program with a finding lies too: that is found whatever lies beside it."""
     write("good.py", KERNEL)
 
-    def run(*arguments: str) -> Outcome:
-        outcome = doctor("check", "--no-cache", "--output-format", "concise", *arguments)
-        assert outcome.status in (0, 1)
-        assert FOUND in outcome.out
-        return outcome
+    def run() -> set[str]:
+        outcome = doctor("check", "--no-cache", "--output-format", "json")
+        assert (outcome.status, outcome.err) == (1, "")
+        found = json.loads(outcome.out)["findings"]
+        places = {f"{one['path']}:{one['line']}:{one['column']} {one['code']}" for one in found}
+        assert FOUND in places
+        return places
 
     return run
 
@@ -93,7 +95,7 @@ def deep(count: int, term: str = "n", sign: str = " + ") -> str:
     ],
 )
 def test_alias_bomb_is_read_node_by_node(
-    check: Callable[[], Outcome], write: Write, monkeypatch: pytest.MonkeyPatch, text: str
+    check: Callable[[], set[str]], write: Write, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     write("r.yml", text)
     walked = Counter[int]()
@@ -105,9 +107,7 @@ def test_alias_bomb_is_read_node_by_node(
 
     monkeypatch.setattr(yaml_settings._Document, "_mapping", counting)
 
-    outcome = check()
-
-    assert "r.yml:1:7: TRD102" in outcome.out
+    assert "r.yml:1:7 TRD102" in check()
     assert max(walked.values()) <= yaml_settings._MOST_PLACES
 
 
@@ -123,7 +123,7 @@ def star_imports(write: Write, count: int) -> None:
 
 
 def test_web_of_star_imports_is_searched_in_steps_linear_in_its_imports(
-    check: Callable[[], Outcome], write: Write, monkeypatch: pytest.MonkeyPatch
+    check: Callable[[], set[str]], write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = Counter[str]()
     search, defined = Names._search, Names._defined
@@ -147,7 +147,7 @@ def test_web_of_star_imports_is_searched_in_steps_linear_in_its_imports(
     assert 0 < steps["steps"] <= steps["searches"] * hops * count * count
 
 
-def test_kernel_behind_several_star_imports_is_found(doctor: Doctor, write: Write) -> None:
+def test_kernel_behind_several_star_imports_is_found(check: Callable[[], set[str]], write: Write) -> None:
     write("m0.py", KERNEL.partition("\n\n\ndef f")[0])
     for number in range(1, 5):
         write(f"m{number}.py", f"from m{number - 1} import *\nfrom m{number + 1} import *\n")
@@ -156,7 +156,7 @@ def test_kernel_behind_several_star_imports_is_found(doctor: Doctor, write: Writ
         "import triton\nfrom m4 import *\n\n\ndef f(x, lens: list[int]):\n    k[(1,)](x, max(lens), BLOCK=128)\n",
     )
 
-    assert "m5.py:6:16: TRD201" in doctor("check", "--output-format", "concise").out
+    assert "m5.py:6:16 TRD201" in check()
 
 
 # notebooks
@@ -165,16 +165,16 @@ def test_kernel_behind_several_star_imports_is_found(doctor: Doctor, write: Writ
 @pytest.mark.parametrize(
     "cookie", ["# -*- coding: nope -*-", "# -*- coding: utf-16 -*-", "# -*- coding: ascii -*-\nname = 'é'"]
 )
-def test_coding_comment_in_a_notebook_means_nothing(check: Callable[[], Outcome], write: Write, cookie: str) -> None:
+def test_coding_comment_in_a_notebook_means_nothing(check: Callable[[], set[str]], write: Write, cookie: str) -> None:
     write("d.ipynb", notebook(f"{cookie}\n{SETTING}"))
 
-    assert "d.ipynb:1:" in check().out
+    assert {place.partition(":")[0] for place in check()} == {"good.py", "d.ipynb"}
 
 
-def test_byte_order_mark_of_a_cell_is_passed_over(check: Callable[[], Outcome], write: Write) -> None:
+def test_byte_order_mark_of_a_cell_is_passed_over(check: Callable[[], set[str]], write: Write) -> None:
     write("d.ipynb", notebook(f"\ufeff{SETTING}"))
 
-    assert "d.ipynb:1:" in check().out
+    assert {place.partition(":")[0] for place in check()} == {"good.py", "d.ipynb"}
 
 
 # nesting
@@ -191,13 +191,11 @@ DEEP = [pytest.param(count, id=f"{count} deep") for count in (100, 400, 700, 950
         pytest.param("if {}:\n        pass", id="in a test in a kernel"),
     ],
 )
-def test_deep_expression_in_a_kernel(check: Callable[[], Outcome], write: Write, count: int, statement: str) -> None:
+def test_deep_expression_in_a_kernel(check: Callable[[], set[str]], write: Write, count: int, statement: str) -> None:
     body = statement.format(deep(count))
     write("deep.py", KERNEL.replace("    o = tl", f"    {body}\n    o = tl", 1))
 
-    outcome = check()
-
-    assert "deep.py:15:16: TRD201" in outcome.out or "deep.py:16:16: TRD201" in outcome.out or "TRD900" in outcome.out
+    assert check() & {"deep.py:15:16 TRD201", "deep.py:16:16 TRD201", "deep.py:1:1 TRD900"}
 
 
 @pytest.mark.parametrize("count", DEEP)
@@ -215,7 +213,7 @@ def test_deep_expression_in_a_kernel(check: Callable[[], Outcome], write: Write,
     ],
 )
 def test_deep_expression_in_a_launching_function(
-    check: Callable[[], Outcome], write: Write, count: int, text: Callable[[int], str]
+    check: Callable[[], set[str]], write: Write, count: int, text: Callable[[int], str]
 ) -> None:
     write("deep.py", KERNEL.replace("m = max(lens)", f"m = n = max(lens)\n    {text(count)}"))
 
@@ -249,7 +247,7 @@ def test_deep_expression_in_a_launching_function(
     ],
 )
 def test_deep_expression_in_a_settings_file(
-    check: Callable[[], Outcome], write: Write, count: int, name: str, text: Callable[[str], str]
+    check: Callable[[], set[str]], write: Write, count: int, name: str, text: Callable[[str], str]
 ) -> None:
     write(name, text(deep(count, "'1'", "+")))
 
@@ -303,10 +301,10 @@ def test_name_that_is_not_ascii_is_known_to_a_baseline_and_fixed(folder: Path, n
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_source_in_utf16_is_told(check: Callable[[], Outcome], write: Write, encoding: str) -> None:
+def test_source_in_utf16_is_told(check: Callable[[], set[str]], write: Write, encoding: str) -> None:
     write("wide.py", KERNEL.encode(encoding))
 
-    assert "wide.py:1:1: TRD900" in check().out
+    assert "wide.py:1:1 TRD900" in check()
 
 
 # numbers
@@ -327,7 +325,7 @@ def test_source_in_utf16_is_told(check: Callable[[], Outcome], write: Write, enc
     ],
 )
 def test_number_of_thousands_of_digits(
-    check: Callable[[], Outcome], write: Write, number: str, change: tuple[str, str]
+    check: Callable[[], set[str]], write: Write, number: str, change: tuple[str, str]
 ) -> None:
     write("long.py", KERNEL.replace(change[0], change[1].format(number)) + SETTING)
 

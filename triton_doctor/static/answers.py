@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.memory import Answer, needed_answers
+from triton_doctor.static.memory import Answer
 from triton_doctor.static.modules import Modules
 from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
+from triton_doctor.static.results import needed_paths
 from triton_doctor.static.tuning import fold_tuning
 from triton_doctor.static.unreadable import explain_unreadable
 
@@ -57,7 +58,7 @@ class Variables(Container[str]):
 def answer(inquiry: Inquiry, shares: Shares, paths: Iterable[str]) -> dict[str, Answer]:
     """The answers about those of the files at `paths` that a report needs; what still stands is taken over."""
     launchers = shares.launchers()
-    needed = needed_answers(shares.by_path, inquiry.asked)
+    needed = needed_paths(shares.by_path, inquiry.asked)
     answers = {}
     for path in paths:
         from_where = launchers.get(path, ())
