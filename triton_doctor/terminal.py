@@ -7,10 +7,19 @@ formats that have their own way to write a character, such as JSON, escape what 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # What begins a command to the runner of a CI job: of GitHub, at the start of a line; of GitHub and Azure, anywhere.
 COMMAND_AT_START = "::"
 COMMANDS = ("##[", "##vso[")
+# Terminals that follow hyperlinks, by what they set in the environment (github.com/Alhadis/OSC8-Adoption).
+LINKING_PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"})
+LINKING_TERMS = frozenset({"xterm-kitty", "xterm-ghostty", "alacritty", "foot"})
+LINKING_VARIABLES = ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
+FIRST_LINKING_VTE = 5000
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -53,3 +62,16 @@ def use_color(wish: str = "auto", *, on_terminal: bool) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (on_terminal and os.environ.get("TERM") != "dumb")
+
+
+def follows_links(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to follow hyperlinks (OSC 8); some that do not print them."""
+    if environment.get("TERM", "").startswith(("screen", "tmux")):
+        return False  # screen and tmux before 3.4 drop them; TERM_PROGRAM may be that of the terminal around
+    vte = environment.get("VTE_VERSION", "")
+    return (
+        (vte.isdecimal() and int(vte) >= FIRST_LINKING_VTE)
+        or environment.get("TERM_PROGRAM") in LINKING_PROGRAMS
+        or environment.get("TERM") in LINKING_TERMS
+        or any(name in environment for name in LINKING_VARIABLES)
+    )

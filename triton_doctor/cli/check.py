@@ -15,7 +15,7 @@ from triton_doctor.cli.adoption import (
 )
 from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
-from triton_doctor.report import Form
+from triton_doctor.report import Form, Show
 
 CLEAN, FOUND, STOPPED = 0, 1, 2
 STDIN = "-"
@@ -60,6 +60,13 @@ def check(
         typer.Option(metavar="X.Y", help="The Triton that the code is for.", show_default="the newest known"),
     ] = None,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever is found.")] = False,
+    show: Annotated[
+        list[Show] | None,
+        typer.Option(
+            help="What the form full leaves out: info lists infos, all shows the code of each cause too.",
+            show_default="none",
+        ),
+    ] = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
@@ -89,6 +96,7 @@ def check(
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import choose_view, read_stdin, tell_limits, write_report
     from triton_doctor.errors import DoctorError
+    from triton_doctor.finding import Severity
     from triton_doctor.report import render
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
@@ -189,7 +197,8 @@ def check(
         from triton_doctor.cli.silencing import silence
 
         result = silence(result, wishes.reason, base)
-    view = choose_view(workspace, color, cwd=cwd, to_file=output_file is not None)
+    shown = frozenset({*(show or ()), *((Show.INFO,) if settings.fail_on is Severity.INFO else ())})
+    view = choose_view(workspace, color, cwd=cwd, to_file=output_file is not None, show=shown)
     result = show_scan(result, base, cwd)
     text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)

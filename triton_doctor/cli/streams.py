@@ -16,7 +16,7 @@ from triton_doctor.static.files import Kind, SourceFile
 from triton_doctor.static.shown_paths import path_shower
 from triton_doctor.static.texts import read_bytes
 from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
-from triton_doctor.terminal import use_color
+from triton_doctor.terminal import follows_links, use_color
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.plan import Replacement
+    from triton_doctor.report import Show
     from triton_doctor.settings import Settings
     from triton_doctor.static.fix.apply import Workbench
 
@@ -58,16 +59,25 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
         say(f"{folder} holds more than {MOST_FILES:,} files: only what was asked for is read")
 
 
-def choose_view(workspace: Workspace | None, color: str, *, cwd: Path, to_file: bool) -> View:
+def choose_view(
+    workspace: Workspace | None,
+    color: str,
+    *,
+    cwd: Path,
+    to_file: bool,
+    show: frozenset[Show] = frozenset(),
+) -> View:
     """How the report on `workspace`, if it is about files, will be seen from `cwd`: by whom, and what it can quote."""
     files = workspace.files if workspace is not None else ()
-    show = path_shower(workspace.base if workspace is not None else cwd, cwd)
-    texts = {show(file.shown): file.text for file in files if file.text is not None}
+    show_path = path_shower(workspace.base if workspace is not None else cwd, cwd)
+    texts = {show_path(file.shown): file.text for file in files if file.text is not None}
     on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),
         color=color_report(color, to_file=to_file),
-        replaced=replacer(files, show),
+        show=show,
+        links=on_terminal and color_report(color, to_file=to_file) and follows_links(os.environ),
+        replaced=replacer(files, show_path),
         width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
     )
 

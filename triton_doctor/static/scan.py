@@ -10,8 +10,9 @@ from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY, Memory
+from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.rests import NO_CHANGES
+from triton_doctor.static.results import combine_results
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.tests import Tests
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.inquire import Weigh
-    from triton_doctor.static.memory import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,53 +70,52 @@ def scan(
     What `cache` has of the scan before is not worked out again.
     """
     began = time.perf_counter()
-    memory = cache.read() if cache is not None else NO_MEMORY
-    library = Library(files, memory.seen)
-    changes = memory.changes(library, Tests(settings, cwd)) if memory is not NO_MEMORY else NO_CHANGES
-    if weigh is None and memory is not NO_MEMORY and not changes.paths and memory.outcome.answers_for(asked):
-        outcome, found = memory.outcome, memory.outcome.found()
+    kept = cache.read() if cache is not None else NOTHING_KEPT
+    library = Library(files, kept.seen)
+    is_same = kept is not NOTHING_KEPT and library.seen().digests == kept.seen.digests
+    result = combine_results(kept.results, asked) if is_same and weigh is None else None
+    outcome = None
+    if result is not None:
+        library.known.directives.update(kept.directives)
+        checks = kept.checks
     else:
         from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
 
-        outcome, found = inquire(
+        memory = kept.recall()
+        changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Tests(settings, cwd))
+        outcome, result = inquire(
             library, settings, cwd, memory, changes, asked=asked, on_progress=on_progress, weigh=weigh
         )
-    known = outcome.checks.union(page_paths())
+        checks = outcome.checks
+    known = checks.union(page_paths())
     ran = frozenset(
         code
-        for code in (*outcome.checks, UNREADABLE, UNUSED)
+        for code in (*checks, UNREADABLE, UNUSED)
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
+    found = result.found
     if UNREADABLE in ran:
-        found += {one.path: one for one in (*library.unreadable.values(), *outcome.unreadable())}.values()
-    kept = suppress(found, library.directives(), ran=ran, known=known)
-    if cache is not None:
-        left = Memory(library.seen(), library.known, outcome)
-        if outcome is not memory.outcome or left.seen != memory.seen:
-            cache.write(left)
+        unreadable = {one.path: one for one in (*library.unopened.values(), *result.unreadable)}
+        found += tuple(unreadable.values())
+    shown = suppress(found, library.directives(), ran=ran, known=known)
+    if cache is not None and (outcome is not None or library.seen() != kept.seen):
+        left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome)
+        if left is not NO_MEMORY:
+            cache.write(left._replace(seen=library.seen()))
     sight = Sight(frozenset(file.shown for file in files), cwd)
-    reported = (finding for finding in kept if asked is None or finding.path in asked)
+    reported = (finding for finding in shown if asked is None or finding.path in asked)
     seen = (sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
-        summary=summarize(outcome, len(files), asked, seconds=round(time.perf_counter() - began, 3)),
+        summary=Summary(
+            files_seen=len(files) if asked is None else len(asked),
+            files_read=result.files_read,
+            kernels=result.kernels,
+            launches=result.launches,
+            launches_resolved=result.launches_resolved,
+            seconds=round(time.perf_counter() - began, 3),
+        ),
         source_of=library.source_of,
-    )
-
-
-def summarize(outcome: Outcome, file_count: int, asked: frozenset[str] | None, *, seconds: float) -> Summary:
-    """What was looked at in the files `asked`; None for all `file_count`."""
-    shares = [share for path, share in outcome.shares.items() if asked is None or path in asked]
-    starts = [starts for share in shares for starts in share.starts]
-    answers = {path: one for path, one in outcome.answers.items() if asked is None or path in asked}
-    consulted = {path for answer in answers.values() for path in answer.rests.files}
-    return Summary(
-        files_seen=file_count if asked is None else len(asked),
-        files_read=len(answers.keys() | consulted),
-        kernels=sum(len(share.kernels) for share in shares),
-        launches=len(starts),
-        launches_resolved=sum(1 for kernels in starts if kernels),
-        seconds=seconds,
     )
 
 
