@@ -6,6 +6,7 @@ that are looked up while the program runs, and files without launches that keep 
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,7 +79,7 @@ class _Search:
         others = [one for word in sorted({kernel, *naming.words}) for one in self._bystanders.get(word, ())]
         names = frozenset({kernel.encode(), *self._aliases(kernel, (*naming.paths, *others))})
         words = {*(naming.words - {kernel}), *(last_name(one) for one in (path, *naming.paths, *others))}
-        homes = frozenset(word.encode() for word in words)
+        homes = frozenset(map(os.fsencode, words))
         kept = any(not names.isdisjoint(self._words_beside_imports(one)) for one in others)
         return KernelUses(names, homes, kept or any(text.may_use(names, homes) for text in self._dynamic))
 
