@@ -32,6 +32,7 @@ def explain(
     from triton_doctor.static.library import Library
     from triton_doctor.static.project import whole_project
     from triton_doctor.static.variants import explain as explain_kernels
+    from triton_doctor.terminal import color_report
 
     cwd = Path.cwd()
     asked = paths or ["."]
@@ -45,6 +46,7 @@ def explain(
         return
     from rich.console import Console
 
-    console = Console(soft_wrap=False, highlight=False)
+    color = color_report()
+    console = Console(soft_wrap=False, highlight=False, force_terminal=color, no_color=not color)
     for part in draw_kernels(kernels):
         console.print(part, soft_wrap=isinstance(part, str))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,7 +11,7 @@ from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
 from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
 from triton_doctor.static.texts import read_bytes
-from triton_doctor.terminal import use_color
+from triton_doctor.terminal import color_report, width_of_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
-# Nothing is that wide; 5,000 digits are no number to Python.
-DIGITS_OF_COLUMNS = 6
 
 
 def read_stdin(path: Path, cwd: Path) -> SourceFile:
@@ -47,20 +43,12 @@ def read_stdin(path: Path, cwd: Path) -> SourceFile:
 def choose_view(files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: bool) -> View:
     """How the report on `files` will be seen: by whom, and what it can quote."""
     texts = {file.shown: file.text for file in files if file.text is not None}
-    on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),
         color=color_report(color, to_file=to_file),
         replaced=replacer(files),
-        width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
+        width=width_of_report(to_file=to_file) or WIDTH_OF_FILES,
     )
-
-
-def color_report(wish: str = "auto", *, to_file: bool) -> bool:
-    """Whether to color a report: as wished; a file has no color unless it is wished."""
-    if to_file and wish == "auto":
-        return False
-    return use_color(wish, on_terminal=sys.stdout.isatty() and not to_file)
 
 
 def replacer(files: Sequence[SourceFile]) -> Callable[[Finding], Sequence[Replacement]]:
@@ -74,12 +62,6 @@ def replacer(files: Sequence[SourceFile]) -> Callable[[Finding], Sequence[Replac
         return Workbench(lambda path: read_bytes(by_path[path]))
 
     return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
-
-
-def columns_wished() -> int:
-    """What COLUMNS says, else WIDTH_OF_FILES."""
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else WIDTH_OF_FILES
 
 
 def write_report(text: str, path: Path | None) -> None:

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from triton_doctor.finding import Severity
 from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
-from triton_doctor.report.frame import Frame, draw_frame, draw_line, printable
+from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.rulebook import rule_name
+from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
     style = STYLES[finding.severity]
     frame = Frame(view.lines_of, finding, width)
     yield Text.assemble(
-        (printable(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
+        (escape_line(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
         ": ",
         (f"{finding.code} {rule_name(finding.code)}", style),
         (f" ({finding.severity.label})", "dim"),
@@ -88,12 +89,12 @@ def draw_launches(also: tuple[Place, ...], frame: Frame) -> Iterator[Text]:
 
 def locate(frame: Frame, path: str, line: int) -> Text:
     """A line that only says where."""
-    return Text.assemble((f"{frame.margin}--> ", "blue"), printable(f"{path}:{line}"))
+    return Text.assemble((f"{frame.margin}--> ", "blue"), escape_text(f"{path}:{line}"))
 
 
 def hang(lead: str, text: str, width: int) -> Iterator[Text]:
     """`text` in lines of `width`, the first after `lead`, the others indented as far; what is `quoted` stands out."""
-    body = Text(printable(text))
+    body = Text(escape_line(text))
     body.highlight_regex(r"`[^`]+`", "bold")
     room = max(width - len(lead), NARROWEST // 2)
     wrapped = [body] if cell_len(body.plain) <= room else body.wrap(MEASURE, room)

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ STYLES = {Kind.PER_CALL: "bold red", Kind.LOGARITHMIC: "yellow", Kind.UNKNOWN: "
 def draw_kernels(kernels: Sequence[ExplainedKernel]) -> Iterator[RenderableType]:
     """Each kernel as a heading, a table of its parameters, the paths of those that change, and the sum."""
     for kernel in kernels:
-        yield f"[bold]{kernel.name}[/], {escape(kernel.place.path)}:{kernel.place.line}"
+        yield f"[bold]{kernel.name}[/], {shown(kernel.place.path)}:{kernel.place.line}"
         yield _launches(kernel)
         if kernel.autotune_key:
             configs = f", {kernel.configs} configs" if kernel.configs else ""
@@ -35,9 +36,14 @@ def draw_kernels(kernels: Sequence[ExplainedKernel]) -> Iterator[RenderableType]
         for one in kernel.parameters:
             if one.kind in (Kind.PER_CALL, Kind.LOGARITHMIC):
                 yield f"[bold]{one.name}[/]"
-                yield from (escape(f"  {step.path}:{step.line}: {step.text}") for step in one.trail)
+                yield from (shown(f"  {step.path}:{step.line}: {step.text}") for step in one.trail)
         yield _sum(kernel)
         yield ""
+
+
+def shown(text: str) -> str:
+    """`text` as markup of rich's that shows it."""
+    return escape(escape_text(text))
 
 
 def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
@@ -48,7 +54,7 @@ def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
 def _launches(kernel: ExplainedKernel) -> str:
     places = [f"{place.path}:{place.line}" for place in kernel.launches]
     more = f" and {len(places) - LAUNCHES_SHOWN} more" if len(places) > LAUNCHES_SHOWN else ""
-    return escape(f"launched at {', '.join(places[:LAUNCHES_SHOWN])}{more}") if places else "no launch of it was found"
+    return shown(f"launched at {', '.join(places[:LAUNCHES_SHOWN])}{more}") if places else "no launch of it was found"
 
 
 def _table(kernel: ExplainedKernel) -> Table:
@@ -64,7 +70,7 @@ def _table(kernel: ExplainedKernel) -> Table:
             f"[{STYLES[one.kind]}]{changes}[/]" if one.kind in STYLES else changes,
             str(one.bound) if one.bound is not None else "",
             one.use.replace("_", " ") if one.role == "constexpr" else "",
-            escape(one.given or ""),
+            shown(one.given or ""),
         )
     return table
 

@@ -47,7 +47,7 @@ class Sight:
         if self._is_package(folder):
             return self._is_package_partial(folder)
         unseen = self._sources(folder) - self._scanned
-        name = re.compile(rb"\b%s\b" % re.escape(posixpath.basename(path).removesuffix(".py").encode()))
+        name = re.compile(rb"\b%s\b" % re.escape(os.fsencode(posixpath.basename(path).removesuffix(".py"))))
         return len(unseen) > _MOST_FILES or any(name.search(self._text(one)) for one in unseen)
 
     def _is_package(self, folder: str) -> bool:
