@@ -9,12 +9,21 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # What begins a command to the runner of a CI job: of GitHub, first in a line, which a word may become when it is
 # wrapped; of GitHub and Azure, anywhere.
 COMMAND = re.compile(r"(?:(?<=\s)|^):(?=:)|#(?=#(?:vso)?\[)")
 # Nothing is that wide; 5,000 digits are no number to Python.
 DIGITS_OF_COLUMNS = 6
+# Terminals that follow hyperlinks, by what they set in the environment (github.com/Alhadis/OSC8-Adoption).
+LINKING_PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"})
+LINKING_TERMS = frozenset({"xterm-kitty", "xterm-ghostty", "alacritty", "foot"})
+LINKING_VARIABLES = ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
+FIRST_LINKING_VTE = 5000
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -66,3 +75,16 @@ def width_of_report(*, to_file: bool = False) -> int | None:
         return shutil.get_terminal_size().columns
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else None
+
+
+def follows_links(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to follow hyperlinks (OSC 8); some that do not print them."""
+    if environment.get("TERM", "").startswith(("screen", "tmux")):
+        return False  # screen and tmux before 3.4 drop them; TERM_PROGRAM may be that of the terminal around
+    vte = environment.get("VTE_VERSION", "")
+    return (
+        (vte.isdecimal() and int(vte) >= FIRST_LINKING_VTE)
+        or environment.get("TERM_PROGRAM") in LINKING_PROGRAMS
+        or environment.get("TERM") in LINKING_TERMS
+        or any(name in environment for name in LINKING_VARIABLES)
+    )

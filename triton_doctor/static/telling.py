@@ -26,6 +26,17 @@ def spelled(source: Source) -> str:
     return spell(expr)
 
 
+def tell_value(source: Source) -> str:
+    """Spell the value in quotes; a bare name is followed by where it comes from, a heuristic by parentheses."""
+    text = spelled(source)
+    if not text.isidentifier():
+        return f"`{text}`"
+    if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
+        return f"`{text}(...)`"
+    origin = source.scalar.trail[0].step().text if source.scalar.trail else ""
+    return f"`{text}` ({origin})" if origin.startswith("the ") else f"`{text}`"
+
+
 def facts(parameter: Parameter, source: Source | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
     kernel, param = parameter.kernel, parameter.param

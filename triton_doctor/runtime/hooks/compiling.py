@@ -7,48 +7,53 @@ an enum, bytes, or any object among them (triton 3.9 jit.py:379, 661).
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.hooks.beginning import watch_beginning
+from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
+    from triton_doctor.runtime.hooks.slots import Replacement
 
 
-def watch_compiles(observer: Observer) -> Iterator[Slot]:
+def watch_compiles(observer: Observer) -> Iterator[Replacement]:
     """`observer` learns of each compile from now on."""
-    from triton import knobs
-
-    yield watch_listener(knobs.compilation, observer)
-    yield watch_first_compile(observer)
+    yield watch_listener(observer)
+    yield watch_beginning(observer)
     yield from watch_async(observer)
 
 
-def watch_listener(compilation: Any, observer: Observer) -> Slot:
-    """One slot, not a chain (triton 3.9 knobs.py): who was there is called after us, and returns what he returns."""
-    slot = Slot(compilation, "listener")
-    before = slot.before
+def watch_listener(observer: Observer) -> KnobSlot:
+    """`observer` hears what the listener is told; the listener itself stays the program's (triton 3.9 knobs.py:421)."""
+    from triton import knobs
+    from triton.compiler import compiler
 
-    def listener(**told: Any) -> Any:
-        try:
-            hear(told)
-        finally:
-            result = None if before is None else before(**told)
-        return result
+    slot = KnobSlot(lambda: knobs.compilation, "listener", reader=compiler)
+
+    def combine(theirs: Any) -> Callable[..., Any]:
+        def listener(**told: Any) -> Any:
+            try:
+                hear(told)
+            finally:
+                # As triton asks it (triton 3.9 compiler.py:228, 267).
+                result = theirs(**told) if theirs else None
+            return result
+
+        return listener
 
     def hear(told: dict[str, Any]) -> None:
         try:
             # Its clock runs from the beginning of `compile`, so from before what is timed apart.
-            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.process_us)
+            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.begun.apart_us)
         except Exception:
             observer.fault("listening to a compile")
         else:
             observer.built(src, compiled=compiled, stages_us=stages_us)
 
-    slot.fill(listener)
+    slot.fill(combine)
     return slot
 
 
@@ -75,44 +80,3 @@ def watch_async(observer: Observer) -> Iterator[Slot]:
 
     slot.fill(submit)
     yield slot
-
-
-def watch_first_compile(observer: Observer) -> Slot:
-    """Time apart what only the first compile of a process pays; then step aside.
-
-    Both results are kept by triton (lru_cache), so asking for them a little earlier costs nothing.
-    """
-    from triton.compiler import compiler
-
-    slot = Slot(compiler.ASTSource, "parse_options")
-    before: Callable[..., Any] = slot.before
-
-    def parse_options(self: Any) -> Any:
-        slot.restore()
-        try:
-            started = time.perf_counter_ns()
-            triton_key()
-            active_backend().hash()
-            observer.process_us = (time.perf_counter_ns() - started) // 1000
-        except Exception:
-            observer.fault("timing the first compile")
-        return before(self)
-
-    slot.fill(parse_options)
-    return slot
-
-
-def triton_key() -> str:
-    """The hash of the installed triton, where each version keeps it."""
-    from triton.compiler import compiler
-    from triton.runtime import cache
-
-    return str((getattr(cache, "triton_key", None) or compiler.triton_key)())
-
-
-def active_backend() -> Any:
-    """The backend of the active target."""
-    from triton.compiler.compiler import make_backend
-    from triton.runtime.driver import driver
-
-    return make_backend(driver.active.get_current_target())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.telling import facts, spelled, trail
+from triton_doctor.static.telling import facts, tell_value, trail
 from triton_doctor.static.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
         code=CODE,
         severity=_severity(worst),
         message=(
-            f"`{kernel.name}` autotunes {configs} again for each value of `{spelled(worst)}`: `{name}` is in its "
+            f"`{kernel.name}` autotunes {configs} again for each value of {tell_value(worst)}: `{name}` is in its "
             f"autotune key{also}"
         ),
         advice=(
