@@ -108,7 +108,7 @@ def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
 
 def location(path: str) -> dict[str, str]:
     """The artifactLocation of the file at `path`."""
-    quoted = quote(os.fsencode(path))
+    quoted = quote(os.fsencode(path))  # a name need not be UTF-8
     return {"uri": f"file://{quoted}" if PurePosixPath(path).is_absolute() else quoted}
 
 

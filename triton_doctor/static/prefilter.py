@@ -58,6 +58,8 @@ def role_of(data: bytes) -> Role:
     A launch needs no word of Triton in its file, `from .kernels import add` and `add[grid](x)` do; but it is always a
     subscript that is called.
     """
+    if b"\0" in data:
+        data = data.replace(b"\0", b"")  # UTF-16, which Python does not read: what stands there is worth a TRD900
     names_triton = b"triton" in data
     if may_define_kernels(data) or (names_triton and _works_with_triton(data)):
         return Role.SUBJECT

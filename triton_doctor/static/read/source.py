@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Only there may a file say in which encoding it is (PEP 263).
 _ENCODING_LINES = 2
 _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
+_BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$", re.MULTILINE)
 
 
 class Source:
@@ -94,11 +95,13 @@ class Source:
         """
         starts = self._line_starts()
         before = first - 1 - indented
-        encoding = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
+        head = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
+        if head and not _BLANK.match(head[0]):
+            head = []  # only below a comment or nothing may the second line say it
         return b"".join(
             [
-                *(line if _ENCODING.match(line) else b"\n" for line in encoding),
-                b"\n" * (before - len(encoding)),
+                *(line if _ENCODING.match(line) else b"\n" for line in head),
+                b"\n" * (before - len(head)),
                 b"if 1:\n" if indented else b"",
                 self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]],
             ]
