@@ -78,7 +78,7 @@ def choose_view(
         show=show,
         links=on_terminal and color_report(color, to_file=to_file) and follows_links(os.environ),
         replaced=replacer(files, show_path),
-        width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
+        width=columns_of_stdout(to_file=to_file),
     )
 
 
@@ -100,6 +100,13 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
         return Workbench(lambda path: read_bytes(by_path[path]))
 
     return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
+
+
+def columns_of_stdout(*, to_file: bool = False) -> int:
+    """How wide a report is drawn: as the terminal, else as wished."""
+    if sys.stdout.isatty() and not to_file:
+        return shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns
+    return columns_wished()
 
 
 def columns_wished() -> int:

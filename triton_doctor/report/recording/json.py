@@ -11,7 +11,8 @@ from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from triton_doctor.evidence import Advice
-    from triton_doctor.runtime.account import Account, CauseAccount, KernelAccount, ProcessAccount, Share
+    from triton_doctor.runtime.account import Account, ProcessAccount
+    from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
     from triton_doctor.runtime.timeline import Split
 
 SCHEMA = 1
@@ -79,6 +80,15 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
         "load_ms": kernel.load_us / 1000,
         "autotune_rounds": kernel.autotune_rounds,
         "autotune_ms": kernel.autotune_us / 1000,
+        "trials": kernel.trials,
+        "launches_counted": not kernel.direct,
+        "launcher_ms": kernel.launcher_us / 1000,
+        "module_ms": kernel.module_us / 1000,
+        "failed": kernel.failed,
+        "failed_ms": kernel.failed_us / 1000,
+        "errors": list(kernel.errors),
+        "capturing": kernel.capturing,
+        "maker": kernel.maker or None,
         "causes": [cause_object(cause) for cause in kernel.causes],
         "sites": [
             {"path": site.path, "line": site.line, "function": site.function, **share_object(share)}
@@ -125,6 +135,9 @@ def split_object(split: Split) -> dict[str, Any]:
         "compiling_ms": split.compile_us / 1000,
         "loading_ms": split.load_us / 1000,
         "tuning_ms": split.autotune_us / 1000,
+        "building_launchers_ms": split.launcher_us / 1000,
+        "loading_modules_ms": split.module_us / 1000,
+        "failing_ms": split.failed_us / 1000,
         "first_process_ms": split.first_process_us / 1000,
         "interpreting_ms": split.interpret_us / 1000,
         "everything_else_ms": split.other_us / 1000,
@@ -142,4 +155,6 @@ def advice_object(advice: Advice) -> dict[str, Any]:
         "remedy": advice.remedy,
         "codes": list(advice.codes),
         "rules": list(advice.rules),
+        "parameters": list(advice.parameters),
+        "in_source": advice.in_source,
     }

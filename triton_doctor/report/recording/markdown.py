@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.recording.wording import (
+    PARTS,
     causes_worth,
     milliseconds,
+    name_parts,
     name_process,
     place,
     seconds,
@@ -45,24 +47,12 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
 
 
 def _time(account: Account) -> str:
-    head = ("process", "compiling", "loading", "tuning", "first compile", "interpreting", "everything else", "in all")
+    parts = [name_parts(one.split) for one in account.processes]
+    shown = [index for index in range(len(PARTS)) if any(row[index][1] for row in parts)]
+    head = ("process", *(PARTS[index] for index in shown), "in all")
     rows = [
-        (
-            name_process(one),
-            *(
-                seconds(us)
-                for us in (
-                    one.split.compile_us,
-                    one.split.load_us,
-                    one.split.autotune_us,
-                    one.split.first_process_us,
-                    one.split.interpret_us,
-                    one.split.other_us,
-                    one.split.wall_us,
-                )
-            ),
-        )
-        for one in account.processes
+        (name_process(one), *(seconds(row[index][1]) for index in shown), seconds(one.split.wall_us))
+        for one, row in zip(account.processes, parts, strict=True)
     ]
     return _table(head, rows)
 

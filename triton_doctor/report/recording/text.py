@@ -10,6 +10,7 @@ from triton_doctor.report.recording.wording import (
     counted,
     differing,
     milliseconds,
+    name_parts,
     name_process,
     place,
     seconds,
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from triton_doctor.runtime.account import Account, KernelAccount
-    from triton_doctor.runtime.timeline import Split
+    from triton_doctor.runtime.account import Account
+    from triton_doctor.runtime.kernel_account import KernelAccount
 
 BOLD, ALARM, PLAIN = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
+# What would be shown as 0.000 s.
+LEAST_SHOWN_US = 500
 KERNELS_SHOWN, CAUSES_SHOWN, SITES_SHOWN, PROCESSES_SHOWN, ADVICE_SHOWN = 30, 4, 2, 16, 10
 COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tuned", "tune ms")
 
@@ -76,28 +79,17 @@ def _head(account: Account) -> Iterator[str]:
 def _time(account: Account) -> list[str]:
     if len(account.processes) == 1:
         split = account.processes[0].split
-        parts = [part for part in _parts(split) if part[1]]
+        parts = [part for part in name_parts(split) if part[1] >= LEAST_SHOWN_US]
         whole = max(1, split.wall_us)
         return align([(name, seconds(us), f"{us / whole:.0%}") for name, us in parts])
     shown = account.processes[:PROCESSES_SHOWN]
-    columns = list(zip(*(_parts(one.split) for one in shown), strict=True))
-    kept = [column for column in columns if any(us for _, us in column)]
+    columns = list(zip(*(name_parts(one.split) for one in shown), strict=True))
+    kept = [column for column in columns if any(us >= LEAST_SHOWN_US for _, us in column)]
     rows = [("", *(column[0][0] for column in kept), "in all")] if shown else []
     for index, one in enumerate(shown):
         rows.append((name_process(one), *(seconds(column[index][1]) for column in kept), seconds(one.split.wall_us)))
     more = len(account.processes) - len(shown)
     return [*align(rows), *([f"and {counted(more, 'process')} more"] if more else [])]
-
-
-def _parts(split: Split) -> list[tuple[str, int]]:
-    return [
-        ("compiling", split.compile_us),
-        ("loading", split.load_us),
-        ("tuning", split.autotune_us),
-        ("first of a process", split.first_process_us),
-        ("interpreting", split.interpret_us),
-        ("everything else", split.other_us),
-    ]
 
 
 def _kernels(account: Account, cwd: Path) -> list[str]:
