@@ -76,7 +76,7 @@ def choose_view(
         show=show,
         links=on_terminal and color_it and follows_links(os.environ),
         replaced=replacer(files, show_path),
-        width=width_of_report(to_file=to_file) or WIDTH_OF_FILES,
+        width=columns_of_stdout(to_file=to_file),
     )
 
 
@@ -91,6 +91,11 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
         return Workbench(lambda path: read_bytes(by_path[path]))
 
     return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
+
+
+def columns_of_stdout(*, to_file: bool = False) -> int:
+    """How wide a report is drawn: as the terminal, else as COLUMNS wishes, else as code is usually written."""
+    return width_of_report(to_file=to_file) or WIDTH_OF_FILES
 
 
 def write_report(text: str, path: Path | None) -> None:
