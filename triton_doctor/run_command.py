@@ -137,8 +137,7 @@ class Watch:
         outliving = tree.wait_for_the_rest(OUTLIVE_S)
         recordings = self._folder.recordings()
         alive = {pid for pid, _ in outliving}
-        still_written = [path for path in recordings if process_of(path) in alive]
-        incomplete = self._notes.complete(path for path in recordings if path not in still_written)
+        incomplete = self._notes.complete(path for path in recordings if process_of(path) not in alive)
         if self._options.live:
             self._tell(recordings)
         unseen = gather_unseen(self._command, self._notes, tree, self._folder, outliving) + incomplete
@@ -154,7 +153,7 @@ class Watch:
         if unwritten or not recordings:
             for line in unseen:
                 say(line)
-        missing = self._folder.close(still_written=still_written)
+        missing = self._folder.close(outliving=alive)
         if missing:
             say(missing)
             unchecked.append(missing)

@@ -181,6 +181,16 @@ def tell_unseen(account: Account) -> Iterator[str]:
         yield warning.message
 
 
+def is_idle(process: ProcessAccount) -> bool:
+    """Whether all of its time is spent on other things than kernels."""
+    return process.split.wall_us == process.split.other_us
+
+
+def counts_are_whole(account: Account) -> bool:
+    """Whether each process lived to count its last launch."""
+    return all(process.ended for process in account.processes)
+
+
 def differing(account: Account) -> Iterator[tuple[KernelAccount, str]]:
     """Kernels of which ranks compiled different numbers, with the number of each."""
     ranks = sorted({p.header.rank for p in account.processes if p.header.rank is not None})

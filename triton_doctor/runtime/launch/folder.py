@@ -6,6 +6,7 @@ import os
 import time
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.launch.notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -57,10 +58,10 @@ class RecordingFolder:
             return []
         return [os.path.join(self.path, name) for name in names]
 
-    def close(self, *, still_written: Collection[str] = ()) -> str | None:
+    def close(self, *, outliving: Collection[int] = ()) -> str | None:
         """Put together what was asked for, and say what is missing; None where nothing is.
 
-        `still_written` are the recordings to which processes go on to write: they stay where they are.
+        `outliving` are processes that go on: the folder stays, with their recordings.
         """
         if not os.path.isdir(self.path):
             return f"the recordings in {self.path} are gone: the program, or somebody, removed them"
@@ -74,7 +75,7 @@ class RecordingFolder:
                 whole.writelines(self._parts())
         except OSError as error:
             return f"cannot write {self.file}: {(error.strerror or str(error)).lower()}; {self.path} has it in parts"
-        self._remove(still_written)
+        self._remove(outliving)
         return None
 
     def _parts(self) -> Iterator[bytes]:
@@ -83,12 +84,13 @@ class RecordingFolder:
                 text = part.read()
             yield text if text.endswith(b"\n") or not text else text + b"\n"
 
-    def _remove(self, still_written: Collection[str] = ()) -> None:
+    def _remove(self, outliving: Collection[int] = ()) -> None:
         try:
             for path in self.recordings():
-                if path not in still_written:
+                if process_of(path) not in outliving:
                     os.unlink(path)
-            os.rmdir(self.path)
+            if not outliving:
+                os.rmdir(self.path)
         except OSError:
             return  # what somebody else put there stays
 
