@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.event import EndEvent, Event, Header, LaunchesEvent
+from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.version import __version__
@@ -72,6 +72,7 @@ class Session:
         self._started_ns = time.perf_counter_ns() if started_ns is None else started_ns
         self.recording = Recording(headers=[make_header(self._started_ns)])
         self._path = path
+        self._seen: set[tuple[KernelName, int]] = set()
         self._before: dict[KernelName, int] | None = None
         self._last_count: LaunchesEvent | None = None
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
@@ -90,6 +91,8 @@ class Session:
 
     def receive(self, event: Event) -> None:
         """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
+        if isinstance(event, CompileEvent):
+            self._remember_memory(event)
         self.recording.events.append(event)
         if self._path is None:
             return
@@ -102,6 +105,14 @@ class Session:
         except (OSError, DoctorError) as error:
             self._give_up(error)
             raise
+
+    def _remember_memory(self, event: CompileEvent) -> None:
+        """Keep what the kernel object of `event`, the first of it here, has in memory."""
+        from triton_doctor.runtime import hooks
+
+        if (event.kernel, event.made) not in self._seen:
+            self._seen.add((event.kernel, event.made))
+            self.recording.before += hooks.compiled_before(event)
 
     def require_file(self) -> Path | None:
         """Write the file if nothing is in it yet, and return its path; None where it takes no more, or is not asked."""

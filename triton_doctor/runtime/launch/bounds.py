@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import explain_all
-from triton_doctor.runtime.event import COMPILED
+from triton_doctor.runtime.event import COMPILED, HIDING
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.wording import tell
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.event import CompileEvent, Event
     from triton_doctor.runtime.recording import Recording
-
-# Warnings after which compiles may be missing.
-HIDING = frozenset({"unseen", "fault", "torn", "damaged"})
 
 
 def tell_excess(

@@ -44,12 +44,13 @@ def join(folder: str, *, started_ns: int) -> None:
     )
     hooks.attach(session.receive)
     session.count_from(hooks.launches_so_far())
-    hooks.call_while_launching(LaunchesNote(session, notes).write)
+    note = LaunchesNote(session, notes)
+    hooks.call_while_launching(note.write)
     atexit.register(end, session)
     before_leaving("_exit", lambda: end(session))
     # An exec can fail, and the program go on.
-    before_leaving("execv", session.checkpoint)
-    before_leaving("execve", session.checkpoint)
+    before_leaving("execv", note.write_into_recording)
+    before_leaving("execve", note.write_into_recording)
 
 
 def end(session: Session) -> None:
@@ -79,6 +80,14 @@ class LaunchesNote:
             write_note(recording.stem + LAUNCHES, self._notes, write_line(self._session.count_launches()))
         done_s = time.monotonic()
         self._process, self._next_s = os.getpid(), done_s + max(PERIOD_S, (done_s - now_s) / SHARE)
+
+    def write_into_recording(self) -> None:
+        """Write the count where it stays: another program may begin in this process."""
+        self._session.checkpoint()
+        recording = self._session.require_file()
+        if recording is not None:
+            self._next_s = 0.0
+            Path(self._notes, recording.stem + LAUNCHES).unlink(missing_ok=True)
 
 
 def write_note(name: str, notes: str, text: str) -> None:
