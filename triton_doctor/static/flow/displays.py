@@ -9,7 +9,7 @@ from triton_doctor.static.expression import Const, Star
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.indexing import element
 from triton_doctor.static.flow.kinds import Kind, Scalar
-from triton_doctor.static.flow.values import Many, Promise, Sequence, Shape, Table, Value
+from triton_doctor.static.flow.values import Many, Promise, Sequence, Shape, Strides, Table, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Each, Expr
@@ -38,6 +38,8 @@ def pack(flow: Flow, items: tuple[Expr, ...], place: Place) -> Sequence:
                     is_open = is_open or own_open
                 case Shape(of) if (rank := tensors.rank(of)) is not None:
                     values.extend(partial(flow.axis, of, position, place.frame) for position in range(rank))
+                case Strides(of) if (rank := tensors.rank(of)) is not None:
+                    values.extend(partial(flow.stride, of, position, place.frame) for position in range(rank))
                 case Shape():
                     values.append(inner)
                 case _:

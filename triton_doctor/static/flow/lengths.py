@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
-from triton_doctor.static.flow.values import Many, Sequence, Shape, Table
+from triton_doctor.static.flow.values import Many, Sequence, Shape, Strides, Table
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.values import Thing, Value
@@ -22,7 +22,7 @@ def length(value: Value) -> Scalar:
             return _literal(len(items))
         case Many(_, own):
             return own
-        case Shape(of):
+        case Shape(of) | Strides(of):
             return tensors.number_of_axes(of)
         case _:
             return UNKNOWN
@@ -38,6 +38,17 @@ def length_of_thing(thing: Thing) -> Scalar:
         return FEW
     pro = {leanings.LENGTH, *((leanings.NAME,) if leanings.names_data(root.name) else ())}
     return Scalar(kind=Kind.UNKNOWN, pro=frozenset(pro), from_data=True, trail=trail)
+
+
+def unpacked_count(value: Value) -> int | None:
+    """The number of items that `*value` unpacks to; None where it is not known."""
+    match value:
+        case Sequence(open=False) if value.starred is None:
+            return value.count
+        case Shape(of) | Strides(of):
+            return tensors.rank(of)
+        case _:
+            return None
 
 
 def _literal(count: int) -> Scalar:
