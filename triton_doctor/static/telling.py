@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Place, Step
@@ -11,6 +12,9 @@ from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.parameters import Parameter, Source
+
+# A name, or an entry of one: what it holds, it does not say.
+_NAMELESS = re.compile(r"\w+(\[[^]]*\])*")
 
 
 def spelled(source: Source) -> str:
@@ -24,6 +28,14 @@ def spelled(source: Source) -> str:
         if bound.certain and len(bound.bindings) == 1:
             return spell(bound.bindings[0].value)
     return spell(expr)
+
+
+def described(source: Source) -> str:
+    """The value as the user wrote it, in backquotes; a name or an entry is followed by where its value begins."""
+    text = spelled(source)
+    if not _NAMELESS.fullmatch(text) or not source.scalar.trail:
+        return f"`{text}`"
+    return f"`{text}` ({source.scalar.trail[0].step().text})"
 
 
 def facts(parameter: Parameter, source: Source | None) -> Facts:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import parameters
-from triton_doctor.static.telling import facts, spelled, trail
+from triton_doctor.static.telling import described, facts, trail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
         code=CODE,
         severity=_severity(worst),
         message=(
-            f"`{kernel.name}` tunes {configs} again for each value of `{spelled(worst)}`: `{name}` is in its autotune "
+            f"`{kernel.name}` tunes {configs} again for each value of {described(worst)}: `{name}` is in its autotune "
             "key" + (f", as {'are' if len(others) > 1 else 'is'} {', '.join(others)}" if others else "")
         ),
         advice=(

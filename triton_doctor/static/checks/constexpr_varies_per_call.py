@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import Parameter, Source, parameters
-from triton_doctor.static.telling import facts, spelled, trail
+from triton_doctor.static.telling import described, facts, trail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _is_capped_block(parameter: Parameter, worst: Source) -> bool:
 def _message(parameter: Parameter, worst: Source) -> str:
     name, kernel = parameter.param.name, parameter.kernel.name
     each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
-    message = f"`{name}` recompiles `{kernel}` for each {each} of `{spelled(worst)}`"
+    message = f"`{name}` recompiles `{kernel}` for each {each} of {described(worst)}"
     if worst.scalar.bound is not None:
         message += f", {worst.scalar.bound:,} at the most"
     if parameter.in_autotune_key:
@@ -73,8 +73,8 @@ def _advice(parameter: Parameter, worst: Source) -> str:
     match parameter.need:
         case None:
             return (
-                f"the kernel only computes with `{name}`, and a plain argument works there, in an `if`, `%`, `//` or a "
-                "call as well: drop the `tl.constexpr` annotation (Triton still folds a 1 and keeps divisibility by 16)"
+                f"the kernel only computes with `{name}`: drop the `tl.constexpr` annotation. A plain argument works in "
+                "`if`, `%`, `//` and calls too; Triton still folds a 1 and keeps divisibility by 16"
             )
         case "block" if name in parameter.kernel.blocks_only:
             return (

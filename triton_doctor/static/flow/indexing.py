@@ -9,6 +9,7 @@ from triton_doctor.static.expression import Const, Expr, Item, Pack, Slice, dott
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.sizes import Rest, Root, Size
+from triton_doctor.static.flow.slices import slice_length
 from triton_doctor.static.flow.sources import from_data
 from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Strides, Table, Tensor, Thing, Value, either
 from triton_doctor.static.spelling import spell
@@ -99,6 +100,8 @@ def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value
             return _one_of(list(items.values()))
         case Many(one, _), Const(int()):
             return one
+        case Thing(root), Const(int(position)) if leanings.names_shape(root.name):
+            return flow.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case ((Tensor() | Thing()), _):
             return _indexed(flow, value, base, key, place)
         case _:
@@ -162,7 +165,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
                 front.append(flow.scalar(upper, place))
                 position += 1
             case Slice():
-                front.append(UNKNOWN._replace(trail=()))
+                front.append(slice_length(flow, tensors.axis_at(value, position), one, place))
                 position += 1
             case Const(None):
                 front.append(tensors.ONE)

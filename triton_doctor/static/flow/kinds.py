@@ -74,6 +74,11 @@ class Scalar(NamedTuple):
         return kind
 
     @property
+    def is_guess(self) -> bool:
+        """Whether nothing but leanings decides the kind."""
+        return self.kind is Kind.UNKNOWN and not self.from_data
+
+    @property
     def bound(self) -> int | None:
         """The most values that it can have; None where there is no telling."""
         if self.high is None:

@@ -28,7 +28,7 @@ def stride(flow: Flow, value: Tensor | Thing, position: int, frame: Frame) -> Sc
         if value.moved is None or value.contiguous:
             return tensors.stride(value, position)
         source = value.moved.source(position)
-        return UNKNOWN if source is None else stride(flow, value.moved.of, source, frame)
+        return UNKNOWN if source is None else flow.stride(value.moved.of, source, frame)
     rank = tensors.rank(value)
     if rank is None or not -rank <= position < rank or not flow.layouts.is_contiguous(value, frame):
         return tensors.stride(value, position)

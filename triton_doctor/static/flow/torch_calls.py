@@ -23,8 +23,8 @@ KEEPING = frozenset(
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 # Of `torch.f(x, ...)`, those that are methods too.
 METHODS = frozenset(
-    "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten squeeze unsqueeze numel stack cumsum nonzero "
-    "unique".split()
+    "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten squeeze unsqueeze numel stack cumsum "
+    "nonzero unique".split()
 )
 NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
