@@ -3,43 +3,68 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+STOPPED = 2
+INTERRUPTED = 130
 
 
 def main() -> int:
-    """The exit status. `run` starts its program before the library of the command line is imported."""
-    arguments = sys.argv[1:]
+    """The exit status. Ctrl-C while modules are imported, and after the end, leaves at once."""
+    hear_interrupts(leave_interrupted)
+    try:
+        from triton_doctor.standard_streams import guard_streams
+
+        guard_streams()
+        return start(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        hear_interrupts(leave_interrupted)
+
+
+def start(arguments: list[str]) -> int:
+    """The exit status of the command. `run` starts its program before the library of the command line is imported."""
     if arguments[:1] == ["run"] and arguments[1:2] not in (["--help"], ["-h"]):
         from triton_doctor.errors import DoctorError
 
         try:
-            from triton_doctor.run_command import run_command
+            from triton_doctor.run_command import run_command, say
             from triton_doctor.runtime.launch.supervise import leave_as
 
+            hear_interrupts(signal.default_int_handler)
             end(leave_as(run_command(arguments[1:])))
         except DoctorError as error:
-            hint = f"\nhint: {error.hint}" if error.hint else ""
-            sys.stderr.write(f"triton-doctor: {error.message}{hint}\n")
-            return 2
-        except KeyboardInterrupt:
-            return 130
+            say(error.message, hint=error.hint)
+            return STOPPED
     from triton_doctor.cli import main
 
-    return main()
+    hear_interrupts(signal.default_int_handler)
+    return main(arguments)
+
+
+def hear_interrupts(handler: Callable[[int, Any], Any]) -> None:
+    """Let `handler` hear Ctrl-C, unless who started us wants it ignored."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, handler)
+
+
+def leave_interrupted(number: int, frame: object) -> NoReturn:
+    """End this process without a word."""
+    os._exit(INTERRUPTED)
 
 
 def end(status: int) -> NoReturn:
     """Leave at once: there is nothing to tidy up, and the program has been waited for already."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            continue  # who read it has left; the program's status is not that of our report
+    sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(status)
 
 

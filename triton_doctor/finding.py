@@ -55,7 +55,8 @@ class Facts:
 
     `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
     call in the same file that the finding stands in, and at `parameter_place`. `word` is what of the text at the
-    finding is meant: an option, a code.
+    finding is meant: an option, a code. `autotune_keys` are the names in the kernel's autotune key that change with
+    each call, where the parameter is one of them.
     """
 
     kernel: str | None = None
@@ -68,6 +69,7 @@ class Facts:
     use: str | None = None
     also: tuple[Place, ...] = ()
     word: str | None = None
+    autotune_keys: tuple[str, ...] = ()
 
 
 class Verdict(StrEnum):

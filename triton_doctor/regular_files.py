@@ -1,4 +1,4 @@
-"""Paths to bytes, of regular files of bounded size alone.
+"""Paths to bytes, of regular files of bounded size alone; and the files that triton-doctor keeps for itself.
 
 A repository may hold a FIFO, or a link to a device: opening the first
 waits for a writer, reading the second never ends.
@@ -48,6 +48,43 @@ def read_with_status(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTE
         os.close(descriptor)
 
 
+def read_own_file(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTES) -> tuple[bytes, os.stat_result]:
+    """Read the file at `path` if it belongs to this user and is no link. Raises as `read_regular_file`."""
+    descriptor, status = _open_regular_file(path, follow_links=False)
+    try:
+        if not is_own(status):
+            raise PermissionError(errno.EPERM, "it belongs to another user", os.fspath(path))
+        if status.st_size > limit_bytes:
+            raise TooLargeError(path, limit_bytes)
+        return _read_whole(descriptor, status.st_size, path, limit_bytes), status
+    finally:
+        os.close(descriptor)
+
+
+def write_own_file(path: str | os.PathLike[str], data: bytes, mode: int = 0o666) -> None:
+    """Write `data` to a new file and rename it to `path`: readers see all of it or none. Raises OSError.
+
+    Nothing is left where it fails, and no link is followed, at `path` or at the new file.
+    """
+    new = f"{os.fspath(path)}.{os.getpid()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        if os.path.lexists(new):
+            os.unlink(new)  # noqa: PTH108
+        with os.fdopen(os.open(new, flags, mode), "wb") as file:
+            file.write(data)
+        os.replace(new, path)  # noqa: PTH105
+    except OSError:
+        if os.path.lexists(new):
+            os.unlink(new)  # noqa: PTH108
+        raise
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Return whether what has `status` belongs to this user; where files have no owner, all do."""
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+
+
 def read_head(path: str | os.PathLike[str], count: int) -> bytes:
     """Read the first `count` bytes of the file at `path`, however large it is. Raises OSError and NotRegularError."""
     descriptor, _ = _open_regular_file(path)
@@ -74,11 +111,11 @@ def read_named_file(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTES
     return data
 
 
-def _open_regular_file(path: str | os.PathLike[str]) -> tuple[int, os.stat_result]:
+def _open_regular_file(path: str | os.PathLike[str], *, follow_links: bool = True) -> tuple[int, os.stat_result]:
     # To open some devices does something (a tape rewinds, a watchdog starts): look before it is opened.
-    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116, thousands
+    if not stat.S_ISREG(os.stat(path, follow_symlinks=follow_links).st_mode):  # noqa: PTH116, thousands
         raise NotRegularError(path)
-    descriptor = os.open(path, _OPEN)
+    descriptor = os.open(path, _OPEN if follow_links else _OPEN | getattr(os, "O_NOFOLLOW", 0))
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):  # it was replaced in between
         os.close(descriptor)

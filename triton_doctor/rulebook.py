@@ -52,6 +52,12 @@ def rule_name(code: str) -> str:
     return path.stem.removeprefix(f"{code}-") if path else code
 
 
+def page_uri(code: str) -> str | None:
+    """Where the page of `code` can be opened on this machine, as a file URI; None where it has no page."""
+    path = page_paths().get(code)
+    return path.resolve().as_uri() if path is not None else None
+
+
 def read_page(code: str) -> RulePage:
     """The page of `code`. Raises DoctorError where there is none."""
     path = page_paths().get(code)

@@ -17,6 +17,7 @@ from triton_doctor.runtime.launch.environment import watched
 from triton_doctor.runtime.launch.folder import RecordingFolder
 from triton_doctor.runtime.launch.options import read_options
 from triton_doctor.runtime.launch.supervise import supervise
+from triton_doctor.terminal import escape_line, use_color
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -165,7 +166,7 @@ class Watch:
             return False
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), Order.TIME)
-        text = render_text(whole, cwd=Path.cwd(), color=use_color(), excess=excess)
+        text = render_text(whole, cwd=Path.cwd(), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess)
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
@@ -216,12 +217,9 @@ def read_budgets() -> tuple[tuple[str, int], ...]:
     return load_settings(Path.cwd()).budgets
 
 
-def use_color() -> bool:
-    """Whether stderr is looked at."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def say(message: str) -> None:
-    """A line of our own on stderr."""
-    sys.stderr.write(f"triton-doctor: {message}\n")
+def say(message: str, *, hint: str | None = None) -> None:
+    """A line of our own on stderr, and one that says what to do about it."""
+    for line in (f"triton-doctor: {message}", f"hint: {hint}" if hint else None):
+        if line is not None:
+            sys.stderr.write(f"{escape_line(line)}\n")
     sys.stderr.flush()

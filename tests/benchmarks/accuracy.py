@@ -107,7 +107,7 @@ def judge(package: Package) -> None:
 
 def judge_tuning(package: Package, findings: Iterable[dict[str, Any]]) -> None:
     """Print how many kernels whose autotune key varied TRD301 found, and how many of those whose key stayed."""
-    told = {(one["kernel_path"], one["kernel"]) for one in findings if one["code"] == "TRD301"}
+    told = {(one["kernel_path"], one["kernel"]) for one in findings if one["autotune_keys"]}
     tuned = read_tuning(package)
     for title, varied in (("key per_call", True), ("key fixed", False)):
         kernels = [kernel for kernel, varies in tuned.items() if varies is varied]

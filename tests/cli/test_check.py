@@ -150,7 +150,7 @@ def test_stdin_is_checked_under_the_name_that_it_is_given(doctor: Doctor) -> Non
     outcome = doctor("check", "-", "--stdin-filename", "src/a.py", "--output-format", "concise", stdin=UNUSED.encode())
 
     assert outcome.status == 1
-    assert outcome.out.startswith("src/a.py:1:16: TRD901 ")
+    assert outcome.out.startswith("src/a.py:1:16: warning: TRD901 ")
 
 
 def test_lines_from_stdin_are_quoted(doctor: Doctor) -> None:
@@ -258,4 +258,4 @@ def test_output_that_the_terminal_cannot_spell_is_escaped(folder: Path, write: W
     )
 
     assert (done.returncode, done.stderr) == (1, b"")
-    assert done.stdout.startswith(b"\\u03c0.py:1:16: TRD901")
+    assert done.stdout.startswith(b"\\u03c0.py:1:16: warning: TRD901")

@@ -55,7 +55,7 @@ def test_damaged_parts_are_said_and_cost_no_others(doctor: Doctor, write: Write)
     assert outcome.err.splitlines() == [
         "triton-doctor: runs/b.jsonl is empty: no recording",
         "hint: name a file that `run -o` wrote",
-        "triton-doctor: cannot read gone.jsonl: No such file or directory",
+        "triton-doctor: cannot read gone.jsonl: no such file or directory",
         "hint: name a file that `run -o` wrote",
         "triton-doctor: 2 damaged lines of a.jsonl are left out; the first, line 4, is no event",
     ]

@@ -21,9 +21,6 @@ def test_full_shows_line_path_and_advice() -> None:
     text = render(SCAN, Form.FULL, view())
 
     assert text == snapshot("""\
-/elsewhere/100%.py:1:1: TRD901 unused-suppression (info)
-  `ignore[TRD201]` silences nothing
-
 src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   `BATCH` of `attention_kernel` compiles again for each value of
   `lengths.max().item()`
@@ -37,10 +34,10 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
 4 |     bs = lengths.max().item()
   = note: `bs` is `BATCH`
   = help: pass it as a plain argument: the kernel only reads it
-  = also: 2 other places
- --> src/other.py:20
- --> src/other.py:30
+  = also: 2 launches
+ --> src/other.py:20, 30
 
+1 info is not listed (1 TRD901): `--show info` lists them
 found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches
 """)
 
@@ -63,9 +60,8 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = note: `bs` is `BATCH`
   = help: pass it as a plain argument: the kernel
           only reads it
-  = also: 2 other places
- --> src/other.py:20
- --> src/other.py:30
+  = also: 2 launches
+ --> src/other.py:20, 30
 
 found 1 problem (1 error) in 1,214 files, 1 kernel, 9 launches
 """)
@@ -146,8 +142,8 @@ def test_what_would_steer_a_terminal_is_replaced() -> None:
 
 def test_concise_is_a_line_a_finding() -> None:
     assert render(SCAN, Form.CONCISE, view()) == snapshot("""\
-/elsewhere/100%.py:1:1: TRD901 `ignore[TRD201]` silences nothing
-src/[new]/attention.py:7:15: TRD900 `BATCH` of `attention_kernel` compiles again for each value of `lengths.max().item()`
+/elsewhere/100%.py:1:1: info: TRD901 `ignore[TRD201]` silences nothing
+src/[new]/attention.py:7:15: error: TRD900 `BATCH` of `attention_kernel` compiles again for each value of `lengths.max().item()`
 found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches
 """)
 
@@ -197,6 +193,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                     "use": None,
                     "trail": [],
                     "also": [],
+                    "autotune_keys": [],
                     "fixable": "no",
                     "evidence": None,
                 },
@@ -222,6 +219,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                         {"path": "src/[new]/attention.py", "line": 7, "text": "`bs` is `BATCH`"},
                     ],
                     "also": [{"path": "src/other.py", "line": 20}, {"path": "src/other.py", "line": 30}],
+                    "autotune_keys": [],
                     "fixable": "no",
                     "evidence": None,
                 },

@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_folder
 
 PAGES = sorted((REPOSITORY / "rules").glob("TRD7*.md"))
-CAUSES = [f"TRD7{number:02}" for number in range(1, 15)]
+CAUSES = [f"TRD7{number:02}" for number in range(1, 16)]
 
 
 def example(page: Path, section: str) -> str:

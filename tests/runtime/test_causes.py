@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from triton_doctor.runtime.causes import Seen, explain, explain_all
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, FailureEvent, KernelName
 from triton_doctor.runtime.wording import tell
 
 KERNEL = KernelName(name="scale", module="m", path="m.py", line=3)
@@ -241,3 +241,39 @@ def test_tuning_again_names_what_differs_in_the_key():
 
     assert [cause.code for cause in causes] == ["TRD714"]
     assert tell(causes[0]) == "the tuning key's `n` is 1001, was 1000"
+
+
+def compiled_by(thread, begin_ms, end_ms, **more):
+    return event(thread=thread, at_ns=end_ms * 1_000_000, stages_us=(("cubin", (end_ms - begin_ms) * 1000),), **more)
+
+
+def test_one_key_compiled_by_threads_at_once_is_a_cause_of_its_own():
+    first, second = compiled_by(1, 0, 100), compiled_by(2, 50, 150)
+
+    causes = explain_all([first, compiled_by(3, 20, 120, n=17), second])
+
+    assert [cause.code for cause in causes] == ["TRD701", "TRD703", "TRD715"]
+    assert causes[-1].nearest is first
+    assert tell(causes[-1]) == "thread 1 was compiling the same key: Triton has no lock there"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(compiled_by(2, 101, 150), id="after the other thread was through"),
+        pytest.param(compiled_by(1, 50, 150), id="on the same thread"),
+    ],
+)
+def test_one_key_compiled_in_turn_is_a_kernel_made_anew(second):
+    assert explain_all([compiled_by(1, 0, 100), second])[-1].code == "TRD712"
+
+
+def test_what_a_guard_refused_is_not_in_memory():
+    refusal = FailureEvent(
+        kernel=KERNEL, stage="launch", error="", duration_us=0, thread=1, rank=None, at_ns=0, refused=True
+    )
+
+    causes = explain_all([event(block=64), event(block=32), refusal, event(block=32)])
+
+    assert [cause.code for cause in causes] == ["TRD701", "TRD702", "TRD702"]
+    assert causes[-1].changes[0].before == 64

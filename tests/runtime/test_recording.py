@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -252,18 +253,19 @@ def test_arguments_may_be_any_number(file):
 
 def test_one_unreadable_file_does_not_hide_the_others(tmp_path):
     (tmp_path / "a.jsonl").write_text("noise\n")
+    os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "b.jsonl").write_text(write_line(HEADER) + "\n")
 
     reading = read_recordings([tmp_path, tmp_path / "none.jsonl", "/dev/null", "\0"])
 
     assert [process.headers for process in reading.processes] == [[HEADER]]
     assert [error.message.partition(str(tmp_path))[0] for error in reading.errors[:2]] == ["", "cannot read "]
-    assert reading.errors[2].message == "/dev/null is not a recording: it is a device"
+    assert reading.errors[2].message == "cannot read /dev/null: not a regular file"
     assert len(reading.errors) == 4
 
 
 def test_missing_file_and_empty_folder_are_said(tmp_path):
-    with pytest.raises(DoctorError, match=r"cannot read .*none\.jsonl: No such file"):
+    with pytest.raises(DoctorError, match=r"cannot read .*none\.jsonl: no such file"):
         Recording.read(tmp_path / "none.jsonl")
     with pytest.raises(DoctorError, match="no recording in"):
         Recording.read(tmp_path)

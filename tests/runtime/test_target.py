@@ -1,10 +1,12 @@
 """The spelling of targets, and what is imported by whom."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
+from tests.runtime.tritons import PROGRAMS, VERSIONS
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.target import parse_target
 
@@ -52,3 +54,12 @@ def test_recording_without_triton_is_refused_with_a_hint():
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
 
     assert done.stderr.strip().endswith("DoctorError: triton is not installed here")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_compile_for_a_target_of_its_own_asks_for_no_driver(version, runner, tmp_path):
+    done = runner(version)(str(PROGRAMS / "ahead_of_time.py"), str(tmp_path / "run.jsonl"))
+    told = json.loads(done.stdout)
+
+    assert told["warnings"] == []
+    assert told["direct"] == [[True, "", "cuda:90", True], [True, "", "cuda:90", False]]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.asides import say, say_hint
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
@@ -79,10 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain(error.message, error.hint)
     except UsageError as error:
         return complain(*explain_usage(error))
-    except BrokenPipeError:
-        # The reader has left, `| head` for one; python would say so again while it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     return status if isinstance(status, int) else 0
@@ -90,9 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def complain(message: str, hint: str | None) -> int:
     """Say what the user can put right, and how, on stderr."""
-    typer.echo(f"triton-doctor: {message}", err=True)
-    if hint:
-        typer.echo(f"hint: {hint}", err=True)
+    say(message)
+    say_hint(hint)
     return STOPPED
 
 

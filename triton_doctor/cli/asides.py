@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import typer
 
+from triton_doctor.terminal import escape_line, escape_text
+
 
 def say(text: str) -> None:
+    """One line on stderr, in our name."""
+    say_line(f"triton-doctor: {text}")
+
+
+def say_line(text: str) -> None:
     """One line on stderr."""
-    typer.echo(f"triton-doctor: {text}", err=True)
+    typer.echo(escape_line(text), err=True)
 
 
 def say_hint(hint: str | None) -> None:
     """What to do about the line before; nothing for None."""
     if hint:
-        typer.echo(f"hint: {hint}", err=True)
+        say_line(f"hint: {hint}")
 
 
 def say_more(text: str) -> None:
     """A line below it."""
-    typer.echo(f"  {text}", err=True)
+    typer.echo(f"  {escape_text(text)}", err=True)

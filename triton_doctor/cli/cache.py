@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from triton_doctor.cli.asides import say
 from triton_doctor.cli.rule import PageForm
+from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
     from triton_doctor.environment.cache_entries import CacheEntry
@@ -66,7 +68,7 @@ def show_kernel(
     folder = find_folder(cache_dir)
     entries = entries_of(folder, kernel)
     if len(entries) > VARIANTS_READ and output_format is PageForm.TEXT:
-        typer.echo(f"triton-doctor: reading the newest {VARIANTS_READ} of {len(entries):,} variants", err=True)
+        say(f"reading the newest {VARIANTS_READ} of {len(entries):,} variants")
     stories = tell_stories(folder, entries)
     form = render_stories_json if output_format is PageForm.JSON else render_stories
     typer.echo(form(stories), nl=False)
@@ -91,10 +93,10 @@ def prune(
     folder = find_folder(cache_dir)
     old = list(choose_old(read_entries(folder), older_than_seconds=age, now=now, kernel=kernel))
     if not old:
-        typer.echo(f"nothing in {folder} is that old")
+        typer.echo(f"nothing in {escape_text(str(folder))} is that old")
         return
     if not keeps_times_of_use(folder):
-        typer.echo("triton-doctor: this file system keeps no times of use, ages are since the compile", err=True)
+        say("this file system keeps no times of use, ages are since the compile")
     typer.echo(render_list(folder, sum_up(old), now=now, at_most=KERNELS_SHOWN_BEFORE_ASKING), nl=False)
     if dry_run:
         typer.echo(f"would remove {plural(len(old), 'entry', 'entries')}")
@@ -103,7 +105,7 @@ def prune(
         typer.echo(f"removed {plural(removed, 'entry', 'entries')}")
         if removed < len(old):
             left = plural(len(old) - removed, "entry", "entries")
-            typer.echo(f"triton-doctor: {left} could not be removed", err=True)
+            say(f"{left} could not be removed")
             raise typer.Exit(STOPPED)
     else:
         typer.echo("removed nothing")

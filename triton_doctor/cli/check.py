@@ -15,7 +15,7 @@ from triton_doctor.cli.adoption import (
 )
 from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
-from triton_doctor.report import Form
+from triton_doctor.report import Form, Show
 
 CLEAN, FOUND, STOPPED = 0, 1, 2
 STDIN = "-"
@@ -60,6 +60,13 @@ def check(
         typer.Option(metavar="X.Y", help="The Triton that the code is for.", show_default="the newest known"),
     ] = None,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever is found.")] = False,
+    show: Annotated[
+        list[Show] | None,
+        typer.Option(
+            help="What the form full leaves out: info lists infos, all shows the code of each cause too.",
+            show_default="none",
+        ),
+    ] = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
@@ -87,16 +94,18 @@ def check(
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
-    from triton_doctor.cli.streams import choose_view, read_stdin, write_report
+    from triton_doctor.cli.streams import choose_view, read_stdin, tell_limits, write_report
     from triton_doctor.errors import DoctorError
+    from triton_doctor.finding import Severity
     from triton_doctor.report import render
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.changed import changed_files
-    from triton_doctor.static.files import find_files
     from triton_doctor.static.scan import Scan, scan
+    from triton_doctor.static.shown_paths import show_scan
+    from triton_doctor.static.workspace import find_workspace
     from triton_doctor.variables import parse_version
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
@@ -132,20 +141,24 @@ def check(
         from_stdin=from_stdin,
     )
     of_changed = None if wishes.changed is None else changed_files(map(Path, asked), wishes.changed, cwd=cwd)
-    files = [read_stdin(first, cwd)] if from_stdin else list(find_files(map(Path, asked), settings, cwd=cwd))
-    if not files:
-        typer.echo(f"triton-doctor: no Python files under {', '.join(asked)}", err=True)
-    view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)
-    known = KnownFindings(wishes, files, cwd, view.lines_of)
+    if from_stdin:
+        workspace = read_stdin(stdin_filename, settings, cwd)
+    else:
+        workspace = find_workspace([Path(path) for path in asked], settings, cwd=cwd)
+    settings, base, files = workspace.settings, workspace.base, workspace.files
+    tell_limits(workspace, asked)
+    known = KnownFindings(wishes, workspace.reported, base)
     recorded = read_named(wishes.recordings)
-    weigh = weighing(recorded.processes, cwd)
+    weigh = weighing(recorded.processes, base)
 
     def is_on(code: str) -> bool:
         return is_selected(code, select=settings.select, ignore=settings.ignore)
 
     def narrow(found: Scan) -> Scan:
         new = known.new_of(found, is_on)
-        return new if of_changed is None else only_changed(new, of_changed, cwd)
+        return new if of_changed is None else only_changed(new, of_changed, base)
+
+    cache = None if no_cache else Cache(workspace.home, map(str, (base, *workspace.projects)), settings)
 
     def leave(status: int) -> NoReturn:
         raise typer.Exit(status if recorded.whole else STOPPED)
@@ -153,37 +166,40 @@ def check(
     with show_progress(len(files)) as on_progress:
         if choice.wanted:
             fixed = fix_files(
-                files,
-                settings,
+                workspace,
                 choice,
                 cwd=cwd,
                 narrow=narrow,
                 weigh=weigh,
                 recordings=recorded.processes,
                 on_progress=on_progress,
+                cache=cache,
             )
             result = fixed.scan
         else:
-            cache = None if no_cache or from_stdin else Cache(cwd, asked, settings)
-            result = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh, cache=cache)
+            result = scan(
+                files, settings, cwd=base, asked=workspace.asked, on_progress=on_progress, weigh=weigh, cache=cache
+            )
     tell_weighing(weigh)
     if choice.diff:
         leave(FOUND if fixed.files and not exit_zero else CLEAN)
     if choice.only:
         leave(CLEAN)
     if choice.wanted:
-        view = choose_view(files, color, cwd=cwd, to_file=output_file is not None)  # the lines are others now
-        known = KnownFindings(wishes, files, cwd, view.lines_of)
+        known = KnownFindings(wishes, workspace.reported, base)  # the lines are others now
     if wishes.writes:
-        known.write(result.findings, is_on)
+        known.write(result, is_on)
         leave(CLEAN)
     result = known.leave_out(result, is_on)
     if of_changed is not None:
-        result = only_changed(result, of_changed, cwd)
+        result = only_changed(result, of_changed, base)
     if wishes.reason is not None:
         from triton_doctor.cli.silencing import silence
 
-        result = silence(result, wishes.reason, cwd)
+        result = silence(result, wishes.reason, base)
+    shown = frozenset({*(show or ()), *((Show.INFO,) if settings.fail_on is Severity.INFO else ())})
+    view = choose_view(workspace, color, cwd=cwd, to_file=output_file is not None, show=shown)
+    result = show_scan(result, base, cwd)
     text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)
     failed = any(finding.severity >= settings.fail_on for finding in result.findings)

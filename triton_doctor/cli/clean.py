@@ -1,11 +1,12 @@
 """`triton-doctor clean [PATHS]`: away with what `check` keeps between runs."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+STOPPED = 2
 
 
 def clean(
@@ -13,11 +14,16 @@ def clean(
         list[Path] | None, typer.Argument(metavar="[PATHS]...", help="Folders to look in.", show_default=".")
     ] = None,
 ) -> None:
-    """Remove the .triton_doctor_cache folders at and below PATHS. Kernels that Triton keeps are not touched."""
+    """Remove the .triton_doctor_cache folders at and below PATHS. Kernels that Triton keeps are not touched.
+
+    Links are not followed, and files that triton-doctor did not write stay. The exit status is 2 if a folder stays.
+    """
     from triton_doctor.errors import DoctorError
     from triton_doctor.static.cache import FOLDER
+    from triton_doctor.static.cache import clean as clean_folder
+    from triton_doctor.terminal import escape_text
 
-    removed = 0
+    removed, left = 0, 0
     for path in paths or [Path()]:
         if not path.is_dir():
             raise DoctorError(f"there is no folder {path}", hint=f"the working directory is {Path.cwd()}")
@@ -25,11 +31,15 @@ def clean(
             if FOLDER in folders:
                 folders.remove(FOLDER)
                 folder = Path(top, FOLDER)
-                try:
-                    shutil.rmtree(folder)
-                except OSError as error:
-                    raise DoctorError(f"{folder} cannot be removed: {(error.strerror or '').lower()}") from error
-                typer.echo(f"removed {folder}")
-                removed += 1
+                reasons = clean_folder(folder)
+                if reasons:
+                    told = escape_text(f"{folder} is left: {', '.join(reasons)}")
+                    typer.echo(f"triton-doctor: {told}", err=True)
+                    left += 1
+                else:
+                    typer.echo(f"removed {escape_text(str(folder))}")
+                    removed += 1
+    if left:
+        raise typer.Exit(STOPPED)
     if not removed:
         typer.echo("nothing to remove")

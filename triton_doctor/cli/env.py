@@ -73,7 +73,7 @@ def env(
         for finding in diagnose(machine, asked)
         if is_selected(finding.code, select=settings.select, ignore=settings.ignore)
     ]
-    view = choose_view((), color, cwd=Path.cwd(), to_file=output_file is not None)
+    view = choose_view(None, color, cwd=Path.cwd(), to_file=output_file is not None)
     read_as = asked or version_of(machine)
     text = render_machine(machine, findings, read_as, output_format, color=view.color, width=view.width)
     write_report(text, output_file)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError, reason_of
 
 if TYPE_CHECKING:
@@ -18,11 +20,11 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.settings import Settings
-    from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.cache import Cache
     from triton_doctor.static.fix.rounds import Fixed
     from triton_doctor.static.inquire import Weigh
     from triton_doctor.static.scan import Scan
+    from triton_doctor.static.workspace import Workspace
 
 Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
 UnsafeFixes = Annotated[
@@ -90,8 +92,7 @@ class FixChoice:
 
 
 def fix_files(
-    files: Sequence[SourceFile],
-    settings: Settings,
+    workspace: Workspace,
     choice: FixChoice,
     *,
     cwd: Path,
@@ -99,31 +100,32 @@ def fix_files(
     weigh: Weigh | None,
     recordings: Sequence[Recording],
     on_progress: Callable[[int], None],
+    cache: Cache | None,
 ) -> Fixed:
-    """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done."""
-    from triton_doctor.static.fix.rounds import fix
+    """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done.
 
-    fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, on_progress=on_progress)
+    Paths are shown as seen from `cwd`.
+    """
+    from triton_doctor.static.fix.rounds import fix
+    from triton_doctor.static.shown_paths import path_shower
+
+    again = partial(fix, workspace, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, cache=cache)
+    fixed = again(on_progress=on_progress)
     if choice.verify:
-        withdrawn = _withdrawn(files, settings, fixed, choice, cwd=cwd, recordings=recordings)
+        withdrawn = _withdrawn(workspace, fixed, choice, recordings=recordings)
         if withdrawn:
-            fixed = fix(files, settings, cwd=cwd, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, without=withdrawn)
+            fixed = again(without=withdrawn)
+    show = path_shower(workspace.base, cwd)
     if choice.diff:
-        _show_diff(fixed)
+        _show_diff(fixed, show)
     else:
-        _write(fixed)
-    _tell(fixed, choice)
+        _write(fixed, show)
+    _tell(fixed, choice, show)
     return fixed
 
 
 def _withdrawn(
-    files: Sequence[SourceFile],
-    settings: Settings,
-    fixed: Fixed,
-    choice: FixChoice,
-    *,
-    cwd: Path,
-    recordings: Sequence[Recording],
+    workspace: Workspace, fixed: Fixed, choice: FixChoice, *, recordings: Sequence[Recording]
 ) -> frozenset[tuple[str, ...]]:
     """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
     from triton_doctor.evidence.trials.verify import Outcome, verify
@@ -132,20 +134,20 @@ def _withdrawn(
     from triton_doctor.static.project import whole_project
 
     verdicts = verify(
-        whole_project(Library(files), settings, cwd),
+        whole_project(Library(workspace.files), workspace.settings, workspace.base),
         fixed.made,
         {path: file.after for path, file in fixed.files.items()},
-        cwd=cwd,
+        cwd=workspace.base,
         target=choice.target,
         recordings=recordings,
     )
     for verdict in verdicts:
-        typer.echo(verdict.line(), err=True)
+        say_line(verdict.line())
     failed = (verdict for verdict in verdicts if verdict.outcome is Outcome.WITHDRAWN)
     return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
 
-def _write(fixed: Fixed) -> None:
+def _write(fixed: Fixed, show: Callable[[str], str]) -> None:
     from triton_doctor.static.fix.write import write_all
 
     together = [tuple({change.path for change in one.fix.changes}) for one in fixed.made if one.fix is not None]
@@ -155,36 +157,34 @@ def _write(fixed: Fixed) -> None:
         told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
     for path in left:
-        typer.echo(
-            f"triton-doctor: {path} is left as it is: it, or one that goes with it, has changed meanwhile", err=True
-        )
+        say(f"{show(path)} is left as it is: it, or one that goes with it, has changed meanwhile")
 
 
-def _show_diff(fixed: Fixed) -> None:
+def _show_diff(fixed: Fixed, show: Callable[[str], str]) -> None:
     from triton_doctor.static.fix.difference import unified_diff
 
     for path, file in fixed.files.items():
-        sys.stdout.write(unified_diff(path, file.before, file.after))
+        sys.stdout.write(unified_diff(show(path), file.before, file.after))
 
 
-def _tell(fixed: Fixed, choice: FixChoice) -> None:
+def _tell(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
     from triton_doctor.report.concise import plural
 
     if choice.show:
         for finding in sorted(fixed.made, key=lambda finding: finding.order):
-            typer.echo(_line(finding), err=True)
+            say_line(_line(finding, show))
     for finding, why in fixed.left:
-        typer.echo(f"{_line(finding)}: not done, {why}", err=True)
+        say_line(f"{_line(finding, show)}: not done, {why}")
     if fixed.made:
         verb = "would fix" if choice.diff else "fixed"
         counts = Counter(finding.code for finding in fixed.made)
         codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
-        typer.echo(f"triton-doctor: {verb} {what}", err=True)
+        say(f"{verb} {what}")
     elif choice.only or choice.diff:
-        typer.echo("triton-doctor: nothing to fix", err=True)
+        say("nothing to fix")
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Finding, show: Callable[[str], str]) -> str:
     title = finding.fix.title if finding.fix is not None else finding.message
-    return f"{finding.path}:{finding.span.line}: {finding.code} {title}"
+    return f"{show(finding.path)}:{finding.span.line}: {finding.code} {title}"

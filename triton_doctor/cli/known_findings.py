@@ -6,15 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.cli.asides import say, say_more
+from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.report.concise import plural
+from triton_doctor.report.source import split_lines
 from triton_doctor.static.baseline import Entries, compare, read_baseline, write_baseline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from triton_doctor.cli.adoption import Adoption
-    from triton_doctor.finding import Finding
     from triton_doctor.static.baseline import Entry
     from triton_doctor.static.files import SourceFile
     from triton_doctor.static.scan import Scan
@@ -25,22 +27,22 @@ GONE_SHOWN = 10
 class KnownFindings:
     """The baseline of one run: what it knows is left out, or written."""
 
-    def __init__(
-        self, adoption: Adoption, files: Sequence[SourceFile], cwd: Path, lines_of: Callable[[str], Sequence[str]]
-    ) -> None:
+    def __init__(self, adoption: Adoption, files: Sequence[SourceFile], cwd: Path) -> None:
+        """`files` are those that the run reports on, their paths relative to `cwd`."""
         self._path = adoption.baseline
-        self._writes = adoption.writes
         self._files = files
+        self._cwd = cwd
         if self._path is not None:
-            there = self._path.exists() or not self._writes
+            there = self._path.exists() or not adoption.writes
+            self._before = read_regular_file(self._path) if self._path.is_file() else None
             self._known = read_baseline(self._path) if there else None
-            self._entries = Entries(self._path, cwd, lines_of)
 
     def leave_out(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
         """`result` without what is known; entries that no longer occur are told."""
         if self._path is None or self._known is None:
             return result
-        compared = compare(result.findings, self._known, self._entries, self._looked(is_on))
+        entries = self._entries(result)
+        compared = compare(result.findings, self._known, entries, self._looked(entries, is_on))
         if len(compared.new) < len(result.findings):
             left_out = len(result.findings) - len(compared.new)
             say(f"{plural(left_out, 'known finding')} left out by {self._path}")
@@ -57,21 +59,38 @@ class KnownFindings:
         """As `leave_out`, and nothing is told."""
         if self._path is None or self._known is None:
             return result
-        return replace(result, findings=compare(result.findings, self._known, self._entries, self._looked(is_on)).new)
+        entries = self._entries(result)
+        return replace(
+            result, findings=compare(result.findings, self._known, entries, self._looked(entries, is_on)).new
+        )
 
-    def write(self, findings: Iterable[Finding], is_on: Callable[[str], bool]) -> None:
-        """Make `findings` the known ones. Of files and rules that were not looked at, what was known stays known."""
+    def write(self, result: Scan, is_on: Callable[[str], bool]) -> None:
+        """Make the findings of `result` the known ones. Of files and rules that were not looked at, the old ones stay.
+
+        Raises DoctorError where a file with findings, or the baseline, was saved since it was read.
+        """
         assert self._path is not None
-        looked = self._looked(is_on)
-        found = [self._entries.of(finding) for finding in findings]
+        entries = self._entries(result)
+        looked = self._looked(entries, is_on)
+        for finding in result.findings:
+            if result.source_of(finding.path) is None:
+                raise DoctorError(f"{finding.path} changed while it was read", hint="nothing is written; run it again")
+        found = [entries.of(finding) for finding in result.findings]
         kept = [] if self._known is None else [entry for entry in self._known.elements() if not looked(entry)]
+        if (read_regular_file(self._path) if self._path.is_file() else None) != self._before:
+            raise DoctorError(f"{self._path} changed meanwhile", hint="nothing is written; run it again")
         write_baseline(self._path, [*found, *kept])
         say(f"{plural(len(found), 'finding')} written to {self._path}")
 
-    def _looked(self, is_on: Callable[[str], bool]) -> Callable[[Entry], bool]:
+    def _entries(self, result: Scan) -> Entries:
+        """What makes entries of the findings of `result`, by the lines that the scan read."""
+        assert self._path is not None
+        return Entries(self._path, self._cwd, lambda path: split_lines(result.source_of(path) or b""))
+
+    def _looked(self, entries: Entries, is_on: Callable[[str], bool]) -> Callable[[Entry], bool]:
         """Whether this run would have found an entry: it read the file, or nobody can, and looked for the rule."""
-        read = {self._entries.path_of(file.shown) for file in self._files}
-        return lambda entry: is_on(entry.code) and (entry.path in read or not self._entries.exists(entry))
+        read = {entries.path_of(file.shown) for file in self._files}
+        return lambda entry: is_on(entry.code) and (entry.path in read or not entries.exists(entry))
 
 
 def tell_entry(entry: Entry) -> str:

@@ -31,11 +31,11 @@ def rule(context: typer.Context) -> None:
         import shutil
         import sys
 
-        from triton_doctor.cli.streams import use_color
         from triton_doctor.report.rule_page import render_page
+        from triton_doctor.terminal import use_color
 
         width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
-        color = use_color("auto", on_terminal=sys.stdout.isatty())
+        color = use_color(on_terminal=sys.stdout.isatty())
         typer.echo(render_page(page, color=color, width=width), nl=False, color=color)
 
 

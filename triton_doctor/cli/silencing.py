@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.cli.asides import say
 from triton_doctor.errors import DoctorError, reason_of
-from triton_doctor.regular_files import read_regular_file
 from triton_doctor.report.concise import plural
 from triton_doctor.static.fix.write import Edited, write_all
 from triton_doctor.static.ignoring import add_ignores
@@ -27,12 +26,16 @@ def silence(result: Scan, reason: str, cwd: Path) -> Scan:
         by_path[finding.path].append(finding)
     left: list[Finding] = []
     edited: dict[str, Edited] = {}
+    changed: list[str] = []
     for shown, findings in by_path.items():
         # About a comment, or about a file that does not parse: another comment does not help.
         own = [finding for finding in findings if shown.endswith(".py") and not finding.code.startswith("TRD9")]
         left += [finding for finding in findings if finding not in own]
         if own:
-            source = read_regular_file(cwd / shown)
+            source = result.source_of(shown)
+            if source is None:
+                changed.append(shown)
+                continue
             try:
                 silenced, still = add_ignores(source, own, reason)
             except UnicodeEncodeError as error:
@@ -42,12 +45,12 @@ def silence(result: Scan, reason: str, cwd: Path) -> Scan:
             left += still
             if silenced != source:
                 edited[shown] = Edited(cwd / shown, source, silenced)
-    changed = write(edited)
+    changed += write(edited)
     for shown in changed:
         left += by_path[shown]
         say(f"{shown} changed while it was read, and is left as it is")
     unique = tuple(sorted(dict.fromkeys(left), key=lambda finding: finding.order))
-    silenced_count, files = len(result.findings) - len(unique), len(edited) - len(changed)
+    silenced_count, files = len(result.findings) - len(unique), len(edited.keys() - changed)
     say(f"{plural(silenced_count, 'finding')} silenced in {plural(files, 'file')}")
     return replace(result, findings=unique)
 

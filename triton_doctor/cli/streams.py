@@ -8,11 +8,15 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
+from triton_doctor.cli.asides import say
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
-from triton_doctor.static.files import Kind, SourceFile, kind_of, shown_path
+from triton_doctor.static.files import Kind, SourceFile
+from triton_doctor.static.shown_paths import path_shower
 from triton_doctor.static.texts import read_bytes
+from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
+from triton_doctor.terminal import follows_links, use_color
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,55 +24,88 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.plan import Replacement
+    from triton_doctor.report import Show
+    from triton_doctor.settings import Settings
     from triton_doctor.static.fix.apply import Workbench
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
+# Nothing is that wide; 5,000 digits are no number to Python.
+DIGITS_OF_COLUMNS = 6
 
 
-def read_stdin(path: Path, cwd: Path) -> SourceFile:
-    """Stdin as the file at `path`, which need not exist."""
-    absolute = cwd / path
-    kind = kind_of(path.name) or Kind.PYTHON
-    return SourceFile(str(absolute), shown_path(absolute.as_posix(), cwd), kind, sys.stdin.buffer.read())
+def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
+    """Stdin as the file at `path`, which need not exist, in its project; None for a file without one.
+
+    Raises DoctorError where nothing can be read.
+    """
+    if sys.stdin is None:
+        raise DoctorError("stdin cannot be read: it is closed", hint="name the file")
+    try:
+        text = sys.stdin.buffer.read()
+    except OSError as error:
+        raise DoctorError(f"stdin cannot be read: {reason_of(error)}", hint="name the file") from error
+    if path is not None:
+        return find_workspace([path], settings, cwd=cwd, text=text)
+    file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", Kind.PYTHON, text)
+    return Workspace(base=cwd, home=cwd, files=(file,), asked=None, settings=settings, projects=())
 
 
-def choose_view(files: Sequence[SourceFile], color: str, *, cwd: Path, to_file: bool) -> View:
-    """How the report on `files` will be seen: by whom, and what it can quote."""
-    texts = {file.shown: file.text for file in files if file.text is not None}
+def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
+    """Say on stderr what a report will not tell: that there was nothing to read, or too much."""
+    if not workspace.reported:
+        say(f"no Python files under {', '.join(asked)}")
+    for folder in workspace.cut:
+        say(f"{folder} holds more than {MOST_FILES:,} files: only what was asked for is read")
+
+
+def choose_view(
+    workspace: Workspace | None,
+    color: str,
+    *,
+    cwd: Path,
+    to_file: bool,
+    show: frozenset[Show] = frozenset(),
+) -> View:
+    """How the report on `workspace`, if it is about files, will be seen from `cwd`: by whom, and what it can quote."""
+    files = workspace.files if workspace is not None else ()
+    show_path = path_shower(workspace.base if workspace is not None else cwd, cwd)
+    texts = {show_path(file.shown): file.text for file in files if file.text is not None}
     on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),
-        color=use_color(color, on_terminal=on_terminal),
-        replaced=replacer(files),
+        color=color_report(color, to_file=to_file),
+        show=show,
+        links=on_terminal and color_report(color, to_file=to_file) and follows_links(os.environ),
+        replaced=replacer(files, show_path),
         width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
     )
 
 
-def replacer(files: Sequence[SourceFile]) -> Callable[[Finding], Sequence[Replacement]]:
+def color_report(wish: str = "auto", *, to_file: bool) -> bool:
+    """Whether to color a report: as wished; a file has no color unless it is wished."""
+    if to_file and wish == "auto":
+        return False
+    return use_color(wish, on_terminal=sys.stdout.isatty() and not to_file)
+
+
+def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callable[[Finding], Sequence[Replacement]]:
     """What a fix replaces in `files`; libcst is imported, and a file parsed, when that is asked."""
-    by_path = {file.shown: file for file in files}
 
     @cache
     def workbench() -> Workbench:
         from triton_doctor.static.fix.apply import Workbench
 
+        by_path = {show(file.shown): file for file in files}
         return Workbench(lambda path: read_bytes(by_path[path]))
 
     return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
 
 
-def use_color(wish: str, *, on_terminal: bool) -> bool:
-    """Whether to color: as wished, else on a terminal unless NO_COLOR is set (https://no-color.org)."""
-    if wish != "auto":
-        return wish == "always"
-    return on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def columns_wished() -> int:
     """What COLUMNS says, else WIDTH_OF_FILES."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() else WIDTH_OF_FILES
+    return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else WIDTH_OF_FILES
 
 
 def write_report(text: str, path: Path | None) -> None:
@@ -78,6 +115,6 @@ def write_report(text: str, path: Path | None) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--output-file names a file") from error

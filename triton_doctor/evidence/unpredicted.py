@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
-# Told by values, or never: the first compile, another device, a mode that somebody chose.
-ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714"})
+# Told by values, or never: the first compile, another device, a mode that somebody chose, threads that met.
+ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714", "TRD715"})
 LONGEST = 80
 NAMES_SHOWN = 4
 
@@ -45,6 +45,8 @@ def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Coll
         place = finding.facts.kernel_place
         if place is not None:
             told[finding.code, place.path, place.line].add(finding.facts.parameter)
+            if finding.facts.autotune_keys:
+                told[TUNING_KEY, place.path, place.line].add(finding.facts.parameter)
     every = Parameters(project)
     for kernel in project.kernels():
         if kernel.key in seen:

@@ -31,7 +31,12 @@ def judge(finding: Finding, seen: Seen | None) -> Evidence | None:
         return None
     if seen is None or seen.launches == 0:
         return Evidence(verdict=Verdict.NOT_EXERCISED, text=f"`{finding.facts.kernel}` was not launched", launches=0)
-    return judged(finding, seen)
+    evidence = judged(finding, seen)
+    if finding.facts.autotune_keys and judged is not by_rounds and evidence.verdict is not Verdict.CONFIRMED:
+        # The finding is about the rounds of tuning too: those that were seen confirm it.
+        tuning = by_rounds(finding, seen)
+        return tuning if tuning.verdict is Verdict.CONFIRMED else evidence
+    return evidence
 
 
 def settle(finding: Finding, evidence: Evidence | None) -> Finding:

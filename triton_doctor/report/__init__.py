@@ -24,6 +24,13 @@ class Form(StrEnum):
     SARIF = "sarif"
 
 
+class Show(StrEnum):
+    """The words of `check --show`: what the form `full` leaves out of a long report."""
+
+    INFO = "info"
+    ALL = "all"
+
+
 class MachineForm(StrEnum):
     """The forms of `env --output-format`."""
 
@@ -36,12 +43,15 @@ class MachineForm(StrEnum):
 class View:
     """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable.
 
-    `replaced` gives what the fix of a finding replaces; only SARIF asks.
+    `replaced` gives what the fix of a finding replaces; only SARIF asks. `show` is what the form `full` draws that it
+    would leave out. `links` says that the terminal follows hyperlinks.
     """
 
     lines_of: Callable[[str], Sequence[str]]
     color: bool
     width: int
+    show: frozenset[Show] = frozenset()
+    links: bool = False
     replaced: Callable[[Finding], Sequence[Replacement]] = field(default=lambda finding: ())
 
 

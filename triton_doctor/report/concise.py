@@ -1,4 +1,4 @@
-"""A scan as one line a finding, `path:line:column: CODE message`, and a summary."""
+"""A scan as one line a finding, `path:line:column: severity: CODE message`, and a summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def render_concise(scan: Scan) -> str:
     """A line for each finding, then the summary."""
     lines = [
-        f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.code} {finding.message}"
+        f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.severity.label}: {finding.code} "
+        + finding.message
         + (f" ({tell_evidence(finding)})" if finding.evidence else "")
         for finding in scan.findings
     ]

@@ -1,38 +1,49 @@
-"""A scan for a reader at a terminal: what, where, the line itself, how the value got there, and what to do."""
+"""A scan for a reader at a terminal: what, where, the line itself, how the value got there, and what to do.
+
+A long report begins with its worst causes in full; of the others it tells what and where. Infos are counted.
+"""
 
 from __future__ import annotations
 
 import io
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
 
-from triton_doctor.finding import Severity
+from triton_doctor.finding import Place, Severity
+from triton_doctor.report import Show
 from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
 from triton_doctor.report.frame import Frame, draw_frame, draw_line, printable
-from triton_doctor.rulebook import rule_name
+from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
+from triton_doctor.report.statistics import count_rules, tell_counts
+from triton_doctor.rulebook import page_uri, rule_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.finding import Finding, Place, Step
+    from triton_doctor.finding import Finding, Step
     from triton_doctor.report import View
     from triton_doctor.static.scan import Scan
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 NARROWEST = 40
-LAUNCHES_SHOWN = 4
+FILES_SHOWN = 8
+# A report of no more causes than LONG is drawn in full; of a longer one, the first DETAILED.
+LONG, DETAILED = 15, 10
+# Counts by rule say nothing that a reader does not see, where there are no more findings than this.
+COUNTED = 3
 # Wrapping asks a console for nothing but its tab size; to make one costs more than to wrap.
 MEASURE = Console(file=io.StringIO())
 
 
 def render_full(scan: Scan, view: View) -> str:
-    """Every finding as a block, a blank line after each, then the summary."""
+    """The causes by kernel, the worst first, then what is left out, counts by rule and the summary."""
     width = max(view.width, NARROWEST)
-    lines = [line for finding in scan.findings for line in (*draw_finding(finding, view, width), Text())]
-    lines += [*map(Text, summarize_evidence(scan)), Text(summarize(scan), "bold")]
+    lines = list(draw_scan(scan, view, width))
     if not view.color:
         return "".join(f"{line.plain}\n" for line in lines)
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", no_color=False)
@@ -41,25 +52,90 @@ def render_full(scan: Scan, view: View) -> str:
     return console.file.getvalue()
 
 
-def draw_finding(finding: Finding, view: View, width: int) -> Iterator[Text]:
-    """The lines of one block."""
-    style = STYLES[finding.severity]
+def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
+    """The lines of the report."""
+    lists_infos = not view.show.isdisjoint({Show.INFO, Show.ALL})
+    listed = [one for one in scan.findings if lists_infos or one.severity > Severity.INFO]
+    kernels = group_findings(listed)
+    count = sum(len(kernel.blocks) for kernel in kernels)
+    detailed = count if Show.ALL in view.show or count <= LONG else DETAILED
+    drawn = 0
+    for kernel in kernels:
+        yield from draw_kernel(kernel, view, width, room=detailed - drawn)
+        drawn += len(kernel.blocks)
+    if count > detailed:
+        yield Text()
+        left = plural(count - detailed, "cause is", "causes are")
+        yield from hang("", f"{left} shown without code: `--show all` shows it, or name a file", width)
+    yield from draw_sums(scan, listed, view, width)
+
+
+def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iterator[Text]:
+    """What is not listed, counts by rule, and the summary."""
+    infos = [one for one in scan.findings if one.severity is Severity.INFO]
+    if len(listed) > COUNTED:
+        counts = count_rules(listed)
+        for number, code in counts:
+            yield Text.assemble(f"{number:>{len(f'{counts[0][0]:,}')},}  ", _linked(code, view), f" {rule_name(code)}")
+        yield from hang("", f"`triton-doctor rule {counts[0][1]}` explains a rule", width)
+    if infos and not any(one.severity is Severity.INFO for one in listed):
+        are = plural(len(infos), "info is", "infos are")
+        yield from hang("", f"{are} not listed ({tell_counts(infos)}): `--show info` lists them", width)
+    for line in (*summarize_evidence(scan), summarize(scan)):
+        yield Text(line, "bold")
+
+
+def draw_kernel(kernel: KernelBlocks, view: View, width: int, *, room: int) -> Iterator[Text]:
+    """The blocks of one kernel, the first `room` of them in full, below its name where there are several."""
+    if len(kernel.blocks) > 1 and room > 0 and kernel.place is not None and kernel.kernel is not None:
+        where = f"{kernel.place.path}:{kernel.place.line}"
+        yield from hang("", f"`{kernel.kernel}` ({where}): {len(kernel.blocks)} causes", width)
+    for number, block in enumerate(kernel.blocks):
+        if number < room:
+            yield from draw_block(block, view, width)
+            yield Text()
+        else:
+            yield from draw_short(block, view, width)
+
+
+def draw_block(block: Block, view: View, width: int) -> Iterator[Text]:
+    """The lines of one cause in full."""
+    finding = block.finding
     frame = Frame(view.lines_of, finding, width)
-    yield Text.assemble(
-        (printable(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
-        ": ",
-        (f"{finding.code} {rule_name(finding.code)}", style),
-        (f" ({finding.severity.label})", "dim"),
-    )
+    yield _heading(finding, view)
     yield from hang("  ", finding.message, width)
-    yield from draw_frame(frame, style)
+    yield from draw_frame(frame, STYLES[finding.severity])
     yield from draw_trail(finding.trail, frame)
-    evidence = tell_evidence(finding)
-    if evidence:
+    if evidence := tell_evidence(finding):
         yield from hang(f"{frame.margin} = runs: ", evidence, width)
     if finding.advice:
         yield from hang(f"{frame.margin} = help: ", finding.advice, width)
-    yield from draw_launches(finding.facts.also, frame)
+    yield from draw_places(block, frame)
+
+
+def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
+    """What and where, and in how many other places."""
+    yield _heading(block.finding, view)
+    more = tell_others(block)
+    yield from hang("  ", block.finding.message + (f" (also: {more})" if more else ""), width)
+    if evidence := tell_evidence(block.finding):
+        yield from hang("  runs: ", evidence, width)
+
+
+def _heading(finding: Finding, view: View) -> Text:
+    return Text.assemble(
+        (printable(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
+        ": ",
+        _linked(finding.code, view, STYLES[finding.severity]),
+        (f" {rule_name(finding.code)}", STYLES[finding.severity]),
+        (f" ({finding.severity.label})", "dim"),
+    )
+
+
+def _linked(code: str, view: View, style: str = "") -> tuple[str, Style | str]:
+    """`code`, which a terminal that can opens the page of."""
+    link = page_uri(code) if view.links else None
+    return code, Style.parse(style) + Style(link=link) if link else style
 
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
@@ -77,13 +153,51 @@ def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
         path, shown = step.path, (step.path, step.line)
 
 
-def draw_launches(also: tuple[Place, ...], frame: Frame) -> Iterator[Text]:
-    """Where else it is true, the first few of them."""
-    if also:
-        yield from hang(f"{frame.margin} = also: ", plural(len(also), "other place", "other places"), frame.width)
-        yield from (locate(frame, place.path, place.line) for place in also[:LAUNCHES_SHOWN])
-        if len(also) > LAUNCHES_SHOWN:
-            yield from hang(f"{frame.margin}   ", f"and {len(also) - LAUNCHES_SHOWN} more", frame.width)
+def tell_others(block: Block) -> str:
+    """How many other kernels and launches have the cause: `30 kernels, 2 launches`; nothing for none."""
+    own = block.kernel
+    kernels = {kernel_of(one) for one in block.others} - {own, None}
+    places = set(_places(block))
+    launches = len(places) - len(kernels)
+    what = ("launch", "launches") if own is not None else ("place", "places")
+    parts = [plural(len(kernels), "kernel")] if kernels else []
+    return ", ".join([*parts, plural(launches, *what)] if launches > 0 else parts)
+
+
+def _places(block: Block) -> dict[Place, str | None]:
+    """The other places of the cause, and the kernel of each where it is another one."""
+    own = block.finding.facts.kernel
+    found: dict[Place, str | None] = {}
+    for one in block.others:
+        found[Place(one.path, one.span.line)] = one.facts.kernel if one.facts.kernel != own else None
+    for one in (block.finding, *block.others):
+        for place in one.facts.also:
+            found.setdefault(place, one.facts.kernel if one.facts.kernel != own else None)
+    found.pop(Place(block.finding.path, block.finding.span.line), None)
+    return found
+
+
+def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
+    """Where else it is true: a line for each of the first files, with lines and kernels."""
+    more = tell_others(block)
+    if not more:
+        return
+    yield from hang(f"{frame.margin} = also: ", more, frame.width)
+    by_file: defaultdict[str, list[str]] = defaultdict(list)
+    for place, kernel in sorted(_places(block).items(), key=lambda one: one[0]):
+        by_file[place.path].append(f"{place.line}" + (f" `{kernel}`" if kernel is not None else ""))
+    for path, told in list(by_file.items())[:FILES_SHOWN]:
+        one_line = f"{path}:{', '.join(told)}"
+        if cell_len(f"{frame.margin}--> {one_line}") <= frame.width:
+            yield from hang(f"{frame.margin}--> ", one_line, frame.width)
+        else:
+            # A path is never wrapped: a terminal could not open it.
+            yield Text.assemble((f"{frame.margin}--> ", "blue"), printable(path))
+            yield from hang(f"{frame.margin}    ", ", ".join(told), frame.width)
+    left = list(by_file.values())[FILES_SHOWN:]
+    if left:
+        files = plural(len(left), "file")
+        yield from hang(f"{frame.margin}    ", f"and {sum(map(len, left)):,} more in {files}", frame.width)
 
 
 def locate(frame: Frame, path: str, line: int) -> Text:

@@ -49,6 +49,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "use": facts.use,
         "trail": [asdict(step) for step in finding.trail],
         "also": [asdict(place) for place in facts.also],
+        "autotune_keys": list(facts.autotune_keys),
         "fixable": finding.fixable,
         "evidence": evidence_object(finding.evidence) if finding.evidence else None,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, KernelName, Scalar
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, FailureEvent, KernelName, Scalar
 from triton_doctor.runtime.keys import KeyChange, compare, compare_tuning
 
 if TYPE_CHECKING:
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 FIRST = "TRD701"
 MADE_ANEW = "TRD712"
 TUNED_AGAIN = "TRD714"
+AT_ONCE = "TRD715"
 # Told first: what makes the others beside the point, then what can give wrong results, then what is most often meant.
 PRECEDENCE = (
     "TRD711",
+    "TRD715",
     "TRD712",
     "TRD709",
     "TRD713",
@@ -82,6 +84,8 @@ def explain_all(events: Iterable[Event]) -> tuple[Recompile, ...]:
     histories: defaultdict[tuple[type, KernelName, int | None], History] = defaultdict(History)
     told: list[Recompile] = []
     for event in events:
+        if isinstance(event, FailureEvent) and event.refused:
+            histories[CompileEvent, event.kernel, event.rank].forget(event)
         if isinstance(event, CompileEvent | AutotuneEvent):
             history = histories[type(event), event.kernel, event.rank]
             recompile = history.explain(event)
@@ -96,14 +100,24 @@ class History:
 
     def __init__(self) -> None:
         self._recent: deque[CompileEvent | AutotuneEvent] = deque(maxlen=LOOK_BACK)
+        self._of_key: dict[object, CompileEvent] = {}
         # By text, for 2, 2.0 and True are equal and yet three values.
         self._values: defaultdict[str, dict[str, Scalar]] = defaultdict(dict)
 
     def remember(self, event: CompileEvent | AutotuneEvent) -> None:
         """`event` is the earlier one of those to come."""
         self._recent.append(event)
+        if isinstance(event, CompileEvent):
+            self._of_key[identify(event)] = event
         for name, value in _varying(event):
             self._values[name].setdefault(repr(value), value)
+
+    def forget(self, refusal: FailureEvent) -> None:
+        """A guard refused the launch that compiled last on the thread of `refusal`: it left no kernel in memory."""
+        refused = next((one for one in reversed(self._recent) if one.thread == refusal.thread), None)
+        if isinstance(refused, CompileEvent):
+            self._recent.remove(refused)
+            self._of_key.pop(identify(refused), None)
 
     def explain(self, event: CompileEvent | AutotuneEvent) -> Recompile:
         """Why `event` happened; it is not remembered."""
@@ -112,6 +126,8 @@ class History:
             return Recompile(event=event, nearest=None, changes=(), code=FIRST)
         if isinstance(event, AutotuneEvent):
             code = TUNED_AGAIN
+        elif not changes and isinstance(nearest, CompileEvent) and at_once(event, nearest):
+            code = AT_ONCE
         else:
             code = min((change.code for change in changes), key=PRECEDENCE.index, default=MADE_ANEW)
         seen = tuple(self._seen(event, changes))
@@ -120,6 +136,9 @@ class History:
     def _nearest(
         self, event: CompileEvent | AutotuneEvent
     ) -> tuple[CompileEvent | AutotuneEvent | None, tuple[KeyChange, ...]]:
+        same = self._of_key.get(identify(event)) if isinstance(event, CompileEvent) else None
+        if same is not None:
+            return same, ()
         best: CompileEvent | AutotuneEvent | None = None
         fewest: tuple[KeyChange, ...] = ()
         for other in reversed(self._recent):
@@ -138,6 +157,20 @@ class History:
                 new = [] if repr(now[change.name]) in values else [now[change.name]]
                 first = (*islice(values.values(), VALUES_KEPT), *new)[:VALUES_KEPT]
                 yield Seen(name=change.name, count=len(values) + len(new), first=first)
+
+
+def identify(event: CompileEvent) -> object:
+    """What no two events have in common that differ in anything which `compare` tells."""
+    key = event.key
+    # By text, for 2, 2.0 and True are equal and yet three values.
+    values = repr((key.constants, key.options))
+    return key.signature, values, key.attributes, key.spelled, key.target, event.device, event.source, event.made
+
+
+def at_once(event: CompileEvent, other: CompileEvent) -> bool:
+    """Whether `event` began on another thread while `other`, an earlier one, was not over."""
+    begun_ns = event.at_ns - 1000 * (event.duration_us + event.process_us)
+    return event.thread != other.thread and begun_ns <= other.at_ns
 
 
 def _varying(event: CompileEvent | AutotuneEvent) -> tuple[tuple[str, Scalar], ...]:

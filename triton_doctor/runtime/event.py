@@ -55,8 +55,8 @@ class CompileEvent:
     `stages_us` are in order; `process_us` is what only the first compile of a process pays (hashing triton, asking
     ptxas its version), and is not in `stages_us`. `values` are this launch's plain arguments where they are scalars.
     `source` identifies the source and what it captures; `made` numbers the kernel objects of one name from 1.
-    `direct` is a compile that no launch of a kernel asked for, such as Inductor's; `tuning` one that a round of tuning
-    tried. `at_ns` is Unix time.
+    `direct` is a compile that no launch of a kernel asked for, such as Inductor's, which `maker` then names; `tuning`
+    one that a round of tuning tried. `capturing` is whether a CUDA graph was being captured. `at_ns` is Unix time.
     """
 
     kernel: KernelName
@@ -75,6 +75,8 @@ class CompileEvent:
     warmup: bool = False
     direct: bool = False
     tuning: bool = False
+    capturing: bool = False
+    maker: str = ""
 
     @property
     def duration_us(self) -> int:
@@ -101,6 +103,43 @@ class AutotuneEvent:
     rank: int | None
     at_ns: int
     trials: int | None = None
+    capturing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleEvent:
+    """The first launch of a compiled kernel on a device loaded its module, after Triton had its launcher built.
+
+    `launcher_us` is what building launchers in C took, up to Triton 3.6 and where none was on disk.
+    """
+
+    kernel: KernelName
+    launcher_us: int
+    module_us: int
+    thread: int
+    rank: int | None
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureEvent:
+    """A compile that failed after `duration_us`, at `stage`: `ir`, one of the backend's, `module`, or `launch`.
+
+    `error` is the type of the exception and what it says; `process_us` is as of a CompileEvent. `refused` is a compile
+    that succeeded, whose event came before, and whose launch a guard made fail. Neither leaves a kernel in memory.
+    """
+
+    kernel: KernelName
+    stage: str
+    error: str
+    duration_us: int
+    thread: int
+    rank: int | None
+    at_ns: int
+    launch_site: LaunchSite | None = None
+    process_us: int = 0
+    tuning: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +202,65 @@ class ProgramEvent:
     gpus: tuple[tuple[str, int, int, float], ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariableEvent:
+    """The program, or a library in it, set the environment variable `name` to `value` after it began.
+
+    `setter` is who did, where that is known.
+    """
+
+    name: str
+    value: str
+    setter: str
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphEvent:
+    """torch.compile compiled a function, for `duration_us` in all; `compile_id` is Dynamo's: frame/times it compiled.
+
+    `reason` is the guard that made it compile again, `failure` what made it fail.
+    """
+
+    compile_id: str
+    function: str
+    path: str
+    line: int
+    duration_us: int
+    at_ns: int
+    reason: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoicesEvent:
+    """Inductor benchmarked `choices` ways to compute the operation `name`, for `benchmark_us`.
+
+    `precompile_us` is what it waited for them to compile before; `best` is the fastest.
+    """
+
+    name: str
+    choices: int
+    best: str
+    precompile_us: int
+    benchmark_us: int
+    at_ns: int
+
+
 Event = (
-    CompileEvent | AutotuneEvent | LaunchesEvent | InterpretedEvent | WarningEvent | EndEvent | MarkEvent | ProgramEvent
+    CompileEvent
+    | AutotuneEvent
+    | ModuleEvent
+    | FailureEvent
+    | LaunchesEvent
+    | InterpretedEvent
+    | WarningEvent
+    | EndEvent
+    | MarkEvent
+    | ProgramEvent
+    | VariableEvent
+    | GraphEvent
+    | ChoicesEvent
 )
 
 

@@ -7,17 +7,22 @@ from typing import Any
 
 from triton_doctor.runtime.event import (
     AutotuneEvent,
+    ChoicesEvent,
     CompileEvent,
     CompileKey,
     EndEvent,
     Event,
+    FailureEvent,
+    GraphEvent,
     Header,
     InterpretedEvent,
     KernelName,
     LaunchesEvent,
     LaunchSite,
     MarkEvent,
+    ModuleEvent,
     ProgramEvent,
+    VariableEvent,
     WarningEvent,
 )
 
@@ -31,6 +36,11 @@ KINDS: dict[str, type[Any]] = {
     "end": EndEvent,
     "mark": MarkEvent,
     "program": ProgramEvent,
+    "module": ModuleEvent,
+    "failure": FailureEvent,
+    "variable": VariableEvent,
+    "graph": GraphEvent,
+    "choices": ChoicesEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

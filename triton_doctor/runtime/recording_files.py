@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.regular_files import read_named_file, read_regular_file
 from triton_doctor.runtime.decoding import DamagedError, decode_line, is_damaged_header
 from triton_doctor.runtime.event import Header, LaunchesEvent, WarningEvent
 from triton_doctor.runtime.recording import Recording
@@ -15,6 +15,8 @@ from triton_doctor.runtime.recording import Recording
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# The recording of a run of weeks; to read one takes about ten times its size of memory.
+LIMIT_BYTES = 1 << 30
 HINT = "name a file that `run -o` wrote"
 NO_HEADER = "has no header before it"
 
@@ -49,6 +51,8 @@ def list_files(path: Path) -> list[Path]:
     """The recordings in the folder `path`; `path` itself where it is none."""
     try:
         found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        # Nobody may ever write into a pipe that lies in a folder.
+        found = [file for file in found if file == path or not file.is_fifo()]
     except (OSError, ValueError) as error:
         raise cannot_read(path, error) from error
     if not found:
@@ -103,19 +107,18 @@ def read_file(path: Path) -> list[Recording]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file or pipe. A device has no end, and is none."""
+    """The text of a file, or of a pipe such as `<(zcat run.jsonl.gz)`. A device has no end, and is none."""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise DoctorError(f"{path} is not a recording: it is a device", hint=HINT)
-        return path.read_text(encoding="utf-8", errors="replace")
+        data = read_named_file(path, LIMIT_BYTES) if path.is_fifo() else read_regular_file(path, LIMIT_BYTES)
     except (OSError, ValueError) as error:
         raise cannot_read(path, error) from error
+    return data.decode("utf-8", "replace")
 
 
 def cannot_read(path: Path, error: OSError | ValueError) -> DoctorError:
     """The error for a `path` that the system does not let us read, or that is no path."""
-    return DoctorError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=HINT)
+    reason = reason_of(error) if isinstance(error, OSError) else str(error)
+    return DoctorError(f"cannot read {path}: {reason}", hint=HINT)
 
 
 def _no_recording(path: Path, damaged: list[tuple[int, str]]) -> DoctorError:

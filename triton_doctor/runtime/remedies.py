@@ -52,6 +52,10 @@ REMEDIES = {
         change="leave {names} out of the autotune key, or round up so that few values occur",
         rules=("TRD301", "TRD302"),
     ),
+    "TRD715": Remedy(
+        change="launch each variant once before the threads start, or hold a lock around its first launch",
+        warm_up="warm it up in one thread",
+    ),
 }
 
 

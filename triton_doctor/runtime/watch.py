@@ -182,7 +182,7 @@ os.register_at_fork(after_in_child=_begin_in_child)
 
 def make_header(started_ns: int | None = None) -> Header:
     """Where and when this is; `started_ns` is when it began, as `time.perf_counter_ns` has it, now for None."""
-    from triton_doctor.runtime.hooks.observer import rank
+    from triton_doctor.runtime.hooks.surroundings import rank
     from triton_doctor.runtime.target import active_target
 
     target = active_target()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.causes import AT_ONCE
 from triton_doctor.runtime.keys import MODES
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ def tell(recompile: Recompile) -> str:
     """One line: the changes that made the compile, the one that gave it its code first."""
     if recompile.nearest is None:
         return "the first of its kernel in this process"
+    if recompile.code == AT_ONCE:
+        return f"thread {recompile.nearest.thread} was compiling the same key: Triton has no lock there"
     if not recompile.changes:
         return "nothing in its key changed: the kernel, or its cache in memory, was made anew"
     seen = {one.name: one for one in recompile.seen}

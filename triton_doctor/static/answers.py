@@ -10,6 +10,8 @@ from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.memory import Answer
 from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
+from triton_doctor.static.results import needed_paths
+from triton_doctor.static.tuning import fold_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 class Inquiry(NamedTuple):
     """What is to be found: by the checks of `codes`, in `library`, where what `memory` holds may stand after `changes`.
 
-    `project` has no files yet.
+    `project` has no files yet. `asked` are the files to report on, None for all.
     """
 
     project: Project
@@ -33,6 +35,7 @@ class Inquiry(NamedTuple):
     codes: frozenset[str]
     memory: Memory
     changes: Changes
+    asked: frozenset[str] | None = None
 
 
 class Variables(Container[str]):
@@ -50,13 +53,16 @@ class Variables(Container[str]):
 
 
 def answer(inquiry: Inquiry, shares: Shares, paths: Iterable[str]) -> dict[str, Answer]:
-    """The answers about the files at `paths`; what still stands is taken over."""
+    """The answers about those of the files at `paths` that a report needs; what still stands is taken over."""
     launchers = shares.launchers()
+    needed = needed_paths(shares.by_path, inquiry.asked)
     answers = {}
     for path in paths:
         from_where = launchers.get(path, ())
         kept = inquiry.memory.outcome.answers.get(path)
         if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
+            if path not in needed:
+                continue
             kept = _answer(inquiry, shares, path, from_where)
         answers[path] = kept
     return answers
@@ -81,7 +87,7 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
     ]
     variables = Variables(shares.variables)
     own = part(replace(inquiry.project, set_anywhere=variables), inquiry.library, path, starting)
-    found = tuple(planned(own, finding) for finding in run_checks(own, inquiry.codes, path))
+    found = tuple(planned(own, finding) for finding in fold_tuning(run_checks(own, inquiry.codes, path)))
     rests = own.modules.rests()
     unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
     return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)

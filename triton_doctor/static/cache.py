@@ -1,41 +1,43 @@
-"""Memory in a folder of the project that ignores itself in git: written whole or not at all, believed only if whole."""
+"""What one `check` leaves for the next: signed files in a folder of the project, which ignores itself in git.
+
+The folder lies in a repository, and so may have come with it. A file counts if it is signed with the user's own key,
+which lies elsewhere. The signature covers the name, by which a file is found: it cannot stand in for another.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import os
-import pickle
+import re
+import stat
 import sys
 from hashlib import blake2b
+from hmac import compare_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from triton_doctor import finding, plan
-from triton_doctor.static import directives, library, memory, prefilter, rests, texts
-from triton_doctor.static.memory import NO_MEMORY, Memory
+from triton_doctor.errors import reason_of
+from triton_doctor.regular_files import is_own, read_own_file, write_own_file
+from triton_doctor.static.cache_format import decode, encode
+from triton_doctor.static.cache_key import find_key
+from triton_doctor.static.memory import NOTHING_KEPT
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from triton_doctor.settings import Settings
+    from triton_doctor.static.memory import Kept, Memory
 
 FOLDER = ".triton_doctor_cache"
 # One file for each way of asking: `check src/`, `check . --select TRD2`.
 _MOST_FILES = 16
-_DIGEST_BYTES = 16
-# The only classes that a cache may name: whoever gives away a repository also gives away what stands in this folder.
-_CLASSES: dict[tuple[str, str], type] = {
-    (one.__module__, one.__name__): one
-    for one in (
-        *(one for one in (*vars(finding).values(), *vars(plan).values()) if isinstance(one, type)),
-        *(memory.Memory, memory.Outcome, memory.Share, memory.Answer, rests.Rests, rests.Search),
-        *(rests.Question, rests.Reply),
-        *(texts.Seen, library.Known, prefilter.Role, directives.Directive, directives.Word),
-    )
-    if one.__module__.startswith("triton_doctor.")
-}
+# That of 50,000 files takes 20 MB.
+_MOST_BYTES = 256 << 20
+_SIGNATURE_BYTES = 32
+_ENTRY = re.compile(r"[0-9a-f]{32}\.scan")
+_UNFINISHED = re.compile(r"[0-9a-f]{32}\.scan\.[0-9]+")
+_MARKS = {".gitignore": b"*\n", "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n"}
 
 
 class Cache:
@@ -44,64 +46,101 @@ class Cache:
     def __init__(self, cwd: Path, asked: Iterable[str], settings: Settings) -> None:
         """Nothing is read or written yet."""
         chosen = (settings.root, settings.select, settings.ignore, settings.tests, settings.triton_version)
-        key = repr((_tool(), sys.version_info[:2], str(cwd), *asked, *chosen, settings.fixed, settings.per_call))
+        told = repr((_tool(), sys.version_info[:2], str(cwd), *asked, *chosen, settings.fixed, settings.per_call))
+        name = blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         self._folder = cwd / FOLDER
-        self._file = self._folder / f"{_digest(key.encode()).hex()}.scan"
+        self._file = self._folder / f"{name}.scan"
+        self._key = find_key()
 
-    def read(self) -> Memory:
-        """What the last such scan left; nothing where there was none, or it cannot be read, or is damaged."""
+    def read(self) -> Kept:
+        """What the last such scan left; nothing where there was none, or it cannot be read, or is not ours."""
+        content = self._read_signed(self._file)
+        return NOTHING_KEPT if content is None else decode(content)
+
+    def write(self, memory: Memory) -> None:
+        """Leave `memory` for the next such scan. Where that cannot be, on a full disk say, nothing is left."""
+        if self._key is None:
+            return
+        with contextlib.suppress(OSError, ValueError, OverflowError):  # the last two: it cannot be encoded
+            content = encode(memory)
+            if len(content) <= _MOST_BYTES and self._has_folder():
+                write_own_file(self._file, self._sign(self._file.name, content) + content)
+                self._prune()
+
+    def _read_signed(self, file: Path) -> bytes | None:
+        """The content of `file`; None where there is none, or it was not written with the key of this user."""
+        if self._key is None or self._folder.is_symlink():
+            return None
         try:
-            data = self._file.read_bytes()
+            data, _ = read_own_file(file, _MOST_BYTES + _SIGNATURE_BYTES)
         except OSError:
-            return NO_MEMORY
-        said, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-        if said != _digest(content):
-            return NO_MEMORY
-        try:
-            kept = _Unpickler(io.BytesIO(content)).load()
-        except (pickle.UnpicklingError, ValueError, TypeError, AttributeError, EOFError, IndexError, KeyError):
-            return NO_MEMORY
-        return kept if isinstance(kept, Memory) else NO_MEMORY
+            return None
+        signature, content = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
+        return content if compare_digest(signature, self._sign(file.name, content)) else None
 
-    def write(self, kept: Memory) -> None:
-        """Leave `kept` for the next such scan. Where that cannot be, on a full disk say, nothing is left."""
-        content = pickle.dumps(kept, protocol=5)
-        new = self._file.with_suffix(f".{os.getpid()}")
-        try:
-            self._make_folder()
-            new.write_bytes(_digest(content) + content)
-            new.replace(self._file)
-            self._prune()
-        except OSError:
-            with contextlib.suppress(OSError):
-                new.unlink()
+    def _sign(self, name: str, content: bytes) -> bytes:
+        signed = blake2b(name.encode(), key=self._key or b"", digest_size=_SIGNATURE_BYTES)
+        signed.update(content)
+        return signed.digest()
 
-    def _make_folder(self) -> None:
-        if not self._folder.is_dir():
+    def _has_folder(self) -> bool:
+        """Make the folder where there is nothing; whether it is a folder of this user, and no link. Raises OSError."""
+        with contextlib.suppress(FileExistsError):
             self._folder.mkdir()
-            (self._folder / ".gitignore").write_text("*\n")
-            (self._folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+            for name, content in _MARKS.items():
+                (self._folder / name).write_bytes(content)
+        status = self._folder.lstat()
+        return stat.S_ISDIR(status.st_mode) and is_own(status)
 
     def _prune(self) -> None:
-        files = sorted(self._folder.glob("*.scan"), key=lambda file: file.stat().st_mtime_ns)
-        for file in files[:-_MOST_FILES]:
+        """Remove the oldest of our files where there are too many; those of others do not count."""
+        with os.scandir(self._folder) as found:
+            names = [item.name for item in found if _ENTRY.fullmatch(item.name)]
+        if len(names) <= _MOST_FILES:
+            return
+        files = [file for file in map(self._folder.joinpath, names) if self._read_signed(file) is not None]
+        for file in sorted(files, key=lambda file: file.lstat().st_mtime_ns)[:-_MOST_FILES]:
             file.unlink(missing_ok=True)
 
 
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _CLASSES[module, name]
-        except KeyError:
-            raise pickle.UnpicklingError(f"a cache names no {module}.{name}") from None
+def clean(folder: Path) -> list[str]:
+    """Remove what is ours of the cache `folder`, and the folder if nothing is left; the reasons for all that stays."""
+    if folder.is_symlink():
+        return ["it is a link"]
+    reasons, foreign = [], []
+    try:
+        for item in sorted(folder.iterdir()):
+            if _is_written_by_us(item):
+                item.unlink()
+            else:
+                foreign.append(item.name)
+        if not foreign:
+            folder.rmdir()
+    except OSError as error:
+        reasons.append(reason_of(error))
+    return [*reasons, *([f"triton-doctor did not write {' or '.join(foreign)}"] if foreign else [])]
 
 
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=_DIGEST_BYTES).digest()
+def _is_written_by_us(item: Path) -> bool:
+    """Whether `item` of a cache folder is a file by a name that nobody else gives, or a mark of the folder."""
+    if not stat.S_ISREG(item.lstat().st_mode):
+        return False
+    if item.name in _MARKS:
+        return _MARKS[item.name].startswith(read_own_file(item)[0])  # on a full disk it is not whole
+    return bool(_ENTRY.fullmatch(item.name) or _UNFINISHED.fullmatch(item.name))
 
 
 def _tool() -> tuple[object, ...]:
     """What the tool is: its version, and, where it is being worked on, the state of its files."""
-    package = Path(__file__).parent.parent
-    files = sorted(package.rglob("*.py"))
-    return (__version__, *((status.st_size, status.st_mtime_ns) for status in map(os.stat, files)))
+    return (__version__, *sorted(_states(os.fspath(Path(__file__).parent.parent))))
+
+
+def _states(folder: str) -> Iterator[tuple[str, int, int]]:
+    """The path, size and time of each Python file below `folder`; there are hundreds."""
+    with os.scandir(folder) as found:
+        for item in found:
+            if item.is_dir():
+                yield from _states(item.path)
+            elif item.name.endswith(".py"):
+                status = item.stat()
+                yield item.path, status.st_size, status.st_mtime_ns

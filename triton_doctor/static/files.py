@@ -48,18 +48,20 @@ class SourceFile(NamedTuple):
         return Path(self.name)
 
 
-def find_files(paths: Iterable[Path], settings: Settings, *, cwd: Path) -> Iterator[SourceFile]:
-    """The files at and below `paths`, each once, folder by folder in the order of names.
+def find_files(
+    paths: Iterable[Path], settings: Settings, *, cwd: Path, base: Path | None = None, is_deep: bool = True
+) -> Iterator[SourceFile]:
+    """The files at and below `paths`, each once, folder by folder in the order of names; shown relative to `base`.
 
-    A file given by name is always read, a folder given by name always entered. Links to folders are not followed.
-    Raises DoctorError for a path that is not there.
+    A file given by name is always read, a folder given by name always entered; others below it where it `is_deep`.
+    Links to folders are not followed. Raises DoctorError for a path that is not there.
     """
-    seen, below = set[str](), f"{cwd.as_posix().rstrip('/')}/"
+    seen, below = set[str](), f"{(base or cwd).as_posix().rstrip('/')}/"
     exclude = compile_rules(settings.root, settings.exclude)
     for path in paths:
         absolute = Path(os.path.abspath(cwd / path))  # noqa: PTH100, a link keeps the name that it was given by
         if os.path.isdir(absolute):  # noqa: PTH112, a path that is too long is False, where Path raises
-            found = walk(absolute, enclosing_rules(absolute), exclude)
+            found = walk(absolute, enclosing_rules(absolute), exclude, is_deep=is_deep)
         elif os.path.exists(absolute):  # noqa: PTH110, likewise
             found = iter([(absolute.as_posix(), kind_of(absolute.name) or Kind.PYTHON)])
         else:
@@ -83,7 +85,9 @@ def shown_path(path: str, cwd: Path) -> str:
     return path.removeprefix(f"{cwd.as_posix().rstrip('/')}/")
 
 
-def walk(folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None) -> Iterator[tuple[str, Kind]]:
+def walk(
+    folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None, *, is_deep: bool = True
+) -> Iterator[tuple[str, Kind]]:
     """Absolute posix paths and kinds of the files below `folder` that are not ignored.
 
     `above` are the .gitignore files of the folders above, the innermost first. What ignores `folder` itself is
@@ -105,7 +109,7 @@ def walk(folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None
         for entry in entries:
             name = f"{at}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in EXCLUDED and not is_ignored(f"{name}/", rules, exclude):
+                if is_deep and entry.name not in EXCLUDED and not is_ignored(f"{name}/", rules, exclude):
                     inner.append((name, rules))
             elif (kind := kind_of(entry.name)) and is_file(entry) and not is_ignored(name, rules, exclude):
                 yield name, kind

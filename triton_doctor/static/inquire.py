@@ -9,6 +9,7 @@ from triton_doctor.static.answers import Inquiry
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.memory import Outcome
 from triton_doctor.static.project import empty_project, whole
+from triton_doctor.static.results import combine_results
 from triton_doctor.static.workers import find_out
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.memory import Memory
     from triton_doctor.static.model import Project
     from triton_doctor.static.rests import Changes
+    from triton_doctor.static.results import Result
 
 Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 
@@ -32,17 +34,20 @@ def inquire(
     memory: Memory,
     changes: Changes,
     *,
+    asked: frozenset[str] | None,
     on_progress: Callable[[int], None],
     weigh: Weigh | None,
-) -> tuple[Outcome, list[Finding]]:
+) -> tuple[Outcome, Result]:
     """What the scan comes to, and what it finds once `weigh` has looked at it."""
     codes = frozenset(code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
     project = empty_project(library, settings, cwd)
-    inquiry = Inquiry(project, library, codes, memory, changes)
+    inquiry = Inquiry(project, library, codes, memory, changes, asked)
     shares, answers = find_out(inquiry, on_progress, alone=weigh is not None)
     outcome = Outcome(frozenset(CHECKS), shares.by_path, answers)
-    found = outcome.found()
+    result = combine_results(outcome.results(), asked)
+    assert result is not None, "every file that a report needs was checked"
     if weigh is not None:
-        weighed = weigh(whole(project, shares), found)
-        found = [one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore)]
-    return outcome, found
+        weighed = weigh(whole(project, shares), result.found)
+        chosen = (one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore))
+        result = result._replace(found=tuple(chosen))
+    return outcome, result

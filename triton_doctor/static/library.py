@@ -69,24 +69,35 @@ def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
 class Library:
     """Reads `files`, by path as findings spell it.
 
-    `python` and `settings` hold the bytes of those that could be read; `unreadable` a TRD900 for each that could not,
-    or that was parsed and did not parse. `known` grows by what the bytes alone tell, as somebody asks.
+    `python` and `settings` hold the bytes of those that could be read; `unopened` a TRD900 for each that could not.
+    `known` grows by what the bytes alone tell, as somebody asks.
     """
 
     def __init__(self, files: Iterable[SourceFile], seen: Seen = NOTHING_SEEN) -> None:
         """Look at all `files`, which some scan before may have `seen`."""
         self.python = Texts(seen)
         self.settings = Texts(seen)
-        self.unreadable: dict[str, Finding] = {}
+        self.unopened: dict[str, Finding] = {}
         self.known = Known({}, {}, {}, {}, {})
+        self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
+        self._confirming: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._said: dict[tuple[str, Question], bytes | None] = {}
+        self._confirmed: dict[tuple[str, Question], bytes | None] = {}
         for file in files:
             try:
                 (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
             except OSError as error:
-                self.unreadable[file.shown] = explain_unreadable(file.shown, error)
+                self.unopened[file.shown] = explain_unreadable(file.shown, error)
+
+    def source_of(self, path: str) -> bytes | None:
+        """The bytes of the file at `path` that findings are about; None where it has changed, none if not readable.
+
+        What memory holds of a file is about these bytes too, though they are read only now.
+        """
+        texts = self.python if path in self.python else self.settings
+        return texts.as_scanned(path) if path in texts else b""
 
     def seen(self) -> Seen:
         """The files as they are, for the next scan."""
@@ -139,9 +150,13 @@ class Library:
     def module(self, path: str) -> Module | None:
         """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
         if path not in self._modules:
-            read = read_module if self._is_read_in_full(path) else read_consulted
-            self._modules[path] = self._parsed(path, read) if path in self.python else None
+            confirming = self._confirming.pop(path, None)
+            self._modules[path] = self._module(path) if confirming is None or confirming.unread else confirming
         return self._modules[path]
+
+    def _module(self, path: str) -> Module | None:
+        read = read_module if self._is_read_in_full(path) else read_consulted
+        return self._parsed(path, read) if path in self.python else None
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -154,12 +169,21 @@ class Library:
         """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
         key = (path, question)
         if key not in self._said:
-            from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
-
-            module = self.module(path)
-            said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
-            self._said[key] = None if module is None or module.unread else said
+            self._said[key] = _say(self.module(path), question)
         return self._said[key]
+
+    def confirm(self, path: str, question: Question) -> bytes | None:
+        """As `ask`, to compare it with what was said in an earlier scan.
+
+        It is asked of files that a scan without memory may never read. So another copy of the module is asked: which of
+        its functions are read here, and do not parse, must not show in the findings.
+        """
+        key = (path, question)
+        if key not in self._confirmed:
+            if path not in self._confirming:
+                self._confirming[path] = self._module(path)
+            self._confirmed[key] = _say(self._confirming[path], question)
+        return self._confirmed[key]
 
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""
@@ -227,16 +251,26 @@ class Library:
         for path in sorted(paths):
             module = self._modules.get(path)
             if module is not None and module.unread:
-                yield explain_unreadable(path, module.unread[0])
-            elif path in self.unreadable:
-                yield self.unreadable[path]
+                yield min((explain_unreadable(path, error) for error in module.unread), key=lambda one: one.span)
+            elif path in self._unparsed:
+                yield self._unparsed[path]
+            elif path in self.unopened:
+                yield self.unopened[path]
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read]) -> Read | None:
         try:
             return read(path, self.python[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self.unreadable[path] = explain_unreadable(path, error)
+            self._unparsed[path] = explain_unreadable(path, error)
             return None
         except Exception as error:
             error.add_note(f"it was reading {path}")
             raise
+
+
+def _say(module: Module | None, question: Question) -> bytes | None:
+    """What `module` says to `question`, in short; None where it cannot be read, or not all of it."""
+    from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
+
+    said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
+    return None if module is None or module.unread else said

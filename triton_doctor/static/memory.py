@@ -8,12 +8,14 @@ from triton_doctor.static.importers import last_name
 from triton_doctor.static.library import Known
 from triton_doctor.static.prefilter import Role, taken_names
 from triton_doctor.static.rests import ChangedFile, Changes
+from triton_doctor.static.results import FileResult, Reading
 from triton_doctor.static.texts import NOTHING_SEEN, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from triton_doctor.finding import Finding
+    from triton_doctor.static.directives import Directive
     from triton_doctor.static.library import Library
     from triton_doctor.static.rests import Rests
 
@@ -30,6 +32,11 @@ class Share(NamedTuple):
     starts: tuple[tuple[tuple[str, str], ...], ...]
     unreadable: tuple[Finding, ...]
     rests: Rests
+
+    @property
+    def homes(self) -> frozenset[str]:
+        """The files whose kernels its launches may start."""
+        return frozenset(home for kernels in self.starts for home, _ in kernels)
 
 
 class Answer(NamedTuple):
@@ -53,16 +60,20 @@ class Outcome(NamedTuple):
     shares: Mapping[str, Share]
     answers: Mapping[str, Answer]
 
-    def found(self) -> list[Finding]:
-        """All that was found, before anything is silenced."""
-        return [finding for answer in self.answers.values() for finding in answer.found]
+    def results(self) -> dict[str, FileResult]:
+        """What was found, by path, without what it rests on."""
+        return {path: self._result(path, share) for path, share in self.shares.items()}
 
-    def unreadable(self) -> Iterator[Finding]:
-        """What is told of files that could not be read, or not all of them; of a file, perhaps more than once."""
-        for share in self.shares.values():
-            yield from share.unreadable
-        for answer in self.answers.values():
-            yield from answer.unreadable
+    def _result(self, path: str, share: Share) -> FileResult:
+        answer = self.answers.get(path)
+        return FileResult(
+            kernels=len(share.kernels),
+            launches=len(share.starts),
+            launches_resolved=sum(1 for kernels in share.starts if kernels),
+            homes=share.homes,
+            unreadable=share.unreadable,
+            reading=None if answer is None else Reading(answer.found, answer.unreadable, answer.rests.files),
+        )
 
 
 class Memory(NamedTuple):
@@ -80,7 +91,7 @@ class Memory(NamedTuple):
         library.known = self.known.but(paths) if paths else self.known
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
-        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
+        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.confirm)
 
     def _changed(self, path: str, library: Library) -> ChangedFile:
         before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None
@@ -94,4 +105,18 @@ def _imports(role: Role | None) -> bool:
     return role is not None and role is not Role.BYSTANDER
 
 
+class Kept(NamedTuple):
+    """What a run needs of the scan before where no file has changed; `checks` are as in Outcome, `results` by path.
+
+    `recall` returns the rest, and NO_MEMORY if that is damaged.
+    """
+
+    seen: Seen
+    directives: Mapping[str, tuple[Directive, ...]]
+    checks: frozenset[str]
+    results: Mapping[str, FileResult]
+    recall: Callable[[], Memory]
+
+
 NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}))
+NOTHING_KEPT = Kept(NOTHING_SEEN, {}, frozenset(), {}, lambda: NO_MEMORY)

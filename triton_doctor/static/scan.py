@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY, Memory
+from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.rests import NO_CHANGES
+from triton_doctor.static.results import combine_results
 from triton_doctor.static.sight import Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.tests import Tests
@@ -42,10 +43,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What was found, in the order of `Finding.order`, and what was looked at."""
+    """What was found, in the order of `Finding.order`, and what was looked at.
+
+    `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
+    """
 
     findings: tuple[Finding, ...]
     summary: Summary
+    source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
 def scan(
@@ -53,53 +58,64 @@ def scan(
     settings: Settings,
     *,
     cwd: Path,
+    asked: frozenset[str] | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
     weigh: Weigh | None = None,
     cache: Cache | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be. `on_progress` gets the files done so far.
+    """Check `files`, whose paths are relative to `cwd` where they can be, and report on those `asked`; None for all.
 
+    `on_progress` gets the files done so far.
     `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
     What `cache` has of the scan before is not worked out again.
     """
     began = time.perf_counter()
-    memory = cache.read() if cache is not None else NO_MEMORY
-    library = Library(files, memory.seen)
-    changes = memory.changes(library, Tests(settings, cwd)) if memory is not NO_MEMORY else NO_CHANGES
-    if memory is not NO_MEMORY and not changes.paths and weigh is None:
-        outcome, found = memory.outcome, memory.outcome.found()
+    kept = cache.read() if cache is not None else NOTHING_KEPT
+    library = Library(files, kept.seen)
+    is_same = kept is not NOTHING_KEPT and library.seen().digests == kept.seen.digests
+    result = combine_results(kept.results, asked) if is_same and weigh is None else None
+    outcome = None
+    if result is not None:
+        library.known.directives.update(kept.directives)
+        checks = kept.checks
     else:
         from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
 
-        outcome, found = inquire(library, settings, cwd, memory, changes, on_progress=on_progress, weigh=weigh)
-    known = outcome.checks.union(page_paths())
+        memory = kept.recall()
+        changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Tests(settings, cwd))
+        outcome, result = inquire(
+            library, settings, cwd, memory, changes, asked=asked, on_progress=on_progress, weigh=weigh
+        )
+        checks = outcome.checks
+    known = checks.union(page_paths())
     ran = frozenset(
         code
-        for code in (*outcome.checks, UNREADABLE, UNUSED)
+        for code in (*checks, UNREADABLE, UNUSED)
         if is_selected(code, select=settings.select, ignore=settings.ignore)
     )
+    found = result.found
     if UNREADABLE in ran:
-        found += {one.path: one for one in (*library.unreadable.values(), *outcome.unreadable())}.values()
-    kept = suppress(found, library.directives(), ran=ran, known=known)
-    if cache is not None:
-        left = Memory(library.seen(), library.known, outcome)
-        if memory is NO_MEMORY or changes.paths or left.seen != memory.seen:
-            cache.write(left)
+        unreadable = {one.path: one for one in (*library.unopened.values(), *result.unreadable)}
+        found += tuple(unreadable.values())
+    shown = suppress(found, library.directives(), ran=ran, known=known)
+    if cache is not None and (outcome is not None or library.seen() != kept.seen):
+        left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome)
+        if left is not NO_MEMORY:
+            cache.write(left._replace(seen=library.seen()))
     sight = Sight(frozenset(file.shown for file in files), cwd)
-    seen = (sight.judge(finding) for finding in ignore_per_file(kept, settings, cwd))
-    findings = sorted(seen, key=lambda finding: finding.order)
-    starts = [starts for share in outcome.shares.values() for starts in share.starts]
-    consulted = {path for answer in outcome.answers.values() for path in answer.rests.files}
+    reported = (finding for finding in shown if asked is None or finding.path in asked)
+    seen = (sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd))
     return Scan(
-        findings=tuple(findings),
+        findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         summary=Summary(
-            files_seen=len(files),
-            files_read=len(outcome.answers.keys() | consulted),
-            kernels=sum(len(share.kernels) for share in outcome.shares.values()),
-            launches=len(starts),
-            launches_resolved=sum(1 for kernels in starts if kernels),
+            files_seen=len(files) if asked is None else len(asked),
+            files_read=result.files_read,
+            kernels=result.kernels,
+            launches=result.launches,
+            launches_resolved=result.launches_resolved,
             seconds=round(time.perf_counter() - began, 3),
         ),
+        source_of=library.source_of,
     )
 
 

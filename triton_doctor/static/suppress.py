@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 UNUSED = "TRD901"
+AUTOTUNE_KEY = "TRD301"
 END_OF_FILE = 1 << 60
 
 
@@ -42,6 +43,9 @@ def suppress(
     for finding in findings:
         silencers = set(silencers_of(finding, silences))
         used |= silencers
+        if finding.facts.autotune_keys:
+            # A comment about TRD301 is in use where the tuning is part of a finding about the constexpr.
+            used |= set(silencers_of(replace(finding, code=AUTOTUNE_KEY), silences))
         if not silencers:
             yield finding
     if UNUSED not in ran or not directives:

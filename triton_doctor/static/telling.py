@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Place, Step
@@ -12,9 +11,6 @@ from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.parameters import Parameter, Source
-
-# A name, or an entry of one: what it holds, it does not say.
-_NAMELESS = re.compile(r"\w+(\[[^]]*\])*")
 
 
 def spelled(source: Source) -> str:
@@ -30,15 +26,18 @@ def spelled(source: Source) -> str:
     return spell(expr)
 
 
-def described(source: Source) -> str:
-    """The value as the user wrote it, in backquotes; a name or an entry is followed by where its value begins."""
+def tell_value(source: Source) -> str:
+    """Spell the value in quotes; a bare name is followed by where it comes from, a heuristic by parentheses."""
     text = spelled(source)
-    if not _NAMELESS.fullmatch(text) or not source.scalar.trail:
+    if not text.isidentifier():
         return f"`{text}`"
-    return f"`{text}` ({source.scalar.trail[0].step().text})"
+    if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
+        return f"`{text}(...)`"
+    origin = source.scalar.trail[0].step().text if source.scalar.trail else ""
+    return f"`{text}` ({origin})" if origin.startswith("the ") else f"`{text}`"
 
 
-def facts(parameter: Parameter, source: Source | None) -> Facts:
+def facts(parameter: Parameter, source: Source | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
     kernel, param = parameter.kernel, parameter.param
     others = {
@@ -56,6 +55,7 @@ def facts(parameter: Parameter, source: Source | None) -> Facts:
         bound=source.scalar.bound if source is not None else None,
         use=parameter.use,
         also=tuple(sorted(others)),
+        autotune_keys=autotune_keys,
     )
 
 

@@ -68,6 +68,11 @@ class Texts(Mapping[str, bytes]):
         text = self._texts.get(path)
         return self._late(path) if text is None else text
 
+    def as_scanned(self, path: str) -> bytes | None:
+        """The text of the file at `path` that the scan knows; None where it turned out to be another when read late."""
+        text = self[path]
+        return None if self._digests.get(path) == b"" else text
+
     def __contains__(self, path: object) -> bool:
         return path in self._files
 

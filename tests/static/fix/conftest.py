@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
 from triton_doctor.static.fix.rounds import Fixed, fix
+from triton_doctor.static.workspace import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +23,7 @@ def fixed(folder: Path, write: Callable[..., Path]) -> Callable[..., Fixed]:
     def run(files: dict[str, str | bytes], *, unsafe: bool = False, paths: tuple[str, ...] = (".",)) -> Fixed:
         for name, text in files.items():
             write(name, text)
-        settings = Settings(root=folder)
-        found = list(find_files([folder / path for path in paths], settings, cwd=folder))
-        return fix(found, settings, cwd=folder, unsafe=unsafe)
+        settings = Settings(root=folder, fail_on=Severity.INFO)
+        return fix(find_workspace([folder / path for path in paths], settings, cwd=folder), unsafe=unsafe)
 
     return run

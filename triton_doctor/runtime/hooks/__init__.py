@@ -11,8 +11,10 @@ import threading
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.hooks.failing import watch_failures
 from triton_doctor.runtime.hooks.interpreting import watch_interpreter
 from triton_doctor.runtime.hooks.launching import LaunchCounter
+from triton_doctor.runtime.hooks.loading import watch_loading
 from triton_doctor.runtime.hooks.observer import Observer
 from triton_doctor.runtime.hooks.remembered import read_memory
 from triton_doctor.runtime.hooks.tuning import watch_tuning
@@ -160,6 +162,8 @@ def _watch(observer: Observer, version: tuple[int, ...]) -> list[Slot]:
         from triton_doctor.runtime.hooks.compiling_old import watch_compiles
     watched = (
         ("compiles", watch_compiles(observer)),
+        ("compiles that fail", watch_failures(observer)),
+        ("modules that are loaded", watch_loading(observer)),
         ("tuning", watch_tuning(observer)),
         ("interpreter mode", watch_interpreter(observer)),
     )

@@ -7,13 +7,13 @@ an enum, bytes, or any object among them (triton 3.9 jit.py:379, 661).
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.hooks.beginning import watch_beginning
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
 
@@ -23,7 +23,7 @@ def watch_compiles(observer: Observer) -> Iterator[Slot]:
     from triton import knobs
 
     yield watch_listener(knobs.compilation, observer)
-    yield watch_first_compile(observer)
+    yield watch_beginning(observer)
     yield from watch_async(observer)
 
 
@@ -42,7 +42,7 @@ def watch_listener(compilation: Any, observer: Observer) -> Slot:
     def hear(told: dict[str, Any]) -> None:
         try:
             # Its clock runs from the beginning of `compile`, so from before what is timed apart.
-            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.process_us)
+            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.begun.apart_us)
         except Exception:
             observer.fault("listening to a compile")
         else:
@@ -75,44 +75,3 @@ def watch_async(observer: Observer) -> Iterator[Slot]:
 
     slot.fill(submit)
     yield slot
-
-
-def watch_first_compile(observer: Observer) -> Slot:
-    """Time apart what only the first compile of a process pays; then step aside.
-
-    Both results are kept by triton (lru_cache), so asking for them a little earlier costs nothing.
-    """
-    from triton.compiler import compiler
-
-    slot = Slot(compiler.ASTSource, "parse_options")
-    before: Callable[..., Any] = slot.before
-
-    def parse_options(self: Any) -> Any:
-        slot.restore()
-        try:
-            started = time.perf_counter_ns()
-            triton_key()
-            active_backend().hash()
-            observer.process_us = (time.perf_counter_ns() - started) // 1000
-        except Exception:
-            observer.fault("timing the first compile")
-        return before(self)
-
-    slot.fill(parse_options)
-    return slot
-
-
-def triton_key() -> str:
-    """The hash of the installed triton, where each version keeps it."""
-    from triton.compiler import compiler
-    from triton.runtime import cache
-
-    return str((getattr(cache, "triton_key", None) or compiler.triton_key)())
-
-
-def active_backend() -> Any:
-    """The backend of the active target."""
-    from triton.compiler.compiler import make_backend
-    from triton.runtime.driver import driver
-
-    return make_backend(driver.active.get_current_target())

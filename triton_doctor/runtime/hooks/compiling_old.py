@@ -7,24 +7,17 @@ it nor whether a kernel was launched before.
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.hooks.compiling import watch_first_compile
+from triton_doctor.runtime.hooks.beginning import watch_beginning
 from triton_doctor.runtime.hooks.slots import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from triton_doctor.runtime.hooks.beginning import Begun
     from triton_doctor.runtime.hooks.observer import Observer
-
-
-class Compiling(threading.local):
-    """The compile that this thread is in."""
-
-    started_ns = 0
-    stages: list[tuple[str, int]] | None = None
 
 
 def watch_compiles(observer: Observer) -> Iterator[Slot]:
@@ -32,36 +25,21 @@ def watch_compiles(observer: Observer) -> Iterator[Slot]:
     from triton.backends import backends
     from triton.compiler import compiler
 
-    now = Compiling()
-    yield _watch_start(compiler.ASTSource, now)
-    # After the start, so that it is called before: what it times apart is not in the compile's own time.
-    yield watch_first_compile(observer)
+    yield watch_beginning(observer)
     for backend in backends.values():
         if "add_stages" in vars(backend.compiler):
-            yield _watch_stages(backend.compiler, now)
-    yield _watch_end(compiler.CompiledKernel, now, observer)
+            yield _watch_stages(backend.compiler, observer.begun)
+    yield _watch_end(compiler.CompiledKernel, observer)
 
 
-def _watch_start(source: Any, now: Compiling) -> Slot:
-    slot = Slot(source, "parse_options")
-    before = slot.before
-
-    def parse_options(self: Any) -> Any:
-        now.started_ns, now.stages = time.perf_counter_ns(), None
-        return before(self)
-
-    slot.fill(parse_options)
-    return slot
-
-
-def _watch_stages(backend: Any, now: Compiling) -> Slot:
+def _watch_stages(backend: Any, begun: Begun) -> Slot:
     slot = Slot(backend, "add_stages")
     before = slot.before
 
     def add_stages(self: Any, stages: dict[str, Any], *rest: Any, **options: Any) -> Any:
         result = before(self, stages, *rest, **options)
         done: list[tuple[str, int]] = []
-        now.stages = done
+        begun.stages = done
         for name, stage in list(stages.items()):
             stages[name] = _timed(name, stage, done)
         return result
@@ -80,16 +58,16 @@ def _timed(name: str, stage: Any, done: list[tuple[str, int]]) -> Any:
     return run
 
 
-def _watch_end(kernel: Any, now: Compiling, observer: Observer) -> Slot:
+def _watch_end(kernel: Any, observer: Observer) -> Slot:
     slot = Slot(kernel, "__init__")
     before = slot.before
 
     def __init__(self: Any, src: Any, *rest: Any, **more: Any) -> None:  # noqa: N807
         before(self, src, *rest, **more)
-        if not now.started_ns:
+        begun = observer.begun
+        if not begun.started_ns:
             return
-        whole_us, stages = (time.perf_counter_ns() - now.started_ns) // 1000, now.stages
-        now.started_ns, now.stages = 0, None
+        whole_us, stages = (time.perf_counter_ns() - begun.started_ns) // 1000, begun.stages
         if stages is None:
             observer.built(src, compiled=False, stages_us=[("load", whole_us)])
         else:

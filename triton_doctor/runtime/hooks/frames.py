@@ -25,7 +25,8 @@ PLAIN = (bool, int, float, str, type(None))
 class Launch:
     """What the stack says about a launch. `written` are its keyword arguments, tensors left out.
 
-    `found` is False where no launch is on the stack; `tuning` is whether a round of tuning tries it.
+    `found` is False where no launch is on the stack; `tuning` is whether a round of tuning tries it. `maker` is
+    `inductor` where torch.compile's backend asked for the compile.
     """
 
     found: bool = False
@@ -35,6 +36,7 @@ class Launch:
     warmup: bool = False
     tuning: bool = False
     site: LaunchSite | None = None
+    maker: str = ""
 
 
 def read_stack() -> tuple[Mapping[str, Any], Launch]:
@@ -43,6 +45,8 @@ def read_stack() -> tuple[Mapping[str, Any], Launch]:
     launch = Launch()
     for frame in _callers():
         package = _package(frame)
+        if package == "torch" and str(frame.f_globals.get("__name__")).startswith("torch._inductor."):
+            launch.maker = "inductor"
         # Somebody's listener that calls ours stands between triton and us; the launch is on the far side of triton.
         if package not in NOT_THE_USERS and (compiling or launch.found):
             launch.site = _site(frame) if package not in NOBODYS else None

@@ -6,7 +6,6 @@ So does what a guard was asked to raise.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import traceback
@@ -19,9 +18,11 @@ from triton_doctor.runtime.event import (
     AutotuneEvent,
     CompileEvent,
     CompileKey,
+    FailureEvent,
     KernelName,
     WarningEvent,
 )
+from triton_doctor.runtime.hooks.beginning import Begun
 from triton_doctor.runtime.hooks.describe import (
     compile_key,
     kernel_name,
@@ -31,6 +32,7 @@ from triton_doctor.runtime.hooks.describe import (
     target_text,
 )
 from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
+from triton_doctor.runtime.hooks.surroundings import CacheFolder, describe_error, is_capturing, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +56,7 @@ class Observer:
 
     def __init__(self) -> None:
         self.sinks: tuple[Callable[[Event], None], ...] = ()
-        self.process_us = 0
+        self.begun = Begun()
         self.count_launches: Callable[[], Mapping[KernelName, int]] | None = None
         self._faults = 0
         self._interpreted: set[KernelName] = set()
@@ -64,6 +66,7 @@ class Observer:
         self._made: dict[KernelName, int] = {}
         self._submitted: weakref.WeakKeyDictionary[Any, Launch] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
+        self._cache_folder = CacheFolder()
 
     def emit(self, event: Event) -> None:
         """`event` reaches each sink; a sink that fails does not keep it from the others.
@@ -117,18 +120,46 @@ class Observer:
                 thread=threading.get_native_id(),
                 rank=rank(),
                 at_ns=time.time_ns(),
-                process_us=self._take_process_us(),
+                process_us=self.begun.apart_us,
                 values=tuple((name, scalar(value)) for name, value in launch.values),
                 source="" if fn is None else self._intern(source_of(fn)),
                 made=1 if fn is None else self._made_number(fn, kernel),
                 warmup=launch.warmup,
                 direct=not launch.found,
                 tuning=launch.tuning,
+                capturing=is_capturing(),
+                maker="" if launch.found else launch.maker,
             )
         except Exception:
             self.fault("reading a compile")
             return
-        self.emit(event)
+        finally:
+            self.begun.end()
+        moved = self._cache_folder.moved()
+        if moved is not None:
+            self.emit(moved)
+        self._emit_compile(event)
+
+    def _emit_compile(self, event: CompileEvent) -> None:
+        try:
+            self.emit(event)
+        except BaseException as error:
+            # Triton keeps no kernel whose launch raised: the next launch of that key compiles again.
+            self.emit(
+                FailureEvent(
+                    kernel=event.kernel,
+                    stage="launch",
+                    error=describe_error(error),
+                    duration_us=0,
+                    thread=event.thread,
+                    rank=event.rank,
+                    at_ns=time.time_ns(),
+                    launch_site=event.launch_site,
+                    tuning=event.tuning,
+                    refused=True,
+                )
+            )
+            raise
 
     def submitted(self) -> None:
         """A launch on this thread's stack gives its compile to a worker thread, whose stack will not show it."""
@@ -170,6 +201,7 @@ class Observer:
                 rank=rank(),
                 at_ns=time.time_ns(),
                 trials=None if launched is None or launched_before is None else launched - launched_before,
+                capturing=is_capturing(),
             )
         except Exception:
             self.fault("reading a round of tuning")
@@ -244,10 +276,6 @@ class Observer:
     def _intern_pair(self, pair: tuple[str, Scalar]) -> Any:
         return self._interned.setdefault((pair[0], type(pair[1]), repr(pair[1])), pair)
 
-    def _take_process_us(self) -> int:
-        taken, self.process_us = self.process_us, 0
-        return taken
-
     def _made_number(self, fn: Any, kernel: KernelName) -> int:
         # By identity: hashing a JITFunction goes through its source and a lock (triton 3.9 jit.py:527).
         ident = id(fn)
@@ -257,12 +285,6 @@ class Observer:
                 number = self._made[kernel] = self._made.get(kernel, 0) + 1
                 known = self._objects[ident] = (weakref.ref(fn, lambda _: self._objects.pop(ident, None)), number)
             return known[1]
-
-
-def rank() -> int | None:
-    """This process's rank in a distributed job, as torchrun and its like say it; None where there is no such job."""
-    text = os.environ.get("RANK", "")
-    return int(text) if text.isdecimal() else None
 
 
 def _named(key: Sequence[Any], names: Sequence[str] | None) -> list[tuple[str, Scalar]]:

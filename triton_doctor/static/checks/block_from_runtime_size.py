@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import parameters
-from triton_doctor.static.telling import described, facts, trail
+from triton_doctor.static.telling import facts, tell_value, trail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO,
             message=(
-                f"`{name}` is as large as the data: {described(worst)} has no cap, and `{parameter.kernel.name}` "
+                f"`{name}` is as large as the data: {tell_value(worst)} has no cap, and `{parameter.kernel.name}` "
                 "compiles for each power of two"
             ),
             advice=f"cap `{name}` with `min(...)` and loop over blocks of that size in the kernel",

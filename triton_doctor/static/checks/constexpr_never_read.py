@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import Parameter, parameters
-from triton_doctor.static.telling import described, facts, trail
+from triton_doctor.static.telling import facts, tell_value, trail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def _finding(parameter: Parameter) -> Finding:
         severity=Severity.INFO if worst.for_tests else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, and yet recompiles for each value of "
-            f"{described(worst)}"
+            f"{tell_value(worst)}"
         ),
         advice=advice,
         facts=facts(parameter, worst),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import Parameter, Source, parameters
-from triton_doctor.static.telling import described, facts, trail
+from triton_doctor.static.telling import facts, tell_value, trail
+from triton_doctor.static.tuning import names_in_key, tell_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,22 +30,23 @@ def check(project: Project) -> Iterator[Finding]:
             continue
         if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
+        keys = names_in_key(project, parameter)
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=_severity(parameter, worst),
-            message=_message(parameter, worst),
-            advice=_advice(parameter, worst),
-            facts=facts(parameter, worst),
+            severity=_severity(parameter, worst, is_tuned=bool(keys)),
+            message=_message(parameter, worst) + tell_tuning(parameter, keys),
+            advice=_advice(parameter, worst) + ("; take it out of the autotune key too" if keys else ""),
+            facts=facts(parameter, worst, autotune_keys=keys),
             trail=trail(parameter, worst),
         )
 
 
-def _severity(parameter: Parameter, worst: Source) -> Severity:
+def _severity(parameter: Parameter, worst: Source, *, is_tuned: bool) -> Severity:
     if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped_block(parameter, worst):
         return Severity.INFO
-    if worst.scalar.from_data or parameter.in_autotune_key:
+    if worst.scalar.from_data or is_tuned:
         return Severity.ERROR
     return Severity.WARNING
 
@@ -58,11 +60,9 @@ def _is_capped_block(parameter: Parameter, worst: Source) -> bool:
 def _message(parameter: Parameter, worst: Source) -> str:
     name, kernel = parameter.param.name, parameter.kernel.name
     each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
-    message = f"`{name}` recompiles `{kernel}` for each {each} of {described(worst)}"
+    message = f"`{name}` recompiles `{kernel}` for each {each} of {tell_value(worst)}"
     if worst.scalar.bound is not None:
         message += f", {worst.scalar.bound:,} at the most"
-    if parameter.in_autotune_key:
-        message += ", and each is tuned anew: it is in the autotune key too"
     return message
 
 
@@ -73,8 +73,9 @@ def _advice(parameter: Parameter, worst: Source) -> str:
     match parameter.need:
         case None:
             return (
-                f"the kernel only computes with `{name}`: drop the `tl.constexpr` annotation. A plain argument works in "
-                "`if`, `%`, `//` and calls too; Triton still folds a 1 and keeps divisibility by 16"
+                f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain "
+                "argument works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility "
+                "by 16)"
             )
         case "block" if name in parameter.kernel.blocks_only:
             return (

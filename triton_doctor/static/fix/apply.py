@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.plan import Change
 
 OVERLAPS = "it overlaps with another fix"
+CHANGED = "the file changed while it was read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +33,9 @@ class Applied:
 
 @dataclass(slots=True)
 class Workbench:
-    """Editors by path, so that a file is parsed once; `read` gives its bytes."""
+    """Editors by path, so that a file is parsed once; `read` gives its bytes, None where it has changed meanwhile."""
 
-    read: Callable[[str], bytes]
+    read: Callable[[str], bytes | None]
     _editors: dict[str, Editor] = field(default_factory=dict)
 
     def apply(self, findings: Iterable[Finding]) -> Applied:
@@ -72,7 +73,10 @@ class Workbench:
 
     def _editor(self, path: str) -> Editor:
         if path not in self._editors:
-            self._editors[path] = Editor(self.read(path))
+            data = self.read(path)
+            if data is None:
+                raise CannotEditError(CHANGED)
+            self._editors[path] = Editor(data)
         return self._editors[path]
 
     def _edited(self, path: str, changes: Sequence[Change]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.write import Edited
@@ -10,13 +11,12 @@ from triton_doctor.static.scan import Scan, scan
 from triton_doctor.static.texts import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from triton_doctor.finding import Finding
-    from triton_doctor.settings import Settings
-    from triton_doctor.static.files import SourceFile
+    from triton_doctor.static.cache import Cache
     from triton_doctor.static.inquire import Weigh
+    from triton_doctor.static.workspace import Workspace
 
 # A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
 _MOST_ROUNDS = 10
@@ -35,45 +35,49 @@ class Fixed:
 
 
 def fix(
-    files: Sequence[SourceFile],
-    settings: Settings,
+    workspace: Workspace,
     *,
-    cwd: Path,
     unsafe: bool,
     without: Container[tuple[str, ...]] = (),
     narrow: Callable[[Scan], Scan] = lambda found: found,
     weigh: Weigh | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
+    cache: Cache | None = None,
 ) -> Fixed:
-    """Fix `files` in memory, the unsafe way too where `unsafe`. What `narrow` takes out is left as it is.
+    """Fix what is asked for of `workspace` in memory, the unsafe way too where `unsafe`.
 
-    So is what is named `without`.
+    Left as it is: what `narrow` takes out, what is named `without`, what is less severe than what the settings call a
+    failure, and each file that is no longer the one that was scanned.
     """
-    current = {file.shown: file for file in files}
+    settings = workspace.settings
+    current = {file.shown: file for file in workspace.files}
     before: dict[str, bytes] = {}
     made: list[Finding] = []
     left: dict[tuple[str, ...], tuple[Finding, str]] = {}
-    found = scan(files, settings, cwd=cwd, on_progress=on_progress, weigh=weigh)
+    look = partial(scan, settings=settings, cwd=workspace.base, asked=workspace.asked, weigh=weigh, cache=cache)
+    found = look(workspace.files, on_progress=on_progress)
     others = {name_of(one) for one in found.findings} - {name_of(one) for one in narrow(found).findings}
     for _ in range(_MOST_ROUNDS):
         accepted = ("safe", "unsafe") if unsafe else ("safe",)
-        fixable = [one for one in found.findings if one.fixable in accepted]
+        fixable = [one for one in found.findings if one.fixable in accepted and one.severity >= settings.fail_on]
         wanted = [one for one in fixable if name_of(one) not in without and name_of(one) not in others]
         if not wanted:
             break
         from triton_doctor.static.fix.apply import Workbench  # and libcst with it
 
-        applied = Workbench(lambda path: read_bytes(current[path])).apply(_one_a_parameter(wanted))
+        applied = Workbench(found.source_of).apply(_one_a_parameter(wanted))
         left.update((name_of(one), (one, why)) for one, why in applied.left)
         for path, data in applied.files.items():
-            before.setdefault(path, read_bytes(current[path]))
+            source = found.source_of(path)
+            assert source is not None
+            before.setdefault(path, source)
             current[path] = current[path]._replace(text=data)
         for one in applied.made:
             left.pop(name_of(one), None)
         made += applied.made
         if not applied.made:
             break
-        found = scan(tuple(current.values()), settings, cwd=cwd, weigh=weigh)
+        found = look(tuple(current.values()))
     edited = {path: Edited(current[path].path, data, read_bytes(current[path])) for path, data in before.items()}
     return Fixed(
         scan=found,

@@ -26,32 +26,59 @@ class Edited(NamedTuple):
 def write_all(files: Mapping[str, Edited], together: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Write `files`; give those that were left alone, because they had changed meanwhile or belong to one that had.
 
-    `together` are the files of each fix: half of one is never written. Raises OSError for what cannot be written.
+    `together` are the files of each fix: half of one is never left behind. Raises OSError for what cannot be written.
     """
     for file in files.values():
         if not os.access(file.path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file.path))
-    left = {name for name, file in files.items() if read_regular_file(file.path) != file.before}
-    groups = [set(group) for group in together]
-    while any(group & left and not group <= left for group in groups):
-        left.update(*(group for group in groups if group & left))
+    groups = [frozenset(group) for group in together]
+    left = _with_their_groups({name for name, file in files.items() if not _holds(file.path, file.before)}, groups)
+    written = set[str]()
     for name, file in files.items():
-        if name not in left:
-            _write(file.path, file.after)
+        if name not in left and not _replaced(file.path, file.before, file.after):
+            left = _with_their_groups(left | {name}, groups)
+        elif name not in left:
+            written.add(name)
+    for name in written & left:
+        _replaced(files[name].path, files[name].after, files[name].before)
     return tuple(name for name in files if name in left)
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Put `data` in place of what lies at `path`, or where it links to, with the mode that it has."""
+def _with_their_groups(left: set[str], groups: Iterable[frozenset[str]]) -> set[str]:
+    """`left` with all files that share a fix with one of them."""
+    while any(group & left and not group <= left for group in groups):
+        left = left.union(*(group for group in groups if group & left))
+    return left
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether `data` is what lies at `path`; not where the file went away."""
+    try:
+        return read_regular_file(path) == data
+    except OSError:
+        return False
+
+
+def _replaced(path: Path, before: bytes, after: bytes) -> bool:
+    """Put `after` in place of `before` at `path`, or where it links to, with the mode that it has.
+
+    Does nothing where something else lies there, which is looked at once more right before. A file with several names
+    is written in place, so that it stays one file.
+    """
     target = os.path.realpath(path)
     status = os.stat(target)  # noqa: PTH116
+    if status.st_nlink > 1:
+        return _rewritten(target, before, after)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".triton-doctor-")  # noqa: PTH120
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            stream.write(after)
         with suppress(OSError):
             os.chown(temporary, status.st_uid, status.st_gid)
         os.chmod(temporary, status.st_mode & 0o7777)  # noqa: PTH101
+        if not _holds(path, before):
+            os.unlink(temporary)  # noqa: PTH108
+            return False
         os.replace(temporary, target)  # noqa: PTH105
     except BaseException as error:
         with suppress(OSError):
@@ -59,3 +86,14 @@ def _write(path: Path, data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # that of a full disk has none, others name the temporary file
         raise
+    return True
+
+
+def _rewritten(target: str, before: bytes, after: bytes) -> bool:
+    with open(target, "r+b") as stream:  # noqa: PTH123
+        if stream.read() != before:
+            return False
+        stream.seek(0)
+        stream.write(after)
+        stream.truncate()
+    return True

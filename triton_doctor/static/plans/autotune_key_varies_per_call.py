@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.plan import DropListed, Plan, Safety
-from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.parameters import parameters
 from triton_doctor.static.plans.subject import changed, kernel_of
 
 if TYPE_CHECKING:
@@ -23,14 +21,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     tuned = kernel.autotune if kernel is not None else None
     if kernel is None or tuned is None or tuned.by.rpartition(".")[2] != "autotune" or tuned.prunes:
         return None
-    names = [
-        parameter.param.name
-        for parameter in parameters(project)
-        if parameter.kernel is kernel
-        and parameter.in_autotune_key
-        and parameter.worst is not None
-        and parameter.worst.kind is Kind.PER_CALL
-    ]
+    names = finding.facts.autotune_keys
     if not names or any(name in kernel.needed or name in kernel.walked for name in names):
         return None
     if any(name in (passed for _, _, passed in kernel.passes) for name in names):

@@ -1,0 +1,103 @@
+"""What surrounds a compile: what only the first pays, modules and launchers, and compiles that fail."""
+
+import sys
+import threading
+
+import pytest
+from kernels import broken, copy, hungry, launch
+from triton.backends import backends
+
+import triton_doctor
+from triton_doctor.runtime.event import FailureEvent, ModuleEvent
+
+
+def events_of(recording, kind):
+    return [event for event in recording.events if isinstance(event, kind)]
+
+
+def test_each_thread_of_the_first_compile_is_timed_apart(x):
+    together = threading.Barrier(4)
+    kernel = copy()
+
+    def work():
+        together.wait()
+        launch(kernel, x)
+
+    with triton_doctor.record() as recording:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert {cause.code for cause in recording.causes} <= {"TRD701", "TRD715"}
+    assert recording.warnings == ()
+
+
+def test_each_variant_loads_its_module_once(x):
+    kernel = copy()
+    with triton_doctor.record() as recording:
+        for value in (1, 1, 2):
+            launch(kernel, x, value=value)
+
+    loaded = events_of(recording, ModuleEvent)
+    assert [event.kernel.name for event in loaded] == ["_copy", "_copy"]
+    assert all(event.module_us >= 0 and event.launcher_us == 0 for event in loaded)
+
+
+LAUNCHER = """\
+#include <Python.h>
+static PyObject *launch(PyObject *self, PyObject *args) { Py_RETURN_NONE; }
+static PyMethodDef methods[] = {{"launch", launch, METH_VARARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "__triton_launcher", NULL, -1, methods};
+PyMODINIT_FUNC PyInit___triton_launcher(void) { return PyModule_Create(&module); }
+"""
+
+
+def test_launcher_that_is_built_in_c_is_timed_apart(fresh, monkeypatch, x):
+    backend = backends["nvidia"].driver
+    beside = backend.__init__.__globals__
+    if "make_launcher" not in beside or "compile_module_from_src" not in beside:
+        pytest.skip("this triton builds no launchers in C")
+    # The launcher of a GPU links to CUDA's library, which is not here; what builds it is Triton's own.
+    for name, value in (("make_launcher", lambda *_: LAUNCHER), ("libraries", []), ("library_dirs", list)):
+        monkeypatch.setitem(beside, name, value)
+    monkeypatch.setattr(sys.modules["triton.runtime.driver"].driver.active, "launcher_cls", beside["CudaLauncher"])
+
+    with triton_doctor.record() as recording:
+        launch(copy(), x, value=77)
+
+    (loaded,) = events_of(recording, ModuleEvent)
+    assert loaded.launcher_us > 10 * loaded.module_us
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options", "stage"),
+    [
+        pytest.param(broken, {}, "ir", id="in the source"),
+        pytest.param(hungry, {"block": 256}, "module", id="too much shared memory"),
+    ],
+)
+def test_compile_that_fails_is_told_with_its_stage_and_raises_the_same(kernel, options, stage, x):
+    with triton_doctor.record() as recording, pytest.raises(Exception) as raised:  # noqa: PT011, each triton has its own
+        launch(kernel(), x, **options)
+
+    (failure,) = events_of(recording, FailureEvent)
+    assert (failure.stage, failure.refused) == (stage, False)
+    assert failure.error.startswith(type(raised.value).__name__)
+    assert failure.launch_site.path.endswith("kernels.py")
+    assert failure.duration_us > 0
+
+
+def test_refused_launch_is_told_and_compiles_again_for_the_same_reason(x):
+    kernel = copy()
+    launch(kernel, x, value=1)
+    with triton_doctor.record() as recording:
+        launch(kernel, x, value=2)
+        with pytest.raises(triton_doctor.UnexpectedCompileError), triton_doctor.forbid_compiles():
+            launch(kernel, x, value=3)
+        launch(kernel, x, value=3)
+
+    (failure,) = events_of(recording, FailureEvent)
+    assert failure.refused
+    assert recording.causes[-1].code == "TRD702"

@@ -1,0 +1,95 @@
+"""Findings to blocks for a reader: one cause in many kernels is one block, and the blocks of a kernel stay together.
+
+A cause is a rule, a severity, a parameter and a remedy: a maintainer who knows what to do about `n_rows` of one kernel
+knows it for the thirty others. The worst kernel comes first: the most severe, then the one whose cause has most places.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from triton_doctor.finding import Finding, Place, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """`finding`, and the `others` of the same cause, in the order of places."""
+
+    finding: Finding
+    others: tuple[Finding, ...] = ()
+
+    @property
+    def kernel(self) -> tuple[object, ...] | None:
+        """What tells the kernel of the first finding from others; None for a finding about no kernel."""
+        return kernel_of(self.finding)
+
+    @property
+    def size(self) -> int:
+        """The number of findings that it stands for."""
+        return 1 + len(self.others)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelBlocks:
+    """The blocks that begin at one kernel, the most severe first; of no kernel, one block alone."""
+
+    kernel: str | None
+    place: Place | None
+    blocks: tuple[Block, ...]
+
+    @property
+    def rank(self) -> tuple[Severity, int]:
+        """The more severe, and of equals the one with more places, comes first."""
+        return max((block.finding.severity, block.size) for block in self.blocks)
+
+
+def kernel_of(finding: Finding) -> tuple[object, ...] | None:
+    """What tells the kernel of `finding` from others."""
+    facts = finding.facts
+    return None if facts.kernel is None else (facts.kernel_place, facts.kernel)
+
+
+def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
+    """The blocks of `findings`, by kernel, the worst first."""
+    by_cause: defaultdict[object, list[Finding]] = defaultdict(list)
+    for finding in sorted(findings, key=lambda one: one.order):
+        by_cause[cause(finding)].append(finding)
+    begun: defaultdict[object, list[Block]] = defaultdict(list)
+    for found in by_cause.values():
+        first, *others = found
+        begun[kernel_of(first) or first].append(Block(finding=first, others=tuple(others)))
+    grouped = [
+        KernelBlocks(
+            kernel=blocks[0].finding.facts.kernel,
+            place=blocks[0].finding.facts.kernel_place,
+            blocks=tuple(sorted(blocks, key=lambda one: (-one.finding.severity, one.finding.order))),
+        )
+        for blocks in begun.values()
+    ]
+    return tuple(sorted(grouped, key=lambda one: ([-rank for rank in one.rank], one.blocks[0].finding.order)))
+
+
+def cause(finding: Finding) -> object:
+    """What two findings share that are one thing to do. What a recording says is about one kernel alone."""
+    facts = finding.facts
+    if finding.evidence is not None:
+        return finding
+    if facts.parameter is not None and finding.advice is not None:
+        what: object = (
+            facts.parameter,
+            bool(facts.autotune_keys),
+            facts.use,
+            _of_any_kernel(finding.advice, facts.kernel),
+        )
+    else:
+        what = (_of_any_kernel(finding.message, facts.kernel), finding.advice)
+    return (finding.code, finding.severity, facts.variability, what)
+
+
+def _of_any_kernel(text: str, kernel: str | None) -> str:
+    return text if kernel is None else text.replace(f"`{kernel}`", "`...`")

@@ -1,0 +1,78 @@
+"""The beginning of each compile: when it began on its thread, and what only the first of a process pays.
+
+Every Triton asks a source for its options first (triton 3.2 compiler.py:227, 3.9 compiler.py:242), in the frame of
+`compile`, which knows its backend by then.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.hooks.slots import Slot
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.hooks.observer import Observer
+
+
+class Begun(threading.local):
+    """The compile that this thread is in.
+
+    `apart_us` is what it spent on the first compile of a process, before `started_ns`; `source` is what it lowers, once
+    it does; `stages` are those that ran, where Triton itself does not time them, and None when nothing was lowered.
+    """
+
+    started_ns = 0
+    apart_us = 0
+    source: Any = None
+    stages: list[tuple[str, int]] | None = None
+
+    def end(self) -> None:
+        """The compile is over."""
+        self.started_ns, self.apart_us, self.source, self.stages = 0, 0, None, None
+
+
+def watch_beginning(observer: Observer) -> Slot:
+    """Note when a compile begins, and time apart what only the first compile of a process pays.
+
+    Triton keeps both hashes (lru_cache), so asking for them a little earlier costs nothing. It keeps them once they are
+    computed: threads that compile at once each pay in full, and each is timed, until one of them is through.
+    """
+    from triton.compiler import compiler
+
+    slot = Slot(compiler.ASTSource, "parse_options")
+    before = slot.before
+    paid = threading.Event()
+
+    def parse_options(self: Any) -> Any:
+        begun = observer.begun
+        begun.end()
+        if not paid.is_set():
+            started_ns = time.perf_counter_ns()
+            try:
+                triton_key()
+                # The backend of this very compile: the active driver is another one, or none, where somebody compiles
+                # for a target of his choice.
+                backend = sys._getframe(1).f_locals.get("backend")
+                if backend is not None:
+                    backend.hash()
+                paid.set()
+            except Exception:
+                paid.set()
+                observer.fault("timing the first compile")
+            begun.apart_us = (time.perf_counter_ns() - started_ns) // 1000
+        begun.started_ns = time.perf_counter_ns()
+        return before(self)
+
+    slot.fill(parse_options)
+    return slot
+
+
+def triton_key() -> str:
+    """The hash of the installed triton, where each version keeps it."""
+    from triton.compiler import compiler
+    from triton.runtime import cache
+
+    return str((getattr(cache, "triton_key", None) or compiler.triton_key)())

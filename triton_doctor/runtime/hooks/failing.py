@@ -1,0 +1,100 @@
+"""Seeing compiles that fail: Triton's listener hears only of those that succeed.
+
+A compile can fail where its IR is made, in a stage of its backend, and where its module is loaded, which is where too
+much shared memory shows (triton 3.9 compiler.py:471).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.event import FailureEvent
+from triton_doctor.runtime.hooks.frames import read_stack
+from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.hooks.surroundings import describe_error, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from triton_doctor.runtime.hooks.observer import Observer
+
+
+def watch_failures(observer: Observer) -> Iterator[Slot]:
+    """`observer` learns of each compile that fails from now on; the program gets the very exception."""
+    from triton.backends import backends
+    from triton.compiler import compiler
+
+    yield _watch_ir(compiler.ASTSource, observer)
+    for backend in backends.values():
+        if "add_stages" in vars(backend.compiler):
+            yield _watch_stages(backend.compiler, observer)
+
+
+def tell_failure(observer: Observer, src: Any, stage: str, error: Exception, *, took_ns: int | None = None) -> None:
+    """A compile of `src` failed at `stage`; it took since its beginning where `took_ns` is None."""
+    try:
+        begun = observer.begun
+        if took_ns is None:
+            took_ns = time.perf_counter_ns() - begun.started_ns if begun.started_ns else 0
+        process_us = begun.apart_us
+        begun.end()
+        _, launch = read_stack()
+        event = FailureEvent(
+            kernel=observer.name_of(getattr(src, "fn", src)),
+            stage=stage,
+            error=describe_error(error),
+            duration_us=took_ns // 1000,
+            thread=threading.get_native_id(),
+            rank=rank(),
+            at_ns=time.time_ns(),
+            launch_site=launch.site,
+            process_us=process_us,
+            tuning=launch.tuning,
+        )
+    except Exception:
+        observer.fault("reading a compile that failed")
+    else:
+        observer.emit(event)
+
+
+def _watch_ir(source: Any, observer: Observer) -> Slot:
+    slot = Slot(source, "make_ir")
+    before = slot.before
+
+    def make_ir(self: Any, *args: Any, **options: Any) -> Any:
+        observer.begun.source = self
+        try:
+            return before(self, *args, **options)
+        except Exception as error:
+            tell_failure(observer, self, "ir", error)
+            raise
+
+    slot.fill(make_ir)
+    return slot
+
+
+def _watch_stages(backend: Any, observer: Observer) -> Slot:
+    slot = Slot(backend, "add_stages")
+    before = slot.before
+
+    def add_stages(self: Any, stages: dict[str, Any], *rest: Any, **options: Any) -> Any:
+        result = before(self, stages, *rest, **options)
+        for name, stage in list(stages.items()):
+            stages[name] = _watched(name, stage, observer)
+        return result
+
+    slot.fill(add_stages)
+    return slot
+
+
+def _watched(name: str, stage: Callable[..., Any], observer: Observer) -> Callable[..., Any]:
+    def run(module: Any, metadata: Any) -> Any:
+        try:
+            return stage(module, metadata)
+        except Exception as error:
+            tell_failure(observer, observer.begun.source, name, error)
+            raise
+
+    return run

@@ -1,0 +1,99 @@
+"""Seeing what the first launch of a compiled kernel pays: its module, and its launcher, which gcc builds until 3.6."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.event import ModuleEvent
+from triton_doctor.runtime.hooks.failing import tell_failure
+from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.hooks.surroundings import rank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.runtime.hooks.observer import Observer
+
+read_attribute = object.__getattribute__
+
+
+class Built(threading.local):
+    """How long this thread has spent on launchers since its kernel began to load."""
+
+    took_ns = 0
+
+
+def watch_loading(observer: Observer) -> Iterator[Slot]:
+    """`observer` learns of each module that is loaded from now on."""
+    from triton.backends import backends
+    from triton.compiler.compiler import CompiledKernel
+
+    built = Built()
+    for backend in backends.values():
+        for launcher in _launchers(backend.driver):
+            yield _watch_launcher(launcher, built)
+    yield _watch_handles(CompiledKernel, built, observer)
+
+
+def _launchers(driver: Any) -> list[Any]:
+    """The launcher classes beside a driver; its file is no module that can be asked for until 3.3 (backends.py:14)."""
+    beside = getattr(driver.__init__, "__globals__", {})
+    return [value for name, value in beside.items() if isinstance(value, type) and name.endswith("Launcher")]
+
+
+def _watch_launcher(launcher: Any, built: Built) -> Slot:
+    slot = Slot(launcher, "__init__")
+    before = slot.before
+
+    @functools.wraps(before)
+    def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
+        started_ns = time.perf_counter_ns()
+        try:
+            before(self, *args, **options)
+        finally:
+            built.took_ns += time.perf_counter_ns() - started_ns
+
+    slot.fill(__init__)
+    return slot
+
+
+def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
+    slot = Slot(kernel, "_init_handles")
+    before = slot.before
+
+    @functools.wraps(before)  # our own target reads the source of this method
+    def _init_handles(self: Any) -> Any:
+        # Until 3.4 each launch comes here, through a `__getattribute__` that this goes around.
+        if read_attribute(self, "module") is not None:
+            return before(self)
+        built.took_ns = 0
+        started_ns = time.perf_counter_ns()
+        try:
+            result = before(self)
+        except Exception as error:
+            tell_failure(observer, self.src, "module", error, took_ns=time.perf_counter_ns() - started_ns)
+            raise
+        _tell_loaded(observer, self.src, built.took_ns, time.perf_counter_ns() - started_ns)
+        return result
+
+    slot.fill(_init_handles)
+    return slot
+
+
+def _tell_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -> None:
+    try:
+        event = ModuleEvent(
+            kernel=observer.name_of(getattr(src, "fn", src)),
+            launcher_us=launcher_ns // 1000,
+            module_us=max(0, took_ns - launcher_ns) // 1000,
+            thread=threading.get_native_id(),
+            rank=rank(),
+            at_ns=time.time_ns(),
+        )
+    except Exception:
+        observer.fault("reading a module that was loaded")
+    else:
+        observer.emit(event)

@@ -1,0 +1,58 @@
+"""What surrounds a compile, from torch and the environment, without importing or initializing anything."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from triton_doctor.runtime.event import VariableEvent
+
+CACHE_FOLDER = "TRITON_CACHE_DIR"
+LONGEST_ERROR = 160
+
+
+class CacheFolder:
+    """Where this process's environment says that Triton keeps its kernels."""
+
+    def __init__(self) -> None:
+        self._value = os.environ.get(CACHE_FOLDER)
+
+    def moved(self) -> VariableEvent | None:
+        """Who moved the folder since this was last asked; None where nobody did."""
+        value = os.environ.get(CACHE_FOLDER)
+        if value is None or value == self._value:
+            return None
+        self._value = value
+        # Inductor puts it below its own folder, and both into the environment (torch 2.13 cache_dir_utils.py:13).
+        inductors = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+        by_inductor = "torch._inductor" in sys.modules and bool(inductors) and value.startswith(f"{inductors}{os.sep}")
+        setter = "torch.compile (Inductor)" if by_inductor else "the program"
+        return VariableEvent(name=CACHE_FOLDER, value=value, setter=setter, at_ns=time.time_ns())
+
+
+def rank() -> int | None:
+    """This process's rank in a distributed job, as torchrun and its like say it; None where there is no such job."""
+    text = os.environ.get("RANK", "")
+    return int(text) if text.isdecimal() else None
+
+
+def is_capturing() -> bool:
+    """Whether the current stream of this thread captures a CUDA graph; initializes nothing."""
+    torch = sys.modules.get("torch")
+    try:
+        return torch is not None and torch.cuda.is_initialized() and bool(torch.cuda.is_current_stream_capturing())
+    except Exception:  # a torch that is half imported, or was built without CUDA
+        return False
+
+
+def describe_error(error: BaseException) -> str:
+    """`OutOfResources: out of resource: shared memory, ...`: the type of `error`, and what it says."""
+    try:
+        lines = [line.strip() for line in str(error).splitlines()]
+    except Exception:  # somebody else's __str__
+        lines = []
+    said = [line for line in lines if line and not set(line) <= set("^~ ")] or [""]
+    # A CompilationError quotes the source first, and says at its end what is wrong (triton 3.9 errors.py:20).
+    text = f"{type(error).__name__}: {said[-1 if said[0].startswith('at ') else 0]}".removesuffix(": ")
+    return text[:LONGEST_ERROR]

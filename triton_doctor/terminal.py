@@ -1,0 +1,77 @@
+"""What a terminal is sent: text that cannot steer it, nor the CI job that logs it, and color where it is wished.
+
+Names of files, kernels and parameters may hold any character. Every report goes through `escape_text` or `escape_line`;
+formats that have their own way to write a character, such as JSON, escape what is left to them.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What begins a command to the runner of a CI job: of GitHub, at the start of a line; of GitHub and Azure, anywhere.
+COMMAND_AT_START = "::"
+COMMANDS = ("##[", "##vso[")
+# Terminals that follow hyperlinks, by what they set in the environment (github.com/Alhadis/OSC8-Adoption).
+LINKING_PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"})
+LINKING_TERMS = frozenset({"xterm-kitty", "xterm-ghostty", "alacritty", "foot"})
+LINKING_VARIABLES = ("WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
+FIRST_LINKING_VTE = 5000
+SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def escape_text(text: str) -> str:
+    """`text` in one line: what would steer a terminal, or turn letters around, becomes `\\x1b` or `\\u202e`.
+
+    The surrogates of a file name that is no UTF-8 are escaped too, so that the rest can be encoded.
+    """
+    return text if text.isprintable() else "".join(map(escape_character, text))
+
+
+def escape_character(char: str) -> str:
+    """`char`, or its escape as Python would write it."""
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return SHORT.get(char) or (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )
+
+
+def escape_line(text: str) -> str:
+    """`text` as a line of its own, which no CI job takes for a command."""
+    text = escape_text(text)
+    for command in COMMANDS:
+        if command in text:
+            text = text.replace(command, f"#\\x23{command[2:]}")
+    if text.lstrip().startswith(COMMAND_AT_START):
+        text = text.replace(":", "\\x3a", 1)
+    return text
+
+
+def use_color(wish: str = "auto", *, on_terminal: bool) -> bool:
+    """Whether to color: as wished; else not where NO_COLOR is set, and where FORCE_COLOR is; else on a terminal.
+
+    See https://no-color.org and https://force-color.org.
+    """
+    if wish != "auto":
+        return wish == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (on_terminal and os.environ.get("TERM") != "dumb")
+
+
+def follows_links(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to follow hyperlinks (OSC 8); some that do not print them."""
+    if environment.get("TERM", "").startswith(("screen", "tmux")):
+        return False  # screen and tmux before 3.4 drop them; TERM_PROGRAM may be that of the terminal around
+    vte = environment.get("VTE_VERSION", "")
+    return (
+        (vte.isdecimal() and int(vte) >= FIRST_LINKING_VTE)
+        or environment.get("TERM_PROGRAM") in LINKING_PROGRAMS
+        or environment.get("TERM") in LINKING_TERMS
+        or any(name in environment for name in LINKING_VARIABLES)
+    )
