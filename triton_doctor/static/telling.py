@@ -31,7 +31,7 @@ def spelled(source: Source) -> str:
 
 
 def tell_value(source: Source) -> str:
-    """Spell the value in quotes; a name or an entry of one is followed by where it comes from, a heuristic by parentheses."""
+    """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses."""
     text = spelled(source)
     if not _NAME.fullmatch(text):
         return f"`{text}`"
