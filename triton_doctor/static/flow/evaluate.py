@@ -23,6 +23,7 @@ from triton_doctor.static.expression import (
     Slice,
     Star,
     Truth,
+    dotted,
 )
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
@@ -33,7 +34,7 @@ from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.layouts import Layouts, stride
-from triton_doctor.static.flow.lengths import length, length_of_thing
+from triton_doctor.static.flow.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
 from triton_doctor.static.flow.scopes import are_layouts, name_value
@@ -223,6 +224,8 @@ class Flow:
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
         match value:
+            case Thing() if is_used_as_tensor(value):
+                return self.axis(value, 0, frame)
             case Thing():
                 return self._asked.length(value, frame) or length_of_thing(value)
             case Tensor():
@@ -270,6 +273,8 @@ class Flow:
         function = self.callers.reached(frame.module, frame.function, call.func)
         if function is not None and rounds_up(function.name):
             function = None
+        if (name := dotted(call.func)) is not None and leanings.names_bucket(name.rpartition(".")[2]):
+            return UNKNOWN
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:
             frame.values[key] = value

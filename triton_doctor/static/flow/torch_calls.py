@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, Pack, Star
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Scalar
-from triton_doctor.static.flow.sources import from_data, out_of_sight
+from triton_doctor.static.flow.sources import from_data, is_optional_number, out_of_sight
 from triton_doctor.static.flow.values import Sequence, Shape, Strides, Tensor, Thing, Value
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return tensors.numel(value)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
+        case "item" if isinstance(value, Thing) and is_optional_number(value):
+            return FEW
         case "item" | "tolist":
             return from_data(base, name, place)
         case "max" | "min" | "sum" | "mean" | "amax" | "argmax" if isinstance(value, Tensor) or not call.args:
