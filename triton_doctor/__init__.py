@@ -11,7 +11,7 @@ from triton_doctor.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
-    from triton_doctor.runtime.guards.unexpected import CompileWarning, UnexpectedCompileError
+    from triton_doctor.runtime.guards.unexpected import CompileWarning, UncheckedError, UnexpectedCompileError
     from triton_doctor.runtime.guards.watched import watch
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.target import compile_only
@@ -21,6 +21,7 @@ __all__ = [
     "CompileWarning",
     "Guard",
     "Recording",
+    "UncheckedError",
     "UnexpectedCompileError",
     "__version__",
     "compile_only",
@@ -34,6 +35,7 @@ _HOMES = {
     "CompileWarning": "triton_doctor.runtime.guards.unexpected",
     "Guard": "triton_doctor.runtime.guards.guard",
     "Recording": "triton_doctor.runtime.recording",
+    "UncheckedError": "triton_doctor.runtime.guards.unexpected",
     "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
     "compile_only": "triton_doctor.runtime.target",
     "forbid_compiles": "triton_doctor.runtime.guards.guard",

@@ -119,7 +119,15 @@ def test_entry_that_vanishes_meanwhile_is_left_out(tmp_path: Path) -> None:
         if key_of(number) != first.key:
             remove_entry(
                 tmp_path,
-                CacheEntry(key=key_of(number), kernel="add", target=None, size_bytes=0, written_at=0, used_at=0),
+                CacheEntry(
+                    key=key_of(number),
+                    kernel="add",
+                    target=None,
+                    is_tritons=True,
+                    size_bytes=0,
+                    written_at=0,
+                    used_at=0,
+                ),
             )
 
     assert list(reading) == []
@@ -147,6 +155,38 @@ def test_old_entries_are_removed_and_no_others(doctor: Callable[..., Outcome], t
     assert outcome.out.splitlines()[-1] == "removed 1 entry"
     assert not old.exists()
     assert sorted(path.name for path in (tmp_path / "c").iterdir()) == sorted([used.name, new.name, "notes.txt"])
+
+
+@pytest.mark.parametrize(
+    ("names", "goes"),
+    [
+        pytest.param(["config.json", "model.safetensors"], False, id="a snapshot of a model, named by its commit"),
+        pytest.param(["config.json"], False, id="json alone"),
+        pytest.param([], False, id="nothing"),
+        pytest.param(["libmine.so"], False, id="a library of somebody"),
+        pytest.param(["add.cubin", "notes.txt"], False, id="a kernel beside what triton never writes"),
+        pytest.param(["add.ttir", "add.json"], True, id="a compile that stopped half-way"),
+        pytest.param(["__triton_launcher.so"], True, id="a launcher"),
+        pytest.param(["__triton_launcher.cpython-311-x86_64-linux-gnu.so"], True, id="a launcher since 3.4"),
+        pytest.param(["cuda_utils.so", "lock"], True, id="utilities"),
+        pytest.param(["add.autotune.json"], True, id="a tuning"),
+        pytest.param(["__grp__add.json", "add.json", "add.new_form"], True, id="a kernel with its group"),
+    ],
+)
+def test_only_what_triton_must_have_written_is_removed(
+    doctor: Callable[..., Outcome], tmp_path: Path, names: list[str], goes: bool
+) -> None:
+    entry = tmp_path / "c" / hashlib.sha1(b"a commit").hexdigest()
+    entry.mkdir(parents=True)
+    long_ago = time.time() - 40 * DAY
+    for name in names:
+        (entry / name).write_text("{}")
+        os.utime(entry / name, (long_ago, long_ago))
+    os.utime(entry, (long_ago, long_ago))
+
+    outcome = doctor("cache", "prune", "--older-than", "30d", "--cache-dir", "c", "--yes")
+
+    assert (outcome.status, entry.exists()) == (0, not goes)
 
 
 def test_dry_run_removes_nothing(doctor: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -219,7 +259,9 @@ def test_entry_that_became_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
-    entry = CacheEntry(key="../precious", kernel="add", target=None, size_bytes=0, written_at=0, used_at=0)
+    entry = CacheEntry(
+        key="../precious", kernel="add", target=None, is_tritons=True, size_bytes=0, written_at=0, used_at=0
+    )
 
     with pytest.raises(ValueError, match="no name of a cache entry"):
         remove_entry(tmp_path, entry)

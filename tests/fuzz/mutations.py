@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 import warnings
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -132,9 +133,9 @@ def damage_tree(data: bytes, random: Random) -> bytes:
             tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError):
         return damage_words(data, random)
-    for _ in range(random.randint(1, 4)):
-        _damage_node(tree, random)
     try:
+        for _ in range(random.randint(1, 4)):
+            _damage_node(tree, random)
         return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):
         return data
@@ -154,7 +155,7 @@ def _damage_node(tree: ast.Module, random: Random) -> None:
             one = random.choice(expressions)
             _replace(tree, one, _wrapped(one, random))
         case 2:
-            random.choice(bodies).insert(0, random.choice(statements))
+            random.choice(bodies).insert(0, deepcopy(random.choice(statements)))
         case 3:
             body = random.choice(bodies)
             if len(body) > 1:
@@ -195,9 +196,8 @@ def _wrapped(node: ast.expr, random: Random) -> ast.expr:
 
 
 def _replace(tree: ast.AST, old: ast.expr, new: ast.expr) -> None:
-    """Put `new` wherever `old` stands; one that would hold itself is not put there."""
-    if new is not old and any(part is old for part in ast.walk(new)):
-        new = ast.parse(ast.unparse(new), mode="eval").body if not isinstance(new, ast.Starred) else old
+    """Put a copy of `new` where `old` stands."""
+    new = deepcopy(new)
     for node in list(ast.walk(tree)):
         for name, value in ast.iter_fields(node):
             if value is old:

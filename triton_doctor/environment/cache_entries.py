@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING
 from triton_doctor.regular_files import NotRegularError, read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 # triton names the folder of an entry by a hash: in hex or URL-safe base64 until 3.2, in base32 since (cache.py).
 ENTRY_NAME = re.compile(r"[A-Za-z0-9_-]{40,64}")
 GROUP, SUFFIX = "__grp__", ".json"
+# What triton alone writes: a kernel in one form (compiler.py), launchers and utilities (backends/*/driver.py), a tuning
+# (autotuner.py), and folders for what is being written (cache.py). A .json alone may be anybody's.
+WRITTEN_BY_TRITON = re.compile(
+    r".+\.(?:source|ttir|glir|ttgir|llir|ptx|cubin|amdgcn|hsaco|spv|sass|autotune\.json)"
+    r"|(?:__triton_launcher|cuda_utils|hip_utils)(?:\..+)?\.(?:so|pyd)|tmp\.pid_\d+_[0-9a-f-]+"
+)
+ANYBODYS = re.compile(r".+\.json|lock")
 # "target" is the second key of the metadata since 3.0; until then, and after a hash, it is always within this.
 HEAD_BYTES = 512
 TARGET = re.compile(rb'"target": ?\{"backend": ?"(?P<backend>\w+)", ?"arch": ?"?(?P<arch>\w+)"?')
@@ -26,13 +33,15 @@ class CacheEntry:
     """One folder of the cache.
 
     `kernel` is None for what is no kernel, a launcher say, and for an entry without the group file that makes triton
-    find it. `target` is as in `cuda:90`, None where the metadata does not say. Times are seconds since the epoch:
-    `written_at` of the newest file, `used_at` of the last time that triton looked, as far as the file system keeps it.
+    find it. `target` is as in `cuda:90`, None where the metadata does not say. `is_tritons` is False where others
+    may have written it. Times are seconds since the epoch: `written_at` of the newest file, `used_at` of the last time
+    that triton looked, as far as the file system keeps it.
     """
 
     key: str
     kernel: str | None
     target: str | None
+    is_tritons: bool
     size_bytes: int
     written_at: float
     used_at: float
@@ -86,10 +95,18 @@ def read_entry(root: str, key: str) -> CacheEntry:
         key=key,
         kernel=kernel if has_metadata else None,
         target=target,
+        is_tritons=kernel is not None or is_written_by_triton(names),
         size_bytes=size,
         written_at=written,
         used_at=used,
     )
+
+
+def is_written_by_triton(names: Collection[str]) -> bool:
+    """Whether triton must have written a folder of these `names`: some are its own, and the others may be."""
+    sure = [bool(WRITTEN_BY_TRITON.fullmatch(name)) for name in names if not ANYBODYS.fullmatch(name)]
+    sure += [True for name in names if name.endswith(".autotune.json")]
+    return bool(sure) and all(sure)
 
 
 def read_target(path: str) -> str | None:

@@ -38,10 +38,13 @@ def keeps_times_of_use(folder: Path) -> bool:
 def choose_old(
     entries: Iterable[CacheEntry], *, older_than_seconds: int, now: float, kernel: str | None = None
 ) -> Iterator[CacheEntry]:
-    """The entries that nobody has used for so long, and for IN_USE_SECONDS at least; those of `kernel`, where given."""
+    """The entries that nobody has used for so long, and for IN_USE_SECONDS at least; those of `kernel`, where given.
+
+    A folder that somebody else may have written is none of them, whatever its name: a commit of a model has 40 letters.
+    """
     limit = now - max(older_than_seconds, IN_USE_SECONDS)
     for entry in entries:
-        if entry.used_at <= limit and (kernel is None or entry.kernel == kernel):
+        if entry.is_tritons and entry.used_at <= limit and (kernel is None or entry.kernel == kernel):
             yield entry
 
 

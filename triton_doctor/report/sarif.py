@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -107,7 +108,8 @@ def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
 
 def location(path: str) -> dict[str, str]:
     """The artifactLocation of the file at `path`."""
-    return {"uri": f"file://{quote(path)}" if PurePosixPath(path).is_absolute() else quote(path)}
+    quoted = quote(os.fsencode(path))  # a name need not be UTF-8
+    return {"uri": f"file://{quoted}" if PurePosixPath(path).is_absolute() else quoted}
 
 
 def region(span: Span) -> dict[str, int]:

@@ -152,7 +152,11 @@ class LaunchesEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningEvent:
-    """Something that the reader of the recording should know. `kind`: interpreted, unseen, fault, torn, or damaged."""
+    """Something that the reader of the recording should know.
+
+    `kind`: interpreted, unseen, untried, fault, torn, or damaged. After unseen, fault, torn and damaged, compiles may
+    be missing.
+    """
 
     kind: str
     message: str

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.memory import Answer
+from triton_doctor.static.modules import Modules
+from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
 from triton_doctor.static.results import needed_paths
 from triton_doctor.static.tuning import fold_tuning
+from triton_doctor.static.unreadable import explain_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.library import Library
     from triton_doctor.static.memory import Memory
     from triton_doctor.static.model import Project
-    from triton_doctor.static.rests import Changes
+    from triton_doctor.static.rests import Changes, Rests
     from triton_doctor.static.shares import Shares
 
 
@@ -86,10 +89,20 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
         if any(kernel.path == path for kernel in one.kernels)
     ]
     variables = Variables(shares.variables)
-    own = part(replace(inquiry.project, set_anywhere=variables), inquiry.library, path, starting)
-    found = tuple(planned(own, finding) for finding in fold_tuning(run_checks(own, inquiry.codes, path)))
-    rests = own.modules.rests()
-    unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
+    project = replace(inquiry.project, set_anywhere=variables)
+
+    def find() -> tuple[tuple[Finding, ...], Rests]:
+        own = part(project, inquiry.library, path, starting)
+        findings = fold_tuning(run_checks(own, inquiry.codes, path))
+        return tuple(planned(own, finding) for finding in findings), own.modules.rests()
+
+    try:
+        found, rests = with_own_stack(find)
+        unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
+    except RecursionError as error:
+        modules = Modules(inquiry.library)
+        modules.consult(path)
+        found, rests, unreadable = (), modules.rests(), (explain_unreadable(path, error),)
     return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)
 
 

@@ -113,7 +113,9 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
     ]
     listed = "[\n" + ",\n".join(lines) + "\n  ]" if lines else "[]"
     try:
-        path.write_text(f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n', encoding="utf-8", newline="\n")
+        text = f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n'
+        # In JSON that is how a letter is written that UTF-8 has not: names of files may have some.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,8 +13,13 @@ if TYPE_CHECKING:
 
     from pathspec import GitIgnoreSpec
 
-# How pathspec spells the beginning of a pattern without a slash.
+_LOG = logging.getLogger(__name__)
+# Each is tried on each path. The longest that people write have some hundreds.
+_MOST_PATTERNS = 10_000
+# How pathspec spells the beginning of a pattern without a slash, `*`, and `/**` between two folders.
 _IN_ANY_FOLDER = "^(?:.+/)?"
+_STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
+_PART = re.compile(r"\[\^/\]\*|\(\?:/\.\+\)\?|\\.|\[\^?\]?(?:\\.|[^\]])*\]|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
     kept = [line for line in patterns if line.strip() and not line.startswith("#")]
     if not kept:
         return None
+    if len(kept) > _MOST_PATTERNS:
+        _LOG.warning("triton-doctor: of %s patterns in %s, the first %s count", len(kept), root, _MOST_PATTERNS)
+        del kept[_MOST_PATTERNS:]
     from pathspec import GitIgnoreSpec
 
     try:
@@ -49,7 +58,49 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
     except (ValueError, re.error):
         # git passes over a line that it does not understand
         spec = GitIgnoreSpec.from_lines(line for line in kept if is_pattern(line))
+    for pattern in spec.patterns:
+        if pattern.regex is not None and isinstance(pattern.regex.pattern, str):
+            pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
     return IgnoreRules(f"{root.as_posix().rstrip('/')}/", spec, _any_of(spec))
+
+
+def without_backtracking(regex: str) -> str:
+    """Rewrite `regex`, as pathspec spells a pattern, to one that matches the same paths in time linear in their length.
+
+    Between two stars, the first place at which a text fits is as good as any later one: the search for it, in an atomic
+    group, is never repeated. So it is for what stands between two `/**`.
+    """
+    parts = _PART.findall(regex)
+    last_folders = max((at for at, part in enumerate(parts) if part == _FOLDERS), default=-1)
+    written = list[str]()
+    for at, part in enumerate(parts):
+        if part == _FOLDERS:
+            # A folder ends where the next begins.
+            closing = "(?=/))" if _FOLDERS in parts[:at] else ""
+            written += [closing, "(?>(?:/.+?)??" if at < last_folders else part]
+        elif part == _STAR:
+            if parts[at + 1 : at + 2] != [_STAR]:
+                written += _star(parts, at)
+        else:
+            # In git a class of letters matches no slash (its fnmatch is called with WM_PATHNAME).
+            written.append(f"(?!/){part}" if len(part) > 1 and part.startswith("[") and part != "[^/]" else part)
+            if _closes_star(parts, at):
+                written.append(")")
+    return "".join(written)
+
+
+def _star(parts: list[str], at: int) -> list[str]:
+    """The star at `at`: the beginning of an atomic group, where another follows in the same folder."""
+    following = next((part for part in parts[at + 1 :] if part in (_STAR, _FOLDERS, "/", "(")), "")
+    return ["(?>[^/]*?"] if following == _STAR else [_STAR]
+
+
+def _closes_star(parts: list[str], at: int) -> bool:
+    """Whether the part at `at` is the last between two stars of one folder."""
+    if parts[at + 1 : at + 2] != [_STAR]:
+        return False
+    before = next((part for part in reversed(parts[: at + 1]) if part in (_STAR, _FOLDERS, "/", ")")), "")
+    return before == _STAR
 
 
 def _any_of(spec: GitIgnoreSpec) -> re.Pattern[str]:

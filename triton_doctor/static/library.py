@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
 from triton_doctor.static.importers import Importers
+from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.prefilter import (
     LAUNCH,
     Role,
@@ -15,6 +16,7 @@ from triton_doctor.static.prefilter import (
     may_define_kernels,
     role_of,
     subscripted_members,
+    takes_all,
 )
 from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set, python_may_set
@@ -142,7 +144,9 @@ class Library:
         for path, role in self.roles.items():
             if role is Role.LAUNCHER:
                 words = self.words(path)
-                by_module = not words.isdisjoint(homes) and not self._members(path).isdisjoint(names)
+                by_module = (not words.isdisjoint(homes) or takes_all(self.python[path])) and not self._members(
+                    path
+                ).isdisjoint(names)
                 if by_module or not words.isdisjoint(names):
                     found.append(path)
         return sorted(found)
@@ -156,7 +160,7 @@ class Library:
 
     def _module(self, path: str) -> Module | None:
         read = read_module if self._is_read_in_full(path) else read_consulted
-        return self._parsed(path, read) if path in self.python else None
+        return self._parsed(path, read, self.python) if path in self.python else None
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -240,11 +244,11 @@ class Library:
 
     def _environment(self, path: str) -> EnvironmentFile | None:
         if path in self.settings:
-            return read_settings(path, self.settings[path])
+            return self._parsed(path, read_settings, self.settings)
         if self._is_read_in_full(path):
             module = self.module(path)
             return module.environment if module is not None else None
-        return self._parsed(path, read_setter) if self.roles.get(path) is Role.SETTER else None
+        return self._parsed(path, read_setter, self.python) if self.roles.get(path) is Role.SETTER else None
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
         """The findings of those of `paths` that could not be read, or not all of them."""
@@ -257,9 +261,10 @@ class Library:
             elif path in self.unopened:
                 yield self.unopened[path]
 
-    def _parsed(self, path: str, read: Callable[[str, bytes], Read]) -> Read | None:
+    def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: Texts) -> Read | None:
+        """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""
         try:
-            return read(path, self.python[path])
+            return with_own_stack(read, path, texts[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._unparsed[path] = explain_unreadable(path, error)
             return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Definition: TypeAlias = Module | Kernel | Function | Class
 
-# A re-export passes through a few `__init__` files, not through dozens: it ends a circle of star imports too.
+# A re-export passes through a few `__init__` files, not through dozens.
 _MOST_HOPS = 8
 
 
@@ -29,6 +29,7 @@ class Names:
         self._modules = modules
         self._found: dict[tuple[str, str], Definition | None] = {}
         self._files: dict[str, Module | None] = {}
+        self._stars: dict[str, tuple[Module, ...]] = {}
 
     def kernels(self, module: Module, qualname: str) -> Sequence[Kernel]:
         """The kernels of that qualified name: several where `if` chooses between definitions."""
@@ -48,7 +49,7 @@ class Names:
 
     def defined(self, module: Module, name: str) -> Definition | None:
         """What `name` is at the top level of `module`: its own, imported or re-exported."""
-        return self._consulted(self._defined(module, name, _MOST_HOPS))
+        return self._consulted(self._defined(module, name))
 
     def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
         """The module at whose top level an imported `name` is assigned, and its name there."""
@@ -79,7 +80,7 @@ class Names:
 
     def _dotted(self, module: Module, name: str) -> Definition | None:
         first, *rest = name.split(".")
-        found = self._defined(module, first, _MOST_HOPS)
+        found = self._defined(module, first)
         if found is None and rest:
             imported = module.imports.get(first)
             if imported is not None and imported.member is None:
@@ -87,7 +88,7 @@ class Names:
         for part in rest:
             match found:
                 case Module():
-                    found = self._defined(found, part, _MOST_HOPS) or self._submodule(found, part)
+                    found = self._defined(found, part) or self._submodule(found, part)
                 case _:
                     return None
         return found
@@ -104,7 +105,18 @@ class Names:
                 return self.glimpse(found, ".".join(parts[split:]))
         return None
 
-    def _defined(self, module: Module, name: str, hops: int) -> Definition | None:
+    def _defined(self, module: Module, name: str) -> Definition | None:
+        return self._search(module, name, _MOST_HOPS, {})
+
+    def _search(self, module: Module, name: str, hops: int, seen: dict[tuple[str, str], int]) -> Definition | None:
+        """Look for `name` in `module`, and through at most `hops` imports.
+
+        Star imports lead to one module along any number of paths. `seen` are the names that were looked for in vain, or
+        still are, by module, and through how many imports: none is looked for again through as many, or fewer.
+        """
+        if seen.get((module.path, name), -1) >= hops:
+            return None
+        seen[module.path, name] = hops
         self._ask(module, name)
         kernels = self.kernels(module, name)
         own = kernels[0] if kernels else module.functions.get(name) or module.classes.get(name)
@@ -114,20 +126,28 @@ class Names:
             return None
         imported = module.imports.get(name)
         if imported is not None:
-            return self._imported(module, imported, hops)
-        for star in module.star_imports:
-            target = self._module(module, star.module, star.level)
-            found = self._defined(target, name, hops - 1) if target is not None else None
+            return self._imported(module, imported, hops, seen)
+        for target in self._star_targets(module):
+            found = self._search(target, name, hops - 1, seen)
             if found is not None:
                 return found
         return None
 
-    def _imported(self, module: Module, imported: Import, hops: int) -> Definition | None:
+    def _star_targets(self, module: Module) -> Sequence[Module]:
+        """The modules of the scan from which `module` imports all, each once."""
+        if module.path not in self._stars:
+            found = (self._module(module, star.module, star.level) for star in dict.fromkeys(module.star_imports))
+            self._stars[module.path] = tuple({one.path: one for one in found if one is not None}.values())
+        return self._stars[module.path]
+
+    def _imported(
+        self, module: Module, imported: Import, hops: int, seen: dict[tuple[str, str], int]
+    ) -> Definition | None:
         target = self._module(module, imported.module, imported.level)
         if imported.member is None:
             return target
         if target is not None:
-            found = self._defined(target, imported.member, hops - 1)
+            found = self._search(target, imported.member, hops - 1, seen)
             if found is not None:
                 return found
         inner = f"{imported.module}.{imported.member}" if imported.module else imported.member

@@ -50,7 +50,8 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
     """The settings of the file at `path`, a path as findings spell it; None where it can hold none.
 
     That is: it is no settings file, names no variable of interest, is binary, or larger than what is written by hand.
-    What does not parse has no settings.
+    What does not parse has no settings. Raises RecursionError for what is nested too deeply, and other errors of
+    `ast.parse` for the Python of a notebook.
     """
     kind = settings_kind(path)
     largest = _LARGEST_NOTEBOOK_BYTES if kind == "notebook" else _LARGEST_BYTES

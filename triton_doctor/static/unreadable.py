@@ -25,6 +25,8 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
             message = reason_of(error)
         case SyntaxError() if is_encoding(error):
             message, advice = "not text in the encoding it is said to have", "save it as UTF-8, or declare its encoding"
+        case SyntaxError() | ValueError() if "null bytes" in str(error):
+            message, advice = "it holds null bytes, as text in UTF-16 does", "save it as UTF-8"
         case SyntaxError():
             line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
             span = Span(line, column, line, column + 1)

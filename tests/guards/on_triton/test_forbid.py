@@ -188,3 +188,41 @@ def test_ten_thousand_guards_leave_nothing_behind(x):
             launch(kernel, x)
 
     assert [dict(vars(owner)) for owner in (compiler.ASTSource, compiler.CompiledKernel, compiler)] == before
+
+
+def test_listener_that_is_set_and_reset_hides_no_compile(x):
+    knobs = pytest.importorskip("triton.knobs")
+    kernel = copy()
+    launch(kernel, x)
+    with triton_doctor.warmed_up("raise"):
+        knobs.compilation.listener = lambda **told: None
+        with pytest.raises(UnexpectedCompileError):
+            launch(kernel, x, value=1)
+        knobs.compilation.listener = None
+        with pytest.raises(UnexpectedCompileError):
+            launch(kernel, x, value=2)
+
+
+def test_guard_that_was_made_blind_fails_at_its_end(x, monkeypatch):
+    knobs = pytest.importorskip("triton.knobs")
+    guard = triton_doctor.warmed_up("raise")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(knobs.compilation), "listener", None)
+        launch(copy(), x)
+        with pytest.raises(triton_doctor.UncheckedError, match="could not be checked: the program replaced"):
+            guard.close()
+
+
+def test_guard_in_which_we_failed_fails_at_its_end_and_not_in_the_launch(x, monkeypatch):
+    def fails(*_):
+        raise LookupError("ours")
+
+    monkeypatch.setattr("triton_doctor.runtime.hooks.observer.source_of", fails)
+    with pytest.raises(triton_doctor.UncheckedError, match="ours"), triton_doctor.forbid_compiles():
+        assert launch(copy(), x) is not None
+
+
+def test_guard_on_a_triton_that_nothing_watches_is_refused(monkeypatch):
+    monkeypatch.setattr("triton_doctor.runtime.hooks.OLDEST", (99, 0))
+    with pytest.raises(triton_doctor.UncheckedError, match="older than"):
+        triton_doctor.warmed_up("raise")

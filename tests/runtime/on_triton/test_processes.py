@@ -1,5 +1,6 @@
 """A recording outlives its process, and a fork."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -64,4 +65,6 @@ def test_forked_child_that_compiles_nothing_writes_nothing(tmp_path):
 
     assert done.returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["run.jsonl"]
-    assert len((tmp_path / "run.jsonl").read_text().splitlines()) == 4
+    # A count of launches is written whenever a second has passed, so on a busy machine there are more of them.
+    kinds = [json.loads(line)["event"] for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert [kind for kind in kinds if kind != "launches"] == ["header", "compile", "module", "end"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
 from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of
-from triton_doctor.runtime.guards.unexpected import UnexpectedCompileError
+from triton_doctor.runtime.guards.unexpected import UncheckedError, UnexpectedCompileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,17 +31,23 @@ class Guard:
         self._reaction = reaction
         self._reason = reason
         self._causes = LiveCauses()
+        self._unseen: list[str] = []
         try:
             hooks.attach(self._receive, count_launches=False)
+            self._require_sight()
         except BaseException:
-            self.close()
+            hooks.detach(self._receive)
             raise
 
     def close(self) -> None:
-        """Tell nothing any more; closing twice does no harm."""
+        """Tell nothing any more; closing twice does no harm.
+
+        Raises UncheckedError where it was to raise, and could not see whether kernels compiled.
+        """
         from triton_doctor.runtime import hooks
 
         hooks.detach(self._receive)
+        self._require_sight()
 
     def __enter__(self) -> Guard:
         return self
@@ -49,13 +55,25 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
+        from triton_doctor.runtime import hooks
+
+        hooks.detach(self._receive)
+        if error is None:
+            self._require_sight()
+
+    def _require_sight(self) -> None:
+        if self._unseen:
+            message, self._unseen = self._unseen[0], []
+            raise UncheckedError(f"whether kernels compiled could not be checked: {message}")
 
     def _receive(self, event: Event) -> None:
         match event:
             case CompileEvent() | AutotuneEvent() if fnmatchcase(event.kernel.name, self._kernel):
                 react(self._reaction, UnexpectedCompileError(self._causes.explain(event), self._reason))
-            case WarningEvent(kind="unseen"):
+            case WarningEvent(kind="unseen" | "fault") if self._reaction == "raise":
+                # At the end, and not in a launch that nothing was the matter with.
+                self._unseen.append(event.message)
+            case WarningEvent(kind="unseen" | "fault" | "untried"):
                 warn_of(event)
 
 
@@ -64,7 +82,8 @@ def forbid_compiles(kernel: str = "*") -> Iterator[None]:
     """Inside, a launch raises UnexpectedCompileError if it compiles, loads from disk or tunes a kernel.
 
     `kernel` is a glob of kernel names. All threads are held to it; contexts nest. What is in memory launches as ever.
-    The error says what changed against the kernels in memory, and is raised before the kernel runs.
+    The error says what changed against the kernels in memory, and is raised before the kernel runs. Raises
+    UncheckedError where it could not be seen whether kernels compiled.
     """
     with Guard(kernel, "raise", "where compiles are forbidden"):
         yield

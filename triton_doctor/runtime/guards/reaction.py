@@ -41,9 +41,15 @@ def react(reaction: Reaction, error: UnexpectedCompileError) -> None:
 
 
 def warn_of(event: WarningEvent) -> None:
-    """Pass on what makes a guard blind. Raises RefusedError where warnings are errors."""
+    """Pass on what the user of a guard should know. Raises RefusedError where warnings are errors."""
+    from triton_doctor.runtime.hooks.frames import launch_site
+
     try:
-        path, line = (__file__, 1) if event.kernel is None else (event.kernel.path, event.kernel.line)
+        site = launch_site()
+        if event.kernel is not None:
+            path, line = event.kernel.path, event.kernel.line
+        else:
+            path, line = (__file__, 1) if site is None else (site.path, site.line)
         warnings.warn_explicit(event.message, CompileWarning, path, line)
     except Warning as raised:
         raise RefusedError(raised) from None

@@ -17,6 +17,10 @@ class CompileWarning(UserWarning):
     """A kernel compiled, loaded from disk or was tuned when it was not to, or a guard cannot see whether one did."""
 
 
+class UncheckedError(RuntimeError):
+    """A guard that was to raise could not see whether kernels compiled."""
+
+
 class UnexpectedCompileError(RuntimeError):
     """A kernel compiled, loaded from disk or was tuned when it was not to.
 

@@ -107,7 +107,7 @@ class _Watching:
                 watched = self._kernels.get(event.kernel)
                 if watched is not None:
                     watched.receive(event)
-            case WarningEvent(kind="unseen") | WarningEvent(kind="interpreted"):
+            case WarningEvent(kind="unseen" | "untried" | "fault" | "interpreted"):
                 if event.kernel is None or event.kernel in self._kernels:
                     warn_of(event)
 

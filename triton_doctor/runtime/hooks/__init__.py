@@ -7,6 +7,7 @@ for object.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,15 @@ from triton_doctor.runtime.hooks.launching import LaunchCounter
 from triton_doctor.runtime.hooks.loading import watch_loading
 from triton_doctor.runtime.hooks.observer import Observer
 from triton_doctor.runtime.hooks.remembered import read_memory
+from triton_doctor.runtime.hooks.slots import are_ours
 from triton_doctor.runtime.hooks.tuning import watch_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from triton_doctor.runtime.event import CompileEvent, Event, KernelName
-    from triton_doctor.runtime.hooks.slots import Slot
+    from triton_doctor.runtime.hooks.slots import Replacement
 
     Sink = Callable[[Event], None]
 
@@ -36,9 +39,10 @@ class _Attached:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.observer: Observer | None = None
-        self.slots: list[Slot] = []
+        self.triton: ModuleType | None = None
+        self.slots: list[Replacement] = []
         self.counter: LaunchCounter | None = None
-        self.counter_slots: list[Slot] = []
+        self.counter_slots: list[Replacement] = []
         self.counting: list[Sink] = []
 
 
@@ -50,6 +54,8 @@ def _begin_in_child() -> None:
     _attached.lock = threading.RLock()
     if _attached.observer is not None:
         _attached.observer.interpreting.clear()
+    if _attached.counter is not None:
+        _attached.counter.begin_in_child()
 
 
 os.register_at_fork(after_in_child=_begin_in_child)
@@ -70,16 +76,22 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
     with _attached.lock:
         version = parse_version(triton.__version__)
         if _attached.observer is None:
-            _attached.observer = Observer()
+            _attached.observer, _attached.triton = Observer(), triton
             if version >= OLDEST:
                 _attached.slots = _watch(_attached.observer, version)
         observer = _attached.observer
         observer.sinks = (*observer.sinks, sink)
+        if observer.is_blinded:
+            # Also the new sink is to know.
+            observer.is_blinded = False
+            verify()
         if version < OLDEST:
             observer.warn("unseen", f"triton {triton.__version__} is older than 3.2: nothing is watched")
             return
         if version[:2] > NEWEST:
-            observer.warn("unseen", f"triton {triton.__version__} is newer than 3.9, the newest tried: counts may miss")
+            observer.warn(
+                "untried", f"triton {triton.__version__} is newer than 3.9, the newest tried: counts may miss"
+            )
         if count_launches:
             _attached.counting.append(sink)
             if _attached.counter is None:
@@ -89,22 +101,47 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
 
 
 def detach(sink: Sink) -> None:
-    """`sink` receives nothing any more; it is told if somebody displaced us meanwhile. Twice does no harm."""
+    """`sink` receives nothing any more; it is warned if something was hidden from it. Twice does no harm."""
     with _attached.lock:
         observer = _attached.observer
         if observer is None or sink not in observer.sinks:
             return
-        last = len(observer.sinks) == 1
-        if sink in _attached.counting:
-            _attached.counting.remove(sink)
-            if not _attached.counting:
-                _stop_counting()
-        if last:
-            restored = [slot.restore() for slot in reversed(_attached.slots)]
-            if not all(restored):
-                observer.warn("unseen", "the program put hooks of its own over ours: what came after may be missing")
-            _attached.observer, _attached.slots = None, []
-        observer.sinks = tuple(other for other in observer.sinks if other != sink)
+        try:
+            verify()
+        finally:
+            last = len(observer.sinks) == 1
+            if sink in _attached.counting:
+                _attached.counting.remove(sink)
+                if not _attached.counting:
+                    _stop_counting()
+            if last:
+                for slot in reversed(_attached.slots):
+                    slot.restore()
+                _attached.observer, _attached.slots = None, []
+            observer.sinks = tuple(other for other in observer.sinks if other != sink)
+
+
+def verify() -> None:
+    """Warn the sinks, once, where the program has replaced something of ours in triton, or triton itself."""
+    with _attached.lock:
+        observer = _attached.observer
+        if observer is None or observer.is_blinded:
+            return
+        if sys.modules.get("triton") is not _attached.triton:
+            message = "triton was imported a second time: what that one compiled is missing"
+        elif not are_ours([*_attached.slots, *_attached.counter_slots]):
+            message = "the program replaced what triton is watched by: what it compiled after that is missing"
+        else:
+            return
+        observer.is_blinded = True
+        observer.warn("unseen", message)
+
+
+def call_while_launching(pulse: Callable[[], None]) -> None:
+    """Have `pulse` called several times a second while kernels are launched, and at the first launch of each."""
+    counter = _attached.counter
+    if counter is not None:
+        counter.pulses = (*counter.pulses, pulse)
 
 
 def launches_so_far() -> dict[KernelName, int]:
@@ -150,12 +187,10 @@ def _stop_counting() -> None:
         slot.restore()
     if _attached.observer is not None:
         _attached.observer.count_launches = None
-    if _attached.counter is not None:
-        _attached.counter.forget()
     _attached.counter, _attached.counter_slots = None, []
 
 
-def _watch(observer: Observer, version: tuple[int, ...]) -> list[Slot]:
+def _watch(observer: Observer, version: tuple[int, ...]) -> list[Replacement]:
     if version >= (3, 4):
         from triton_doctor.runtime.hooks.compiling import watch_compiles
     else:
@@ -170,7 +205,7 @@ def _watch(observer: Observer, version: tuple[int, ...]) -> list[Slot]:
     return [slot for what, slots in watched for slot in _as_far_as_possible(observer, what, slots)]
 
 
-def _as_far_as_possible(observer: Observer, what: str, slots: Iterator[Slot]) -> Iterator[Slot]:
+def _as_far_as_possible(observer: Observer, what: str, slots: Iterator[Replacement]) -> Iterator[Replacement]:
     try:
         yield from slots
     except Exception as error:  # a triton that moved what we look for

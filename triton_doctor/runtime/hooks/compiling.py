@@ -10,34 +10,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.hooks.beginning import watch_beginning
-from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
+    from triton_doctor.runtime.hooks.slots import Replacement
 
 
-def watch_compiles(observer: Observer) -> Iterator[Slot]:
+def watch_compiles(observer: Observer) -> Iterator[Replacement]:
     """`observer` learns of each compile from now on."""
-    from triton import knobs
-
-    yield watch_listener(knobs.compilation, observer)
+    yield watch_listener(observer)
     yield watch_beginning(observer)
     yield from watch_async(observer)
 
 
-def watch_listener(compilation: Any, observer: Observer) -> Slot:
-    """One slot, not a chain (triton 3.9 knobs.py): who was there is called after us, and returns what he returns."""
-    slot = Slot(compilation, "listener")
-    before = slot.before
+def watch_listener(observer: Observer) -> KnobSlot:
+    """`observer` hears what the listener is told; the listener itself stays the program's (triton 3.9 knobs.py:421)."""
+    from triton import knobs
+    from triton.compiler import compiler
 
-    def listener(**told: Any) -> Any:
-        try:
-            hear(told)
-        finally:
-            result = None if before is None else before(**told)
-        return result
+    slot = KnobSlot(lambda: knobs.compilation, "listener", reader=compiler)
+
+    def combine(theirs: Any) -> Callable[..., Any]:
+        def listener(**told: Any) -> Any:
+            try:
+                hear(told)
+            finally:
+                # As triton asks it (triton 3.9 compiler.py:228, 267).
+                result = theirs(**told) if theirs else None
+            return result
+
+        return listener
 
     def hear(told: dict[str, Any]) -> None:
         try:
@@ -48,7 +53,7 @@ def watch_listener(compilation: Any, observer: Observer) -> Slot:
         else:
             observer.built(src, compiled=compiled, stages_us=stages_us)
 
-    slot.fill(listener)
+    slot.fill(combine)
     return slot
 
 

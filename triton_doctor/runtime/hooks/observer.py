@@ -57,6 +57,7 @@ class Observer:
     def __init__(self) -> None:
         self.sinks: tuple[Callable[[Event], None], ...] = ()
         self.begun = Begun()
+        self.is_blinded = False
         self.count_launches: Callable[[], Mapping[KernelName, int]] | None = None
         self._faults = 0
         self._interpreted: set[KernelName] = set()

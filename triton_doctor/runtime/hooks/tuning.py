@@ -11,15 +11,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
+    from triton_doctor.runtime.hooks.slots import Replacement
 
 
-def watch_tuning(observer: Observer) -> Iterator[Slot]:
+def watch_tuning(observer: Observer) -> Iterator[Replacement]:
     """`observer` learns of each round of tuning from now on."""
     import triton
     from triton.runtime.autotuner import Autotuner
@@ -28,23 +29,28 @@ def watch_tuning(observer: Observer) -> Iterator[Slot]:
     rounds = Rounds()
     yield _watch_beginning(Autotuner, rounds, observer)
     if hasattr(autotuning, "listener"):
-        yield _watch_listener(autotuning, rounds, observer)
+        yield _watch_listener(rounds, observer)
     else:
         yield from _watch_rounds(Autotuner, rounds, observer)
 
 
-def _watch_listener(autotuning: Any, rounds: Rounds, observer: Observer) -> Slot:
-    slot = Slot(autotuning, "listener")
-    before = slot.before
+def _watch_listener(rounds: Rounds, observer: Observer) -> KnobSlot:
+    from triton import knobs
+    from triton.runtime import autotuner
 
-    def listener(**told: Any) -> Any:
-        # Only the Autotuner knows the names of what is in the key (triton 3.9 autotuner.py:268).
-        tuner = sys._getframe(1).f_locals.get("self")
-        try:
-            hear(told, tuner)
-        finally:
-            result = None if before is None else before(**told)
-        return result
+    slot = KnobSlot(lambda: knobs.autotuning, "listener", reader=autotuner)
+
+    def combine(theirs: Any) -> Callable[..., Any]:
+        def listener(**told: Any) -> Any:
+            # Only the Autotuner knows the names of what is in the key (triton 3.9 autotuner.py:268).
+            tuner = sys._getframe(1).f_locals.get("self")
+            try:
+                hear(told, tuner)
+            finally:
+                result = None if theirs is None else theirs(**told)
+            return result
+
+        return listener
 
     def hear(told: dict[str, Any], tuner: Any) -> None:
         try:
@@ -64,7 +70,7 @@ def _watch_listener(autotuning: Any, rounds: Rounds, observer: Observer) -> Slot
         else:
             observer.tuned(**read)
 
-    slot.fill(listener)
+    slot.fill(combine)
     return slot
 
 

@@ -26,9 +26,9 @@ class Tree:
         self._text = text
         try:
             wrapper = MetadataWrapper(cst.parse_module(text.text), unsafe_skip_copy=True)
+            positions = wrapper.resolve(PositionProvider)
         except (cst.ParserSyntaxError, RecursionError) as error:
             raise CannotEditError("libcst does not parse it") from error
-        positions = wrapper.resolve(PositionProvider)
         self._bounds: dict[cst.CSTNode, tuple[int, int]] = {
             node: (text.offset(place.start.line, place.start.column), text.offset(place.end.line, place.end.column))
             for node, place in positions.items()

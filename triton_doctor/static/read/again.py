@@ -6,6 +6,7 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.read.functions import parse_alone
 from triton_doctor.static.read.plain import plain_names
 from triton_doctor.static.read.source import Source
@@ -27,7 +28,14 @@ class Spared(NamedTuple):
 
 @lru_cache(maxsize=32)
 def spared(kernel: Kernel, source: bytes) -> Spared:
-    """What `source`, the file that `kernel` was read from, says of its constexprs."""
+    """What `source`, the file that `kernel` was read from, says of its constexprs: nothing where it is too nested."""
+    try:
+        return with_own_stack(_spared, kernel, source)
+    except RecursionError:
+        return Spared(frozenset(), frozenset())
+
+
+def _spared(kernel: Kernel, source: bytes) -> Spared:
     node = parse_alone(_lines(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.model_function import HostParam
+from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.read.body import Body, annotation_word
 from triton_doctor.static.read.lower import lower_alone
 
@@ -85,11 +85,10 @@ class FunctionText:
         """What it says; nothing where it turns out not to parse."""
         if self._contents is None:
             try:
-                self._contents = self._read()
-            except RecursionError:
-                self._contents = self._read_afresh()
-            except (SyntaxError, ValueError, MemoryError) as error:
-                self._contents = self._unread(error)
+                self._contents = with_own_stack(self._read)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                self._source.unread.append(error)
+                self._contents = Body(self._source).contents()
         return self._contents
 
     def _read(self) -> Contents:
@@ -97,18 +96,6 @@ class FunctionText:
         body = read_contents(node, self._source)
         body.release()
         return body.contents()
-
-    def _read_afresh(self) -> Contents:
-        """What it says, read with the whole stack, as files are: whoever asks may be deep in another function."""
-        with ThreadPoolExecutor(1) as pool:
-            try:
-                return pool.submit(self._read).result()
-            except RecursionError as error:
-                return self._unread(error)
-
-    def _unread(self, error: Exception) -> Contents:
-        self._source.unread.append(error)
-        return Body(self._source).contents()
 
 
 class ModuleText:

@@ -27,6 +27,7 @@ from triton_doctor.static.expression import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOST_BITS = 256
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -78,7 +79,9 @@ class Lowering:
         return Name(node.id)
 
     def _constant(self, node: ast.Constant) -> Expr:
-        return Const(node.value)
+        value = node.value
+        # No size has thousands of digits, and Python refuses to print them.
+        return Opaque("Constant") if type(value) is int and value.bit_length() > _MOST_BITS else Const(value)
 
     def _attribute(self, node: ast.Attribute) -> Expr:
         return Attr(self.lower(node.value), node.attr)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Only there may a file say in which encoding it is (PEP 263).
 _ENCODING_LINES = 2
 _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
+_BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$", re.MULTILINE)
 
 
 class Source:
@@ -42,6 +43,13 @@ class Source:
             end_line,
             self._column(end_line, node.end_col_offset or node.col_offset),
         )
+
+    def text_at(self, span: Span) -> str:
+        """What stands at `span`."""
+        starts = self._line_starts()
+        lines = self.text[starts[span.line - 1] : starts[span.end_line]].decode("utf-8", "replace")
+        rest = len(self.text[starts[span.end_line - 1] : starts[span.end_line]].decode("utf-8", "replace"))
+        return lines[span.column - 1 : len(lines) - rest + span.end_column - 1]
 
     def lines_with(self, words: Iterable[bytes]) -> list[int]:
         """The numbers of the lines in which one of `words` stands, in order."""
@@ -94,11 +102,13 @@ class Source:
         """
         starts = self._line_starts()
         before = first - 1 - indented
-        encoding = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
+        head = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
+        if head and not _BLANK.match(head[0]):
+            head = []  # only below a comment or nothing may the second line say it
         return b"".join(
             [
-                *(line if _ENCODING.match(line) else b"\n" for line in encoding),
-                b"\n" * (before - len(encoding)),
+                *(line if _ENCODING.match(line) else b"\n" for line in head),
+                b"\n" * (before - len(head)),
                 b"if 1:\n" if indented else b"",
                 self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]],
             ]

@@ -25,7 +25,10 @@ _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "python", "pytho
 
 
 def read_notebook(path: str, text: str) -> EnvironmentFile | None:
-    """The notebook as one program, cells in order; None when it is no notebook, or its Python does not parse."""
+    """The notebook as one program, cells in order; None when it is no notebook. A cell that does not parse is left out.
+
+    Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
+    """
     try:
         cells = json.loads(text)["cells"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -34,7 +37,7 @@ def read_notebook(path: str, text: str) -> EnvironmentFile | None:
     places: list[Span] = []
     finder = _Finder(text)
     for source in _code_cells(cells):
-        written = source.split("\n")
+        written = source.removeprefix("\ufeff").split("\n")
         python = _as_python(written)
         if not _parses("\n".join(python)):
             python = ["" for _ in written]
@@ -43,7 +46,7 @@ def read_notebook(path: str, text: str) -> EnvironmentFile | None:
     program = "\n".join(lines).encode("utf-8", "replace")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(program)
+        tree = ast.parse(program.decode())  # in bytes, a comment could say that they are in another encoding
     found = read_environment(path, tree, Source(program), kind="notebook")
 
     def moved(span: Span) -> Span:

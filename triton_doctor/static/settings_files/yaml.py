@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DEEPEST = 60
+# What one node sets is read for that many containers that share it by aliases.
+_MOST_PLACES = 32
 # Where a variable's name is a key, but nothing is set.
 _NO_SETTINGS = frozenset(
     {"matrix", "inputs", "outputs", "secrets", "parameters", "on", "needs", "strategy", "labels", "annotations"}
@@ -93,13 +95,14 @@ class _Document:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._found: dict[tuple[str, Span], EnvSetting] = {}
+        self._walked: dict[int, set[tuple[bool, tuple[tuple[str, bool], ...]]]] = {}
 
     def settings(self, root: yaml.Node) -> Iterator[EnvSetting]:
         self._walk(root, (), [])
         yield from self._found.values()
 
     def _walk(self, node: yaml.Node, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
-        if len(keys) > _DEEPEST:
+        if len(keys) > _DEEPEST or not self._is_new(node, keys, mounts):
             return
         match node:
             case yaml.MappingNode():
@@ -117,6 +120,15 @@ class _Document:
                 self._command(node)
             case _:
                 pass
+
+    def _is_new(self, node: yaml.Node, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> bool:
+        """Whether `node` was not walked yet in such a place: aliases lead to one node along any number of paths."""
+        places = self._walked.setdefault(id(node), set())
+        place = (self._is_command(keys), tuple(mounts))
+        if place in places or len(places) == _MOST_PLACES:
+            return False
+        places.add(place)
+        return True
 
     def _mapping(self, node: yaml.MappingNode, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
         fields = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
