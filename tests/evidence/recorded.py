@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.weighing import Weighing
@@ -87,7 +88,7 @@ def tuning_event(n_rows: Scalar, trials: int | None = None) -> AutotuneEvent:
 def process(
     events: Sequence[CompileEvent | AutotuneEvent], launches: int, kernel: KernelName = SCALE, pid: int = 1
 ) -> Recording:
-    """One process that launched `kernel` so often."""
+    """One process that launched `kernel` so often; its events follow one another, a second apart."""
     header = Header(
         tool_version="0",
         versions=(("triton", "3.6.0"),),
@@ -100,7 +101,8 @@ def process(
         pid=pid,
         started_at_ns=0,
     )
-    return Recording(headers=[header], events=[*events, LaunchesEvent(launches=((kernel, launches),), at_ns=1)])
+    timed = [replace(event, at_ns=second * 1_000_000_000) for second, event in enumerate(events, 1)]
+    return Recording(headers=[header], events=[*timed, LaunchesEvent(launches=((kernel, launches),), at_ns=1)])
 
 
 def weigh(folder: Path, *recordings: Recording, source: str = SOURCE, path: str = "pack/kernels.py") -> list[Finding]:

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from tests.evidence.recorded import compile_event, process, tuning_event
+from tests.evidence.recorded import SCALE, SOURCE, compile_event, process, tuning_event, weigh
 from triton_doctor.evidence import advise, rules_behind
+from triton_doctor.finding import Verdict
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.causes import FIRST, PRECEDENCE
@@ -42,3 +43,58 @@ def test_what_a_round_of_tuning_tries_is_nothing_to_change():
     advised = advise(account([process([first, wider, tuning_event(17)], 900)]))
 
     assert [advice.codes for advice in advised if advice.kernel] == []
+
+
+def launched_from(folder, events):
+    """`events` of the kernel of SOURCE, as a file in `folder`, and the advice on them."""
+    file = folder / "pack" / "kernels.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(SOURCE)
+    name = replace(SCALE, path=file.as_posix())
+    own = [
+        replace(event, kernel=name, launch_site=replace(event.launch_site, path=file.as_posix())) for event in events
+    ]
+    recording = process(own, 320, kernel=name)
+    return recording, [advice for advice in advise(account([recording])) if advice.kernel]
+
+
+def of_blocks(blocks):
+    first = compile_event(17)
+    constants = [(("n_rows", 17), ("BLOCK", block)) for block in blocks]
+    return [replace(first, key=replace(first.key, constants=each)) for each in constants]
+
+
+def test_size_of_a_block_is_never_advised_to_be_a_plain_argument(tmp_path):
+    _, advised = launched_from(tmp_path, of_blocks([16, 32, 64, 128, 256, 512]))
+
+    assert advised == []
+
+
+def test_source_says_what_a_parameter_is_for_and_which_rules_fire(tmp_path):
+    _, (advised,) = launched_from(tmp_path, [compile_event(n_rows) for n_rows in range(17, 23)])
+
+    assert advised.fact == "1 of 6 variants would remain without it in the key"
+    assert advised.remedy == "pass `n_rows` without tl.constexpr: the kernel does not need it while it compiles"
+    assert (advised.rules, advised.in_source) == (("TRD201",), True)
+
+
+def test_source_that_is_gone_shows_nothing():
+    (advised,) = advise(account([process([compile_event(n_rows) for n_rows in range(17, 23)], 6)]))
+
+    assert advised.remedy == "pass `n_rows` without tl.constexpr, unless the kernel needs the value while it compiles"
+    assert (advised.rules[0], advised.in_source) == ("TRD201", None)
+
+
+def test_check_confirms_what_the_report_advises(tmp_path):
+    # Four values in twelve variants: a handful for one who counts values, and nine compiles for one who waits.
+    events = [compile_event(n_rows, m=m) for n_rows in range(17, 21) for m in (1, 7, 16)]
+    classes = {1: (("m", "=1"),), 7: (), 16: (("m", "%16"),)}
+    events = [replace(e, key=replace(e.key, attributes=classes[dict(e.values)["m"]])) for e in events]
+    recording, advised = launched_from(tmp_path, events)
+
+    (judged,) = [one for one in weigh(tmp_path, recording) if one.facts.parameter == "n_rows"]
+
+    assert advised[0].parameters == ("n_rows",)
+    assert judged.evidence is not None
+    assert judged.evidence.verdict is Verdict.CONFIRMED
+    assert judged.evidence.text == "4 values seen, 3 of 12 variants would remain without it, 450 ms"

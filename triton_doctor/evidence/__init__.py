@@ -5,23 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.evidence.sources import read_sources
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.remedies import REMEDIES, join_names
+from triton_doctor.runtime.variants import CONSTEXPR, find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 
 if TYPE_CHECKING:
-    from triton_doctor.runtime.account import Account, KernelAccount
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from triton_doctor.evidence.sources import KernelSource
+    from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.event import KernelName
+    from triton_doctor.runtime.kernel_account import KernelAccount
+    from triton_doctor.runtime.variants import KeyPart, Saving
 
 FIRST = "TRD701"
 # First compiles that cost less than this together are not worth a word.
 FIRST_WORTH_US = 1_000_000
+# Nor is any advice that would be shown as saving 0.000 s.
+LEAST_WORTH_US = 500
+# Causes that need no difference of keys.
+OF_ONE_KEY = frozenset({"TRD712", "TRD715"})
+# Reading source takes a tenth of a second a file; advice beyond the first kernels is not printed.
+SOURCES_READ = 10
 INTERPRETER_RULES = ("TRD101", "TRD102", "TRD103", "TRD403")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """One thing to do, and what it would have saved. `kernel` None concerns the whole run; `codes` are its causes."""
+    """One thing to do, and what it would have saved. `kernel` None concerns the whole run; `codes` are its causes.
+
+    `parameters` are those to take out of the kernel's key. `rules` find the causes before the program runs; `in_source`
+    is whether they fire on the source as it is now, None where it could not be read.
+    """
 
     saved_us: int
     kernel: KernelName | None
@@ -29,6 +46,8 @@ class Advice:
     remedy: str
     codes: tuple[str, ...]
     rules: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
+    in_source: bool | None = None
 
 
 def rules_behind(code: str) -> tuple[str, ...]:
@@ -51,7 +70,12 @@ def misspelt_variables(account: Account) -> tuple[tuple[str, str], ...]:
 
 def advise(account: Account) -> tuple[Advice, ...]:
     """What to do, most seconds saved first. A cause that no change of the program would remove has no advice."""
-    found = [advice for kernel in account.kernels for advice in _for_kernel(kernel)]
+    # torch.compile writes and tunes its kernels, and the user cannot.
+    kernels = sorted((one for one in account.kernels if not one.direct), key=lambda kernel: -kernel.waited_us)
+    varying = [kernel for kernel in kernels if kernel.variants.parts or kernel.rounds.parts][:SOURCES_READ]
+    launched_in = (site.path for kernel in varying for site, _ in kernel.sites)
+    sources = read_sources((kernel.kernel for kernel in varying), launched_in)
+    found = [advice for kernel in kernels for advice in advise_kernel(kernel, sources.get(kernel.kernel))]
     first_us = sum(_first_us(kernel) for kernel in account.kernels)
     if first_us >= FIRST_WORTH_US:
         found.append(
@@ -59,37 +83,87 @@ def advise(account: Account) -> tuple[Advice, ...]:
                 saved_us=first_us,
                 kernel=None,
                 fact="each kernel compiled a first time",
-                remedy="keep the cache folder between runs, and in the image that serves them",
+                remedy=keep_cache(account),
                 codes=(FIRST,),
                 rules=_known(("TRD106",)),
             )
         )
-    return tuple(sorted(found, key=lambda advice: -advice.saved_us))
+    worth = [advice for advice in found if advice.saved_us >= LEAST_WORTH_US]
+    return tuple(sorted(worth, key=lambda advice: -advice.saved_us))
 
 
-def _for_kernel(kernel: KernelAccount) -> list[Advice]:
-    found: list[Advice] = []
-    if kernel.direct:
-        return found  # torch.compile writes and tunes it, and the user cannot
+def keep_cache(account: Account) -> str:
+    """What to keep between runs: Triton's folder, which is Inductor's where that moved it."""
+    by_inductor = any(event.setter != "the program" for event in account.variables)
+    folder = "the folder of TORCHINDUCTOR_CACHE_DIR, in which Triton's is," if by_inductor else "the cache folder"
+    return f"keep {folder} between runs, and in the image that serves them"
+
+
+def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterator[Advice]:
+    """What to take out of the key of `kernel`, or of its tuning, and what else made it compile one key twice."""
+    uses = {} if source is None else source.uses
+    for variants, noun in ((kernel.variants, "variants"), (kernel.rounds, "rounds of tuning")):
+        for saving in find_savings(variants, lambda part: may_leave_out(part, kernel.configured, uses)):
+            names = tuple(part.name for part in saving.parts)
+            codes = tuple(dict.fromkeys(part.code for part in saving.parts))
+            rules, in_source = _rules_of(saving, source)
+            yield Advice(
+                saved_us=saving.saved_us,
+                kernel=kernel.kernel,
+                fact=f"{saving.after:,} of {saving.before:,} {noun} would remain without {_them(names)} in the key",
+                remedy="; ".join(_remedy(code, saving, source) for code in codes),
+                codes=codes,
+                rules=rules,
+                parameters=names,
+                in_source=in_source,
+            )
+    parts = {part.code for part in kernel.variants.parts}
     for code, count, waited_us in kernel.again:
         change = REMEDIES[code].change
-        if change is not None:
-            varying = [cause for cause in kernel.causes if cause.code == code and cause.parameter is not None]
-            # Beside the one that varied most, only those that varied nearly as much: the others came along.
-            most = max((cause.count for cause in varying), default=0)
-            names = [f"`{cause.parameter}`" for cause in varying if 2 * cause.count >= most]
-            fact = f"{count} {'round' if code == 'TRD714' else 'compile'}{'s' if count > 1 else ''} more"
-            found.append(
-                Advice(
-                    saved_us=waited_us,
-                    kernel=kernel.kernel,
-                    fact=fact,
-                    remedy=change.format(names=join_names(names)),
-                    codes=(code,),
-                    rules=rules_behind(code),
-                )
+        if code in OF_ONE_KEY - parts and change is not None:
+            yield Advice(
+                saved_us=waited_us,
+                kernel=kernel.kernel,
+                fact=f"{count:,} compile{'s' if count > 1 else ''} more",
+                remedy=change,
+                codes=(code,),
+                rules=rules_behind(code) if source is None else (),
             )
-    return found
+
+
+def may_leave_out(part: KeyPart, configured: Collection[str], uses: Mapping[str, str]) -> bool:
+    """Whether a change of the program can take `part` out of a key: not what configs set, nor what compiling needs."""
+    if part.name in configured or REMEDIES[part.code].change is None:
+        return False
+    return part.code != CONSTEXPR or uses.get(part.name) != "compile_time"
+
+
+def _remedy(code: str, saving: Saving, source: KernelSource | None) -> str:
+    names = [part.name for part in saving.parts if part.code == code]
+    quoted = join_names([f"`{name}`" for name in names])
+    if code != CONSTEXPR or source is None or not all(name in source.uses for name in names):
+        return (REMEDIES[code].change or "").format(names=quoted)
+    plain = f"pass {quoted} without tl.constexpr"
+    if all(source.uses[name] == "unread" for name in names):
+        return f"{plain}, or leave {'it' if len(names) == 1 else 'them'} out: the kernel never reads {_them(names)}"
+    return f"{plain}: the kernel does not need {_them(names)} while it compiles"
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _rules_of(saving: Saving, source: KernelSource | None) -> tuple[tuple[str, ...], bool | None]:
+    """The rules that find `saving` in source, and whether they do."""
+    if source is None:
+        return tuple(dict.fromkeys(rule for part in saving.parts for rule in rules_behind(part.code))), None
+    fired = [
+        rule
+        for part in saving.parts
+        for rule in rules_behind(part.code)
+        if source.found & {(rule, part.name), (rule, None)}
+    ]
+    return tuple(dict.fromkeys(fired)), bool(fired)
 
 
 def _first_us(kernel: KernelAccount) -> int:

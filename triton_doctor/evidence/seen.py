@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.account import set_by_configs
 from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
+from triton_doctor.runtime.kernel_account import set_by_configs, waited_us
+from triton_doctor.runtime.timeline import share_time
+from triton_doctor.runtime.variants import find_savings, read_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import KernelName, LaunchSite, Scalar
+    from triton_doctor.runtime.kernel_account import Shares
     from triton_doctor.runtime.keys import KeyChange
     from triton_doctor.runtime.recording import Recording
+    from triton_doctor.runtime.variants import KeyPart, Saving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +28,8 @@ class Process:
     """One kernel in one process.
 
     `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
-    `varied` is whether one line of the program launched some kernel in two ways.
+    `varied` is whether one line of the program launched some kernel in two ways. `shares` are those of the wall time,
+    of all recordings together.
     """
 
     launches: int
@@ -33,6 +38,7 @@ class Process:
     causes: tuple[Recompile, ...]
     tunings: tuple[AutotuneEvent, ...]
     varied: bool
+    shares: Shares = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,21 +121,30 @@ class Seen:
             for cause in self.causes
             if any(map(concerns, cause.changes)) or (with_first and cause.nearest is None)
         ]
-        return price_of(found)
+        return self.price_of(found)
+
+    def price_of(self, events: Sequence[CompileEvent | AutotuneEvent]) -> Price:
+        """What `events` came to."""
+        compiles = [event for event in events if isinstance(event, CompileEvent)]
+        compiled = sum(1 for event in compiles if event.tier == COMPILED)
+        return Price(
+            compiled=compiled,
+            from_disk=len(compiles) - compiled,
+            rounds=len(events) - len(compiles),
+            waited_us=round(sum(map(self.waited_us, events))),
+        )
+
+    def waited_us(self, event: CompileEvent | AutotuneEvent) -> float:
+        """The share of `event` in the wall time."""
+        return waited_us(event, self.processes[0].shares)
+
+    def savings(self, may_leave_out: Callable[[KeyPart], bool]) -> tuple[Saving, ...]:
+        """What to take out of its keys, by the same rule as the report of a run."""
+        variants = read_variants([process.compiles for process in self.processes], self.waited_us)
+        return find_savings(variants, may_leave_out)
 
     def _compiles(self) -> Iterable[CompileEvent]:
         return (event for process in self.processes for event in process.compiles)
-
-
-def price_of(events: Sequence[CompileEvent | AutotuneEvent]) -> Price:
-    """What `events` came to; where rounds are among them, their time has that of the compiles in them."""
-    compiles = [event for event in events if isinstance(event, CompileEvent)]
-    compiled = sum(1 for event in compiles if event.tier == COMPILED)
-    rounds = len(events) - len(compiles)
-    waits = (
-        event.duration_us or 0 for event in events if not (rounds and isinstance(event, CompileEvent) and event.tuning)
-    )
-    return Price(compiled=compiled, from_disk=len(compiles) - compiled, rounds=rounds, waited_us=sum(waits))
 
 
 def situation(event: CompileEvent, without: frozenset[str]) -> tuple[tuple[str, str], ...]:
@@ -145,7 +160,9 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
     A process that was given twice, by its file and by the folder of it, counts once.
     """
     found: defaultdict[KernelName, list[Process]] = defaultdict(list)
-    for recording in {recording.headers[0]: recording for recording in recordings}.values():
+    each = list({recording.headers[0]: recording for recording in recordings}.values())
+    shares = share_time(each)
+    for recording in each:
         events: defaultdict[KernelName, list[CompileEvent | AutotuneEvent]] = defaultdict(list)
         for event in recording.events:
             if isinstance(event, AutotuneEvent) or (isinstance(event, CompileEvent) and not event.direct):
@@ -154,7 +171,7 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
         processes = {kernel: _process(told, launches.get(kernel, 0)) for kernel, told in events.items()}
         varied = any(map(_varies, processes.values()))
         for kernel, process in processes.items():
-            found[kernel].append(replace(process, varied=varied))
+            found[kernel].append(replace(process, varied=varied, shares=shares))
     return {kernel: tuple(processes) for kernel, processes in found.items()}
 
 

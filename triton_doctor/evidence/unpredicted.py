@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import rules_behind
-from triton_doctor.evidence.seen import price_of
 from triton_doctor.evidence.verdicts import MANY, confirmed
 from triton_doctor.evidence.whose import is_program
 from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
@@ -35,9 +34,15 @@ LONGEST = 80
 NAMES_SHOWN = 4
 
 
-def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Collection[Finding]) -> Iterator[Finding]:
+def unpredicted(
+    project: Project,
+    seen: Mapping[KernelKey, Seen],
+    findings: Collection[Finding],
+    advised: Mapping[KernelKey, Collection[str]],
+) -> Iterator[Finding]:
     """A finding for each reason to wait again and again that none of `findings` gives.
 
+    `advised` are the constexprs that the report of the run advises to take out of a kernel's key.
     By what the source says now: a parameter that is no constexpr any more has been mended since the run.
     """
     told = defaultdict[tuple[str, str | None, int | None], set[str | None]](set)
@@ -51,7 +56,7 @@ def unpredicted(project: Project, seen: Mapping[KernelKey, Seen], findings: Coll
     for kernel in project.kernels():
         if kernel.key in seen:
             of_kernel = {code: told[code, kernel.path, kernel.span.line] for code in _codes()}
-            yield from _of_kernel(kernel, every, seen[kernel.key], of_kernel)
+            yield from _of_kernel(kernel, every, seen[kernel.key], of_kernel, advised.get(kernel.key, ()))
 
 
 def _codes() -> frozenset[str]:
@@ -59,12 +64,15 @@ def _codes() -> frozenset[str]:
     return frozenset({*causes, *REMEDIES, *OF_A_CONSTEXPR, TUNING_KEY})
 
 
-def _of_kernel(kernel: Kernel, every: Parameters, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
+def _of_kernel(
+    kernel: Kernel, every: Parameters, seen: Seen, told: Mapping[str, set[str | None]], advised: Collection[str]
+) -> Iterator[Finding]:
     by_configs = seen.configured | (kernel.autotune.sets or frozenset() if kernel.autotune is not None else frozenset())
     told_of = set[str | None]().union(*(told[code] for code in OF_A_CONSTEXPR))
     for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr and param.name not in by_configs):
         values = seen.constexpr_values(parameter.param.name)
-        if parameter.param.name not in told_of and len(values) >= MANY:
+        many = len(values) >= MANY or parameter.param.name in advised
+        if parameter.param.name not in told_of and many:
             yield _constexpr(parameter, seen, values)
     key = kernel.autotune.key if kernel.autotune is not None else ()
     if not told[TUNING_KEY]:
@@ -136,7 +144,7 @@ def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> 
         most |= counts
     for cause_code, changed in sorted(names.items()):
         code = next(iter(rules_behind(cause_code)), cause_code)
-        price = price_of(events[cause_code])
+        price = seen.price_of(events[cause_code])
         kept = [name for name in changed if name in params]
         # Once or twice in each of many processes is not again and again.
         if most[cause_code] < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):

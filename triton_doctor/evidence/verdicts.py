@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.seen import Price
 from triton_doctor.finding import Evidence, Severity, Verdict
+from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.seen import Seen
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import Scalar
+    from triton_doctor.runtime.variants import Saving
 
 # As many values, or waits, are no handful: a prediction that there would be many is confirmed.
 MANY = 5
@@ -24,14 +26,20 @@ LAUNCHES_A_VALUE = 100
 SITUATIONS_A_VALUE = 8
 
 
-def judge(finding: Finding, seen: Seen | None) -> Evidence | None:
-    """What `seen`, all that was recorded of the finding's kernel, says; None where a run cannot tell."""
+def judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) -> Evidence | None:
+    """What `seen`, all that was recorded of the finding's kernel, says; None where a run cannot tell.
+
+    `advised` are the constexprs that the report of the run advises to take out of the key, with what that saves.
+    """
     judged = JUDGES.get(finding.code)
     if judged is None or finding.facts.kernel is None:
         return None
     if seen is None or seen.launches == 0:
         return Evidence(verdict=Verdict.NOT_EXERCISED, text=f"`{finding.facts.kernel}` was not launched", launches=0)
     evidence = judged(finding, seen)
+    saving = advised.get(finding.facts.parameter or "")
+    if judged is by_values and saving is not None and evidence.verdict is not Verdict.CONFIRMED:
+        return by_saving(finding, seen, saving)
     if finding.facts.autotune_keys and judged is not by_rounds and evidence.verdict is not Verdict.CONFIRMED:
         # The finding is about the rounds of tuning too: those that were seen confirm it.
         tuning = by_rounds(finding, seen)
@@ -65,6 +73,24 @@ def by_values(finding: Finding, seen: Seen) -> Evidence:
     if not values:
         return _untold(seen, f"`{name}` was no constexpr of the kernel that ran")
     return of_values(seen, name, values, "value")
+
+
+def by_saving(finding: Finding, seen: Seen, saving: Saving) -> Evidence:
+    """A constexpr that multiplied the variants: by how many would remain without it."""
+    values = seen.constexpr_values(finding.facts.parameter or "")
+    others = [f"`{part.name}`" for part in saving.parts if part.name != finding.facts.parameter]
+    without = f"without it{' and ' + join_names(others) if others else ''}"
+    remain = f"{saving.after:,} of {counted(saving.before, 'variant')} would remain {without}"
+    return Evidence(
+        verdict=Verdict.CONFIRMED,
+        text=", ".join([f"{counted(len(values), 'value')} seen", remain, duration(saving.saved_us)]),
+        values=len(values),
+        launches=seen.launches,
+        compiled=saving.before - saving.after,
+        from_disk=0,
+        rounds=0,
+        waited_us=saving.saved_us,
+    )
 
 
 def by_rounds(finding: Finding, seen: Seen) -> Evidence:

@@ -5,21 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.evidence import may_leave_out
 from triton_doctor.evidence.modes import judge_mode, read_modes
 from triton_doctor.evidence.seen import read_seen
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, settle
 from triton_doctor.evidence.whose import match
+from triton_doctor.runtime.variants import CONSTEXPR
+from triton_doctor.static.parameters import Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from triton_doctor.evidence.seen import Seen
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.static.model import Project
+    from triton_doctor.runtime.variants import Saving
+    from triton_doctor.static.model import Kernel, Project
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,10 +52,28 @@ class Weighing:
         at_place: dict[tuple[str, int, str], KernelKey] = {
             (kernel.path, kernel.span.line, kernel.name): kernel.key for kernel in project.kernels()
         }
+        advised = _advised(project, matched.seen)
         weighed = []
         for finding in findings:
             place = finding.facts.kernel_place
             key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
             seen = matched.seen.get(key) if key is not None else None
-            weighed.append(settle(finding, judge_mode(finding, modes, self.cwd) or judge(finding, seen)))
-        return [*weighed, *unpredicted(project, matched.seen, weighed)]
+            saves = advised.get(key, {}) if key is not None else {}
+            weighed.append(settle(finding, judge_mode(finding, modes, self.cwd) or judge(finding, seen, saves)))
+        return [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
+
+
+def _advised(project: Project, seen: Mapping[KernelKey, Seen]) -> Mapping[KernelKey, Mapping[str, Saving]]:
+    """The constexprs that the report of the runs advises to take out of each kernel's key, with what that saves."""
+    every = Parameters(project)
+    return {
+        kernel.key: _saved_by_constexprs(kernel, every, seen[kernel.key])
+        for kernel in project.kernels()
+        if kernel.key in seen
+    }
+
+
+def _saved_by_constexprs(kernel: Kernel, every: Parameters, seen: Seen) -> Mapping[str, Saving]:
+    uses = {one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)}
+    savings = seen.savings(lambda part: may_leave_out(part, seen.configured, uses))
+    return {part.name: saving for saving in savings for part in saving.parts if part.code == CONSTEXPR}

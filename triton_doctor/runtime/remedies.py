@@ -26,7 +26,7 @@ class Remedy:
 REMEDIES = {
     "TRD701": Remedy(change=None, warm_up="launch it once before this, in the warm-up"),
     "TRD702": Remedy(
-        change="pass {names} without tl.constexpr, or rounded up so that few values occur",
+        change="pass {names} without tl.constexpr, unless the kernel needs the value while it compiles",
         rules=("TRD201", "TRD202", "TRD206"),
     ),
     "TRD703": Remedy(
@@ -49,7 +49,7 @@ REMEDIES = {
     "TRD712": Remedy(change="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
     "TRD713": Remedy(change="give {names} one type: equal values of two types can share one kernel", rules=("TRD203",)),
     "TRD714": Remedy(
-        change="leave {names} out of the autotune key, or round up so that few values occur",
+        change="leave {names} out of the autotune key, or key on what takes few values",
         rules=("TRD301", "TRD302"),
     ),
     "TRD715": Remedy(

@@ -2,73 +2,146 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, EndEvent, InterpretedEvent, ProgramEvent
+from triton_doctor.runtime.event import (
+    COMPILED,
+    AutotuneEvent,
+    CompileEvent,
+    EndEvent,
+    FailureEvent,
+    InterpretedEvent,
+    ModuleEvent,
+    ProgramEvent,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from triton_doctor.runtime.event import Header
+    from triton_doctor.runtime.event import Event, Header
     from triton_doctor.runtime.recording import Recording
 
 Interval = tuple[int, int]
+
+
+class Part(IntEnum):
+    """What a moment of a process is spent on. A moment that belongs to several counts for the first of these."""
+
+    FIRST = 0
+    COMPILING = 1
+    LOADING = 2
+    LAUNCHER = 3
+    MODULE = 4
+    FAILING = 5
+    TUNING = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
     """Parts of `wall_us`. A moment that belongs to several counts for the first: tuning is what is left of a round.
 
-    `first_process_us` is what only the first compile of a process pays, `interpret_us` what ran in interpreter mode.
+    `first_process_us` is what only the first compile of a process pays, `launcher_us` the building of launchers,
+    `module_us` the loading of modules, `failed_us` compiles that failed, `interpret_us` what ran in interpreter mode.
     `other_us` is everything else.
     """
 
     first_process_us: int
     compile_us: int
     load_us: int
+    launcher_us: int
+    module_us: int
+    failed_us: int
     autotune_us: int
     interpret_us: int
     other_us: int
     wall_us: int
 
 
+def read_intervals(event: Event) -> Iterator[tuple[Part, Interval]]:
+    """When `event` went on, in microseconds of Unix time; nothing for what has no duration."""
+    end = event.at_ns // 1000
+    match event:
+        case CompileEvent():
+            begin = end - event.duration_us
+            yield Part.FIRST, (begin - event.process_us, begin)
+            yield Part.COMPILING if event.tier == COMPILED else Part.LOADING, (begin, end)
+        case FailureEvent():
+            begin = end - event.duration_us
+            yield Part.FIRST, (begin - event.process_us, begin)
+            yield Part.FAILING, (begin, end)
+        case ModuleEvent():
+            begin = end - event.module_us
+            yield Part.LAUNCHER, (begin - event.launcher_us, begin)
+            yield Part.MODULE, (begin, end)
+        case AutotuneEvent(duration_us=int(took)):
+            yield Part.TUNING, (end - took, end)
+        case _:
+            return
+
+
+def share_time(recordings: Sequence[Recording]) -> Mapping[tuple[int, Part], float]:
+    """How many microseconds of the wall time each event accounts for, by its `id` and part; together they add up.
+
+    A moment in which several threads compile, or several processes do, is shared equally: what each waited in full
+    would come to more than the program took.
+    """
+    bounds: list[tuple[int, bool, int, Part, int]] = []
+    for number, recording in enumerate(recordings):
+        for event in recording.events:
+            for part, (begin, end) in read_intervals(event):
+                if begin < end:
+                    bounds.append((begin, True, number, part, id(event)))
+                    bounds.append((end, False, number, part, id(event)))
+    shares: defaultdict[tuple[int, Part], float] = defaultdict(float)
+    active: defaultdict[int, set[tuple[Part, int]]] = defaultdict(set)
+    before = 0
+    for moment, begins, number, part, ident in sorted(bounds):
+        busy = [going for going in active.values() if going]
+        for going in busy:
+            first = min(going)[0]
+            sharing = [one for one in going if one[0] is first]
+            for _, sharer in sharing:
+                shares[sharer, first] += (moment - before) / len(sharing) / len(busy)
+        before = moment
+        if begins:
+            active[number].add((part, ident))
+        else:
+            active[number].discard((part, ident))
+    return shares
+
+
 def split_time(recording: Recording, wall_us: int | None) -> Split:
     """The time of one process, whose recording it is; `wall_us` where it is known better, from outside."""
-    once: list[Interval] = []
-    compiling: list[Interval] = []
-    loading: list[Interval] = []
-    tuning: list[Interval] = []
+    by_part: defaultdict[Part, list[Interval]] = defaultdict(list)
     for event in recording.events:
-        end = event.at_ns // 1000
-        match event:
-            case CompileEvent():
-                begin = end - event.duration_us
-                once.append((begin - event.process_us, begin))
-                (compiling if event.tier == COMPILED else loading).append((begin, end))
-            case AutotuneEvent(duration_us=int(took)):
-                tuning.append((end - took, end))
-            case _:
-                continue
+        for part, interval in read_intervals(event):
+            by_part[part].append(interval)
     covered: list[Interval] = []
-    parts = []
-    for part in (once, compiling, loading, tuning):
+    parts: dict[Part, int] = {}
+    for part in Part:
         before = length(covered)
-        covered = union([*covered, *part])
-        parts.append(length(covered) - before)
+        covered = union([*covered, *by_part[part]])
+        parts[part] = length(covered) - before
     if wall_us is None:
         start_ns, end_ns = span_ns(recording.headers, [recording])
         wall_us = (end_ns - start_ns) // 1000
+    seen_us = sum(parts.values())
     interpreted_us = sum(event.took_us for event in recording.events if isinstance(event, InterpretedEvent))
     # Threads may interpret at once; what they take together is not more than there is.
-    interpreted_us = min(interpreted_us, max(0, wall_us - sum(parts)))
+    interpreted_us = min(interpreted_us, max(0, wall_us - seen_us))
     return Split(
-        first_process_us=parts[0],
-        compile_us=parts[1],
-        load_us=parts[2],
-        autotune_us=parts[3],
+        first_process_us=parts[Part.FIRST],
+        compile_us=parts[Part.COMPILING],
+        load_us=parts[Part.LOADING],
+        launcher_us=parts[Part.LAUNCHER],
+        module_us=parts[Part.MODULE],
+        failed_us=parts[Part.FAILING],
+        autotune_us=parts[Part.TUNING],
         interpret_us=interpreted_us,
-        other_us=max(0, wall_us - sum(parts) - interpreted_us),
+        other_us=max(0, wall_us - seen_us - interpreted_us),
         wall_us=wall_us,
     )
 

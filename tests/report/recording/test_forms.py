@@ -44,10 +44,10 @@ kernels
       launched at liger_kernel/ops/layer_norm.py:290 in layer_norm_backward: 10 compiled, 0.66 s
 
 advice, most seconds saved first
-   0.52 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 8 compiles more: pass `rows_per_program` without tl.constexpr, or rounded up so that few values occur
-           TRD702 constexpr-changed; the source shows it: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size
-  0.060 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 1 compile more: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
-           TRD703 integer-class-changed; the source shows it: TRD208 integer-specialization
+  0.46 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 3 of 10 variants would remain without it in the key: pass `rows_per_program` without tl.constexpr, unless the kernel needs the value while it compiles
+          TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size
+  0.13 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 1 of 3 variants would remain without it in the key: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
+          TRD703 integer-class-changed; look for: TRD208 integer-specialization
 """)
 
 
@@ -57,9 +57,9 @@ def test_markdown_has_the_same() -> None:
 
 ## where the time went
 
-| process | compiling | loading | tuning | first compile | interpreting | everything else | in all |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| process 409 | 1.34 s | 0.000 s | 0.000 s | 0.49 s | 0.000 s | 1.26 s | 3.09 s |
+| process | compiling | first of a process | everything else | in all |
+| --- | ---: | ---: | ---: | ---: |
+| process 409 | 1.34 s | 0.49 s | 1.26 s | 3.09 s |
 
 ## kernels
 
@@ -74,7 +74,7 @@ def test_markdown_has_the_same() -> None:
 
 ## advice, most seconds saved first
 
-- 1.30 s: `constexpr_mask` (tests/runtime/programs/ragged_mask.py:24), 39 compiles more: pass `stride_mask_qo` and `max_kv_len_per_req` without tl.constexpr, or rounded up so that few values occur (TRD702 constexpr-changed; the source shows it: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size)
+- 1.30 s: `constexpr_mask` (tests/runtime/programs/ragged_mask.py:24), 1 of 40 variants would remain without them in the key: pass `stride_mask_qo` and `max_kv_len_per_req` without tl.constexpr, unless the kernel needs the value while it compiles (TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size)
 """)
 
 

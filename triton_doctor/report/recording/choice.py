@@ -13,7 +13,8 @@ from triton_doctor.runtime.recording import Recording
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.runtime.account import Account, KernelAccount
+    from triton_doctor.runtime.account import Account
+    from triton_doctor.runtime.kernel_account import KernelAccount
 
 WARMUP = "warmup"
 

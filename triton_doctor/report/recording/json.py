@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence import advise, misspelt_variables
@@ -11,7 +12,8 @@ from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from triton_doctor.evidence import Advice
-    from triton_doctor.runtime.account import Account, CauseAccount, KernelAccount, ProcessAccount, Share
+    from triton_doctor.runtime.account import Account, ProcessAccount
+    from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
     from triton_doctor.runtime.timeline import Split
 
 SCHEMA = 1
@@ -61,7 +63,20 @@ def render_json(account: Account) -> str:
         ],
         "advice": [advice_object(advice) for advice in advise(account)],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    """`value` with text for what JSON has no number for: an argument may be infinite."""
+    match value:
+        case dict():
+            return {name: _with_finite_numbers(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_with_finite_numbers(item) for item in value]
+        case float() if not math.isfinite(value):
+            return repr(value)
+        case _:
+            return value
 
 
 def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
@@ -79,6 +94,15 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
         "load_ms": kernel.load_us / 1000,
         "autotune_rounds": kernel.autotune_rounds,
         "autotune_ms": kernel.autotune_us / 1000,
+        "trials": kernel.trials,
+        "launches_counted": not kernel.direct,
+        "launcher_ms": kernel.launcher_us / 1000,
+        "module_ms": kernel.module_us / 1000,
+        "failed": kernel.failed,
+        "failed_ms": kernel.failed_us / 1000,
+        "errors": list(kernel.errors),
+        "capturing": kernel.capturing,
+        "maker": kernel.maker or None,
         "causes": [cause_object(cause) for cause in kernel.causes],
         "sites": [
             {"path": site.path, "line": site.line, "function": site.function, **share_object(share)}
@@ -125,6 +149,9 @@ def split_object(split: Split) -> dict[str, Any]:
         "compiling_ms": split.compile_us / 1000,
         "loading_ms": split.load_us / 1000,
         "tuning_ms": split.autotune_us / 1000,
+        "building_launchers_ms": split.launcher_us / 1000,
+        "loading_modules_ms": split.module_us / 1000,
+        "failing_ms": split.failed_us / 1000,
         "first_process_ms": split.first_process_us / 1000,
         "interpreting_ms": split.interpret_us / 1000,
         "everything_else_ms": split.other_us / 1000,
@@ -142,4 +169,6 @@ def advice_object(advice: Advice) -> dict[str, Any]:
         "remedy": advice.remedy,
         "codes": list(advice.codes),
         "rules": list(advice.rules),
+        "parameters": list(advice.parameters),
+        "in_source": advice.in_source,
     }

@@ -14,15 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.evidence import Advice
-    from triton_doctor.runtime.account import (
-        Account,
-        CauseAccount,
-        InterpretedKernel,
-        KernelAccount,
-        ProcessAccount,
-        Share,
-    )
+    from triton_doctor.runtime.account import Account, InterpretedKernel, ProcessAccount
     from triton_doctor.runtime.event import Scalar
+    from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
+    from triton_doctor.runtime.timeline import Split
 
 VALUES_SHOWN = 6
 LONGEST_VALUE = 40
@@ -38,6 +33,35 @@ def seconds(us: int) -> str:
 def milliseconds(us: int) -> str:
     """`2,509`, `0.8`, or nothing for nothing."""
     return "" if us == 0 else f"{us / 1000:,.0f}" if us >= 100_000 else f"{us / 1000:,.1f}"
+
+
+PARTS = (
+    "compiling",
+    "loading",
+    "building launchers",
+    "loading modules",
+    "compiles that failed",
+    "tuning",
+    "first of a process",
+    "interpreting",
+    "everything else",
+)
+
+
+def name_parts(split: Split) -> list[tuple[str, int]]:
+    """The parts of a process's time, by their names; they add up to its wall time."""
+    times = (
+        split.compile_us,
+        split.load_us,
+        split.launcher_us,
+        split.module_us,
+        split.failed_us,
+        split.autotune_us,
+        split.first_process_us,
+        split.interpret_us,
+        split.other_us,
+    )
+    return list(zip(PARTS, times, strict=True))
 
 
 def counted(count: int, noun: str) -> str:
@@ -101,7 +125,8 @@ def tell_advice(advice: Advice, cwd: Path) -> str:
 def tell_rules(advice: Advice) -> str:
     """The cause of an advice, and the rules that find it before the program runs."""
     causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))
-    return ", ".join(causes) + (f"; the source shows it: {', '.join(rules)}" if rules else "")
+    told = "the source shows it" if advice.in_source else "look for"
+    return ", ".join(causes) + (f"; {told}: {', '.join(rules)}" if rules else "")
 
 
 def tell_interpreted(account: Account) -> Iterator[str]:

@@ -1,0 +1,68 @@
+"""The sources of kernels that a run saw, where they are there: what each parameter is used for, and what the rules say.
+
+Reads the files of the kernels and of their launches, and no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.runtime.event import KernelName
+    from triton_doctor.static.model import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelSource:
+    """One kernel as its source has it now. `uses` are `compile_time`, `read` or `unread`, by constexpr.
+
+    `found` are (code, parameter) of the rules that fire on the kernel; the parameter None where a rule names none.
+    """
+
+    uses: Mapping[str, str] = field(default_factory=dict)
+    found: frozenset[tuple[str, str | None]] = frozenset()
+
+
+def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ()) -> Mapping[KernelName, KernelSource]:
+    """Those of `kernels` that still stand at their path and line; `launched_in` are paths of files that launch them."""
+    wanted = {(name.path, name.line, name.name): name for name in kernels}
+    paths = [Path(path) for path in dict.fromkeys([*(path for path, _, _ in wanted), *launched_in])]
+    there = [path for path in paths if path.is_absolute() and path.suffix == ".py" and path.is_file()]
+    if not there:
+        return {}
+    from triton_doctor.settings import Settings
+    from triton_doctor.static.files import find_files
+    from triton_doctor.static.parameters import Parameters
+    from triton_doctor.static.scan import scan
+
+    root = Path("/")
+    read: dict[KernelName, KernelSource] = {}
+
+    def look(project: Project, findings: Sequence[Finding]) -> list[Finding]:
+        every = Parameters(project)
+        for kernel in project.kernels():
+            name = wanted.get(((root / kernel.path).as_posix(), kernel.span.line, kernel.name))
+            if name is not None:
+                own = [one for one in findings if _is_of(one, kernel.path, kernel.span.line)]
+                read[name] = KernelSource(
+                    uses={one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)},
+                    found=frozenset((one.code, one.facts.parameter) for one in own),
+                )
+        return list(findings)
+
+    settings = Settings(root=root)
+    try:
+        scan(list(find_files(there, settings, cwd=root)), settings, cwd=root, weigh=look)
+    except OSError:  # a file that vanished meanwhile: what could be read was
+        return read
+    return read
+
+
+def _is_of(finding: Finding, path: str, line: int) -> bool:
+    place = finding.facts.kernel_place
+    return place is not None and (place.path, place.line) == (path, line)

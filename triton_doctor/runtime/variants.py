@@ -1,0 +1,207 @@
+"""All keys of a kernel to Savings: which parameters, left out of the key, would leave how many variants.
+
+The cause of a compile is its difference from the nearest earlier key, which a flag that alternates shares with a length
+that grows. Over the whole set of keys they come apart: 12 lengths with a flag are 24 variants; without the length 2
+remain, without the flag 12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.runtime.keys import INTEGERS, MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Scalar
+
+CONSTEXPR, TUNING_KEY = "TRD702", "TRD714"
+# Two values of a constexpr are a choice that its author made, such as forward and backward, and so are few variants:
+# from five values on a prediction is confirmed, which is to save four compiles.
+CONSTEXPR_VALUES, CONSTEXPR_SAVES = 3, 4
+# Kernels whose keys differ in four parameters at once, and in none of them alone, are not known.
+MOST_TOGETHER = 3
+# More keys than this change nothing about which parameters vary.
+KEYS_READ = 2000
+
+
+class KeyPart(NamedTuple):
+    """A part of a key by which variants differ: `code` is the cause that a change of it is, `name` its parameter."""
+
+    code: str
+    name: str
+
+
+class Variant(NamedTuple):
+    """One key, by the values of its parts that are not the same in all, and what it took."""
+
+    values: tuple[Hashable, ...]
+    waited_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variants:
+    """The different keys of a kernel, process by process, in the order in which they came.
+
+    `values` are those of each part that differs, as the program passed them where that is known.
+    """
+
+    parts: tuple[KeyPart, ...]
+    values: Mapping[KeyPart, tuple[Scalar, ...]]
+    processes: tuple[tuple[Variant, ...], ...]
+
+    @property
+    def count(self) -> int:
+        """How many there are, each process by itself."""
+        return sum(map(len, self.processes))
+
+    def without(self, left_out: Sequence[KeyPart]) -> Variants:
+        """Those that remain when `left_out` are not part of the key: of keys that become one, the first."""
+        kept = [index for index, part in enumerate(self.parts) if part not in left_out]
+        remaining: list[tuple[Variant, ...]] = []
+        for variants in self.processes:
+            first: dict[tuple[Hashable, ...], Variant] = {}
+            for variant in variants:
+                values = tuple(variant.values[index] for index in kept)
+                first.setdefault(values, Variant(values, variant.waited_us))
+            remaining.append(tuple(first.values()))
+        parts = tuple(self.parts[index] for index in kept)
+        return Variants(parts=parts, values=self.values, processes=tuple(remaining))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """Without `parts` in the key `after` of `before` variants remain, which spares the program `saved_us`."""
+
+    parts: tuple[KeyPart, ...]
+    before: int
+    after: int
+    saved_us: int
+
+
+def find_savings(variants: Variants, may_leave_out: Callable[[KeyPart], bool]) -> tuple[Saving, ...]:
+    """The smallest set of parts that pays, then the next among what remains; only parts that `may_leave_out`.
+
+    A set pays by how much it divides the number of variants, parameter by parameter: by that measure a flag that
+    doubles them never hides two lengths that multiply them by forty together.
+    """
+    savings: list[Saving] = []
+    while True:
+        chosen = _choose(variants, [part for part in variants.parts if may_leave_out(part)])
+        if chosen is None:
+            return tuple(savings)
+        after = variants.without(chosen)
+        saved_us = _waited_us(variants) - _waited_us(after)
+        savings.append(Saving(parts=chosen, before=variants.count, after=after.count, saved_us=int(saved_us)))
+        variants = after
+
+
+def _choose(variants: Variants, parts: Sequence[KeyPart]) -> tuple[KeyPart, ...] | None:
+    sample = Variants(
+        parts=variants.parts, values=variants.values, processes=tuple(keys[:KEYS_READ] for keys in variants.processes)
+    )
+    best: tuple[KeyPart, ...] | None = None
+    most = 0.0
+    for size in range(1, MOST_TOGETHER + 1):
+        for chosen in combinations(parts, size):
+            remaining = sample.without(chosen)
+            if not _is_worth(sample, chosen, remaining.count):
+                continue
+            divides = math.log(sample.count / remaining.count) / size
+            if divides > most * (1 + 1e-9):
+                best, most = chosen, divides
+    return best
+
+
+def _is_worth(variants: Variants, chosen: Sequence[KeyPart], remaining: int) -> bool:
+    constexprs = [part for part in chosen if part.code == CONSTEXPR]
+    fewest = CONSTEXPR_SAVES if constexprs else 1
+    enough = all(len(variants.values[part]) >= CONSTEXPR_VALUES for part in constexprs)
+    return enough and variants.count - remaining >= fewest
+
+
+def _waited_us(variants: Variants) -> float:
+    return sum(variant.waited_us for keys in variants.processes for variant in keys)
+
+
+def read_variants(processes: Iterable[Sequence[CompileEvent]], waited_us: Callable[[CompileEvent], float]) -> Variants:
+    """The variants of one kernel that `processes` compiled or loaded."""
+    read = [list(events) for events in processes]
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for events in read:
+        for event in events:
+            for name, kind in event.key.signature:
+                kinds[name].add(kind)
+    rows = [[(_parts_of(event, kinds), waited_us(event)) for event in events] for events in read]
+    return _tabulate(rows)
+
+
+def read_rounds(processes: Iterable[Sequence[AutotuneEvent]], waited_us: Callable[[AutotuneEvent], float]) -> Variants:
+    """The keys for which one kernel was tuned, as variants."""
+    return _tabulate(
+        [
+            [
+                ({KeyPart(TUNING_KEY, name): (value, value) for name, value in event.key}, waited_us(event))
+                for event in events
+            ]
+            for events in processes
+        ]
+    )
+
+
+Row = dict[KeyPart, tuple["Scalar", "Hashable"]]
+
+
+def _tabulate(processes: Sequence[Sequence[tuple[Row, float]]]) -> Variants:
+    values: defaultdict[KeyPart, dict[str, Scalar]] = defaultdict(dict)
+    distinct: defaultdict[KeyPart, set[str]] = defaultdict(set)
+    every = dict.fromkeys(part for rows in processes for row, _ in rows for part in row)
+    for rows in processes:
+        for row, _ in rows:
+            for part in every:
+                shown, identity = row.get(part, (None, None))
+                distinct[part].add(repr(identity))
+                values[part].setdefault(repr(shown), shown)
+    parts = tuple(part for part in every if len(distinct[part]) > 1)
+    table = []
+    for rows in processes:
+        first: dict[tuple[Hashable, ...], Variant] = {}
+        for row, waited in rows:
+            key = tuple(repr(row.get(part, (None, None))[1]) for part in parts)
+            first.setdefault(key, Variant(key, waited))
+        table.append(tuple(first.values()))
+    return Variants(parts=parts, values={part: tuple(values[part].values()) for part in parts}, processes=tuple(table))
+
+
+def _parts_of(event: CompileEvent, kinds: Mapping[str, set[str]]) -> Row:
+    """The parts of a key, each as the program passed it and as it counts in the key."""
+    key = event.key
+    constants, classes, values = dict(key.constants), dict(key.attributes), dict(event.values)
+    row: Row = {}
+    for name, kind in key.signature:
+        class_ = classes.get(name, "")
+        if kinds[name] == {"constexpr"}:
+            row[KeyPart(CONSTEXPR, name)] = (constants.get(name), constants.get(name))
+        elif kinds[name] <= INTEGERS:
+            # `do_not_specialize` keeps the classes together, and not the widths.
+            row[KeyPart("TRD703", name)] = (values.get(name), class_)
+            row[KeyPart("TRD704", name)] = (kind, kind)
+        elif "none" in kinds[name]:
+            row[KeyPart("TRD706", name)] = (kind, (kind, class_))
+        else:
+            row[KeyPart("TRD704", name)] = (kind, kind)
+            row[KeyPart("TRD705", name)] = (class_, class_)
+    for name, value in key.options:
+        row[KeyPart("TRD710" if name in MODES else "TRD707", name)] = (value, value)
+    written = tuple(option.partition("=")[0] for option in key.spelled)
+    row[KeyPart("TRD708", "options")] = (", ".join(written), written)
+    device = f"{key.target} device {event.device}"
+    row[KeyPart("TRD709", "device")] = (device, device)
+    row[KeyPart("TRD711", "source")] = (event.source, event.source)
+    row[KeyPart("TRD712", "kernel")] = (event.made, event.made)
+    return row
