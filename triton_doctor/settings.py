@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import Severity
 from triton_doctor.regular_files import read_regular_file
-from triton_doctor.selection import require_known
+from triton_doctor.selection import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,8 +66,7 @@ def override(
     triton_version: str | None = None,
 ) -> Settings:
     """Let flags win. `--select` starts afresh, so a code that the settings ignore can be asked for by name."""
-    require_known(select, place="--select")
-    require_known(ignore, place="--ignore")
+    select, ignore = codes_of(select, place="--select"), codes_of(ignore, place="--ignore")
     return replace(
         settings,
         select=select or settings.select,
@@ -127,12 +126,15 @@ def read_settings(root: Path, table: dict[str, Any], text: str) -> Settings:
             message = f"{place(key)}.{key} is {reprlib.repr(value)}"
             raise DoctorError(message, hint=f"it takes {expected}") from error
     settings = Settings(root=root, **values)
-    for key, codes in (("select", settings.select), ("ignore", settings.ignore)):
-        if codes:
-            require_known(codes, place=f"{place(key)}.{key}")
-    for _, codes in settings.per_file_ignores:
-        require_known(codes, place=f"{place('per-file-ignores')}.per-file-ignores")
-    return settings
+    return replace(
+        settings,
+        select=codes_of(settings.select, place=f"{place('select')}.select"),
+        ignore=codes_of(settings.ignore, place=f"{place('ignore')}.ignore"),
+        per_file_ignores=tuple(
+            (pattern, codes_of(codes, place=f"{place('per-file-ignores')}.per-file-ignores"))
+            for pattern, codes in settings.per_file_ignores
+        ),
+    )
 
 
 def find_line(text: str, key: str) -> int:

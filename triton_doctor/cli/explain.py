@@ -1,6 +1,5 @@
 """`triton-doctor explain KERNEL [PATHS]`: what decides how many variants of a kernel there are."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +32,7 @@ def explain(
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.explaining import explain_kernels
     from triton_doctor.static.workspace import find_workspace
-    from triton_doctor.terminal import use_color
+    from triton_doctor.terminal import color_report
 
     cwd = Path.cwd()
     asked = [Path(path) for path in paths or ["."]]
@@ -44,5 +43,4 @@ def explain(
     if output_format is VariantsForm.JSON:
         write_report(render_kernels_json(kernels), None)
     else:
-        color = use_color(on_terminal=sys.stdout.isatty())
-        write_report(render_kernels(kernels, color=color, width=columns_of_stdout()), None)
+        write_report(render_kernels(kernels, color=color_report(), width=columns_of_stdout()), None)

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from triton_doctor.report.concise import plural
-from triton_doctor.report.frame import crop, printable
+from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
 
 
 def _draw_kernel(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
-    yield Text.assemble((printable(kernel.name), "bold"), printable(f" at {kernel.place.path}:{kernel.place.line}"))
+    yield Text.assemble((escape_line(kernel.name), "bold"), escape_line(f" at {kernel.place.path}:{kernel.place.line}"))
     yield from _draw_launches(kernel, width)
     if kernel.autotune_key:
         names = ", ".join(f"`{name}`" for name in kernel.autotune_key)
@@ -77,14 +78,14 @@ def _counts(one: Explained) -> bool:
 
 def _name_with_findings(one: Explained) -> Text:
     told = [(f"{GAP}{finding.code} ({finding.severity.label})", STYLES[finding.severity]) for finding in one.findings]
-    return Text.assemble((printable(one.name), "bold"), *told)
+    return Text.assemble((escape_line(one.name), "bold"), *told)
 
 
 def _draw_launches(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
     if not kernel.launches:
         yield from hang("", "no launch of it was found", width)
     for number, place in enumerate(kernel.launches[:LAUNCHES_SHOWN]):
-        yield Text(f"{'launched at' if number == 0 else '        and'} {printable(place.path)}:{place.line}")
+        yield Text(f"{'launched at' if number == 0 else '        and'} {escape_line(place.path)}:{place.line}")
     if len(kernel.launches) > LAUNCHES_SHOWN:
         yield Text(f"        and {len(kernel.launches) - LAUNCHES_SHOWN} more")
 
@@ -108,7 +109,7 @@ def _draw_rows(rows: Sequence[Explained], width: int) -> Iterator[Text]:
             style = STYLES[worst] if worst is not None and column == 2 else _style(one) if column == 1 else ""
             line.append(f"{GAP}{cell[column]:<{columns[column]}}", style)
         if one.given and left >= NARROWEST_GIVEN:
-            line.append(GAP + crop(printable(one.given), left - len(GAP), 0))
+            line.append(GAP + crop(escape_line(one.given), left - len(GAP), 0))
         line.rstrip()
         yield line
 
@@ -127,12 +128,12 @@ def _cells(one: Explained) -> tuple[str, str, str, str]:
     if one.in_autotune_key:
         changes += ", in key"
     codes = ", ".join(dict.fromkeys(finding.code for finding in one.findings))
-    return printable(one.name), changes, codes, one.use.replace("_", " ") if one.role == "constexpr" else ""
+    return escape_line(one.name), changes, codes, one.use.replace("_", " ") if one.role == "constexpr" else ""
 
 
 def _draw_step(step: Step, width: int) -> Iterator[Text]:
     """A step in one line, or with its text below where the line would be too long."""
-    where = printable(f"{GAP}{step.path}:{step.line}")
+    where = escape_line(f"{GAP}{step.path}:{step.line}")
     if cell_len(f"{where}: {step.text}") <= width:
         yield from hang(f"{where}: ", step.text, width)
     else:
