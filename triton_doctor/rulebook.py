@@ -19,6 +19,8 @@ PACKAGE = Path(__file__).parent
 # The wheel carries the pages inside the package; a checkout, and an editable install of it, has them beside.
 FOLDERS = (PACKAGE / "_rules", PACKAGE.parent / "rules")
 PAGE_NAME = re.compile(r"(?P<code>TRD\d{3})-(?P<name>[a-z0-9-]+)\.md")
+# Letters that are taken for digits.
+DIGITS = str.maketrans("OQIL", "0011")
 HEAD = re.compile(r"\A```toml\n(?P<facts>.*?)\n```\n", re.DOTALL)
 
 
@@ -59,10 +61,11 @@ def page_uri(code: str) -> str | None:
 
 
 def read_page(code: str) -> RulePage:
-    """The page of `code`. Raises DoctorError where there is none."""
+    """The page of `code`, or of the rule of that name. Raises DoctorError where there is none."""
+    asked, code = code, rule_code(code)
     path = page_paths().get(code)
     if path is None:
-        raise unknown_rule(code)
+        raise unknown_rule(asked)
     text = path.read_text(encoding="utf-8")
     head = HEAD.match(text)
     if head is None:
@@ -81,14 +84,35 @@ def read_page(code: str) -> RulePage:
     )
 
 
-def unknown_rule(code: str, *, place: str = "") -> DoctorError:
-    """The error for a `code` that no rule has; `place` says where it stood: ` in --select`."""
+def rule_code(word: str) -> str:
+    """`TRD201` of `trd201`, and of `constexpr-varies-per-call` in any case; what is neither is left in capitals."""
+    word = word.strip()
+    name = word.lower().replace("_", "-")
+    return next((code for code in page_paths() if rule_name(code) == name), word.upper())
+
+
+def unknown_rule(word: str, *, place: str = "") -> DoctorError:
+    """The error for a code or name that no rule has; `place` says where it stood: ` in --select`."""
+    meant = _meant_rule(word)
+    hint = f"did you mean {meant}? " if meant else ""
+    return DoctorError(f"there is no rule {word}{place}", hint=f"{hint}`triton-doctor rules` lists them")
+
+
+def _meant_rule(word: str) -> str | None:
+    """The code that `word` begins, with letters for digits or one wrong character, or whose name it nearly is."""
     from difflib import get_close_matches
 
-    begun = [known for known in page_paths() if code and known.startswith(code.upper())]
-    close = begun or get_close_matches(code.upper(), page_paths(), n=1, cutoff=0.8)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return DoctorError(f"there is no rule {code}{place}", hint=f"{hint}`triton-doctor rules` lists them")
+    code = word.upper()
+    spelled = f"{code[:3]}{code[3:].translate(DIGITS)}"
+    for known in page_paths():
+        if code and known.startswith(spelled):
+            return known
+    for known in page_paths():
+        if len(known) == len(spelled) and sum(a != b for a, b in zip(known, spelled, strict=True)) == 1:
+            return known
+    names = {rule_name(known): known for known in page_paths()}
+    close = get_close_matches(word.lower().replace("_", "-"), names, n=1, cutoff=0.7)
+    return f"{names[close[0]]} {close[0]}" if close else None
 
 
 def split_sections(markdown: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.rulebook import page_paths, unknown_rule
+from triton_doctor.rulebook import page_paths, rule_code, unknown_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,13 @@ def longest_prefix(code: str, prefixes: Sequence[str]) -> int:
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
 
 
-def require_known(prefixes: Sequence[str], *, place: str) -> None:
-    """Raise DoctorError for the first of `prefixes` that no rule begins with; `place` says where they stood."""
-    for prefix in prefixes:
+def codes_of(words: Sequence[str], *, place: str | None = None) -> tuple[str, ...]:
+    """The codes, and prefixes of codes, that `words` mean, which may be names too. Raises DoctorError for others.
+
+    `place` says where they stood.
+    """
+    codes = tuple(map(rule_code, words))
+    for word, prefix in zip(words, codes, strict=True):
         if not prefix or not any(code.startswith(prefix) for code in page_paths()):
-            raise unknown_rule(prefix or "``", place=f" in {place}")
+            raise unknown_rule(word or "``", place="" if place is None else f" in {place}")
+    return codes

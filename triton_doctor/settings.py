@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import Severity
 from triton_doctor.regular_files import read_regular_file
-from triton_doctor.selection import require_known
+from triton_doctor.selection import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,8 +64,7 @@ def override(
     triton_version: str | None = None,
 ) -> Settings:
     """Let flags win. `--select` starts afresh, so a code that the settings ignore can be asked for by name."""
-    require_known(select, place="--select")
-    require_known(ignore, place="--ignore")
+    select, ignore = codes_of(select, place="--select"), codes_of(ignore, place="--ignore")
     return replace(
         settings,
         select=select or settings.select,
@@ -110,11 +109,15 @@ def read_settings(root: Path, table: dict[str, Any]) -> Settings:
         except (TypeError, ValueError) as error:
             raise DoctorError(f"{place}.{key} is {value!r}", hint=f"it takes {expected}") from error
     settings = Settings(root=root, **values)
-    require_known(settings.select, place=f"{place}.select")
-    require_known(settings.ignore, place=f"{place}.ignore")
-    for _, codes in settings.per_file_ignores:
-        require_known(codes, place=f"{place}.per-file-ignores")
-    return settings
+    return replace(
+        settings,
+        select=codes_of(settings.select, place=f"{place}.select"),
+        ignore=codes_of(settings.ignore, place=f"{place}.ignore"),
+        per_file_ignores=tuple(
+            (pattern, codes_of(codes, place=f"{place}.per-file-ignores"))
+            for pattern, codes in settings.per_file_ignores
+        ),
+    )
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

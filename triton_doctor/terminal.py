@@ -7,14 +7,18 @@ formats that have their own way to write a character, such as JSON, escape what 
 from __future__ import annotations
 
 import os
+import re
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What begins a command to the runner of a CI job: of GitHub, at the start of a line; of GitHub and Azure, anywhere.
-COMMAND_AT_START = "::"
-COMMANDS = ("##[", "##vso[")
+# What begins a command to the runner of a CI job: of GitHub, first in a line, which a word may become when it is
+# wrapped; of GitHub and Azure, anywhere.
+COMMAND = re.compile(r"(?:(?<=\s)|^):(?=:)|#(?=#(?:vso)?\[)")
+# Nothing is that wide; 5,000 digits are no number to Python.
+DIGITS_OF_COLUMNS = 6
 # Terminals that follow hyperlinks, by what they set in the environment (github.com/Alhadis/OSC8-Adoption).
 LINKING_PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"})
 LINKING_TERMS = frozenset({"xterm-kitty", "xterm-ghostty", "alacritty", "foot"})
@@ -43,25 +47,34 @@ def escape_character(char: str) -> str:
 
 def escape_line(text: str) -> str:
     """`text` as a line of its own, which no CI job takes for a command."""
-    text = escape_text(text)
-    for command in COMMANDS:
-        if command in text:
-            text = text.replace(command, f"#\\x23{command[2:]}")
-    if text.lstrip().startswith(COMMAND_AT_START):
-        text = text.replace(":", "\\x3a", 1)
-    return text
+    return COMMAND.sub(lambda match: f"\\x{ord(match[0]):x}", escape_text(text))
 
 
-def use_color(wish: str = "auto", *, on_terminal: bool) -> bool:
-    """Whether to color: as wished; else not where NO_COLOR is set, and where FORCE_COLOR is; else on a terminal.
+def use_color(*, on_terminal: bool) -> bool:
+    """Whether to color: not where NO_COLOR is set, always where FORCE_COLOR is; else on a terminal.
 
     See https://no-color.org and https://force-color.org.
     """
-    if wish != "auto":
-        return wish == "always"
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (on_terminal and os.environ.get("TERM") != "dumb")
+
+
+def color_report(wish: str = "auto", *, to_file: bool = False) -> bool:
+    """Whether to color a report on stdout: as wished; without a wish (`auto`), a file has no color."""
+    if wish != "auto":
+        return wish == "always"
+    return not to_file and use_color(on_terminal=sys.stdout.isatty())
+
+
+def width_of_report(*, to_file: bool = False) -> int | None:
+    """The columns of the terminal, or those that COLUMNS asks for; None where nothing has to fit."""
+    if sys.stdout.isatty() and not to_file:
+        import shutil
+
+        return shutil.get_terminal_size().columns
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else None
 
 
 def follows_links(environment: Mapping[str, str]) -> bool:

@@ -5,6 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
+
+from triton_doctor.static.library import Library
 
 SEED = Path(__file__).parents[2] / "fixtures" / "seeds" / "ragged_attention_mask.py"
 
@@ -30,19 +33,210 @@ def test_each_parameter_is_told_with_its_kind_its_use_and_its_way(doctor: Callab
         "given": "128",
         "variants": 1,
         "trail": [],
+        "findings": [],
     }
+    assert told["bs"]["findings"] == [{"code": "TRD201", "severity": "error"}]
 
 
-def test_text_sums_up(doctor: Callable) -> None:
-    outcome = doctor("explain", "ragged_mask*", str(SEED))
+@pytest.mark.parametrize("width", [80, 40])
+def test_text_marks_the_parameters_that_are_findings(
+    doctor: Callable, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.chdir(SEED.parent)
+    monkeypatch.setattr("triton_doctor.cli.streams.columns_wished", lambda: width)
 
-    assert outcome.status == 0
-    assert "one for each value of stride_mask_qo, bs, max_kv_len_per_req" in outcome.out
+    text = doctor("explain", "ragged_mask*", SEED.name).out
+
+    shown = {
+        80: snapshot("""\
+ragged_mask_kernel at ragged_attention_mask.py:18
+launched at ragged_attention_mask.py:43
+
+constexprs: each new value compiles a variant
+> stride_mask_qo      per call  TRD201  read          mask.stride(1)
+> bs                  per call  TRD201  read          len(kv_lens)
+> max_kv_len_per_req  per call  TRD201  read          max(kv_lens)
+  BLOCK               fixed             compile time  128
+
+arguments: a variant for each type; of integers for 1, multiples of 16 and
+others
+  mask_ptr        unknown   torch.empty((bs, DRAFT_TOKENS, max_kv_len_per_req...
+  kv_lens_ptr     unknown   torch.tensor(kv_lens, dtype=torch.int32, device='...
+  stride_mask_bs  per call  mask.stride(0)
+
+stride_mask_qo  TRD201 (error)
+  ragged_attention_mask.py:37: `kv_lens` is an argument of `build_mask`
+  ragged_attention_mask.py:40: `max_kv_len_per_req` is `max(kv_lens)`
+  ragged_attention_mask.py:47
+    `stride_mask_qo` is `mask.stride(1)` at the launch
+  ragged_attention_mask.py:22
+    `stride_mask_qo` is a constexpr of `ragged_mask_kernel`
+
+bs  TRD201 (error)
+  ragged_attention_mask.py:37: the length of `kv_lens`
+  ragged_attention_mask.py:39: `bs` is `len(kv_lens)`
+  ragged_attention_mask.py:23: `bs` is a constexpr of `ragged_mask_kernel`
+
+max_kv_len_per_req  TRD201 (error)
+  ragged_attention_mask.py:37: `kv_lens` is an argument of `build_mask`
+  ragged_attention_mask.py:40: `max_kv_len_per_req` is `max(kv_lens)`
+  ragged_attention_mask.py:24
+    `max_kv_len_per_req` is a constexpr of `ragged_mask_kernel`
+
+variants: one for each value of `stride_mask_qo`, `bs`, `max_kv_len_per_req`,
+          times those of the other parameters
+
+"""),
+        40: snapshot("""\
+ragged_mask_kernel at ragged_attention_mask.py:18
+launched at ragged_attention_mask.py:43
+
+constexprs: each new value compiles a
+variant
+> stride_mask_qo      per call  TRD201
+> bs                  per call  TRD201
+> max_kv_len_per_req  per call  TRD201
+  BLOCK               fixed
+
+arguments: a variant for each type; of
+integers for 1, multiples of 16 and
+others
+  mask_ptr        unknown   torch.emp...
+  kv_lens_ptr     unknown   torch.ten...
+  stride_mask_bs  per call  mask.stri...
+
+stride_mask_qo  TRD201 (error)
+  ragged_attention_mask.py:37
+    `kv_lens` is an argument of
+    `build_mask`
+  ragged_attention_mask.py:40
+    `max_kv_len_per_req` is
+    `max(kv_lens)`
+  ragged_attention_mask.py:47
+    `stride_mask_qo` is `mask.stride(1)`
+    at the launch
+  ragged_attention_mask.py:22
+    `stride_mask_qo` is a constexpr of
+    `ragged_mask_kernel`
+
+bs  TRD201 (error)
+  ragged_attention_mask.py:37
+    the length of `kv_lens`
+  ragged_attention_mask.py:39
+    `bs` is `len(kv_lens)`
+  ragged_attention_mask.py:23
+    `bs` is a constexpr of
+    `ragged_mask_kernel`
+
+max_kv_len_per_req  TRD201 (error)
+  ragged_attention_mask.py:37
+    `kv_lens` is an argument of
+    `build_mask`
+  ragged_attention_mask.py:40
+    `max_kv_len_per_req` is
+    `max(kv_lens)`
+  ragged_attention_mask.py:24
+    `max_kv_len_per_req` is a constexpr
+    of `ragged_mask_kernel`
+
+variants: one for each value of
+          `stride_mask_qo`, `bs`,
+          `max_kv_len_per_req`, times
+          those of the other parameters
+
+"""),
+    }
+    assert text == shown[width]
+
+
+def test_parameter_whose_finding_is_silenced_is_not_marked(doctor: Callable, write: Callable) -> None:
+    write("a.py", SEED.read_text(encoding="utf-8") + "\n# triton-doctor: ignore-file[TRD201]\n")
+
+    (kernel,) = json.loads(doctor("explain", "ragged_mask_kernel", "--output-format", "json").out)["kernels"]
+
+    assert [one["parameter"] for one in kernel["parameters"] if one["findings"]] == []
+
+
+KERNEL = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x_ptr, n: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, 16), n)
+
+
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "launcher"),
+    [
+        pytest.param("", "from kernels import scale\n\ndef f(x):\n    scale[(1,)](x, len(x))", id="its name"),
+        pytest.param("", "from kernels import scale as s\n\ndef f(x):\n    s[(1,)](x, len(x))", id="another name"),
+        pytest.param(
+            'TABLE = {"scale": scale}',
+            'from kernels import TABLE\n\ndef f(x):\n    TABLE["scale"][(1,)](x, len(x))',
+            id="a table",
+        ),
+        pytest.param(
+            "class Holder:\n    kernel = scale",
+            "from kernels import Holder\n\ndef f(x):\n    Holder.kernel[(1,)](x, len(x))",
+            id="a class attribute",
+        ),
+        pytest.param(
+            "def choose():\n    return scale",
+            "from kernels import choose\n\ndef f(x):\n    choose()[(1,)](x, len(x))",
+            id="what a function returns",
+        ),
+        pytest.param(
+            "from launcher import launch\n\ndef f(x):\n    launch(scale, x)",
+            "def launch(kernel, x):\n    kernel[(1,)](x, len(x))",
+            id="what a function is handed",
+        ),
+    ],
+)
+def test_launch_is_found_whether_or_not_check_ran_before(
+    doctor: Callable, write: Callable, more: str, launcher: str
+) -> None:
+    write("pyproject.toml", "")
+    write("kernels.py", KERNEL.format(more=more))
+    write("launcher.py", launcher)
+
+    cold = doctor("explain", "scale", "--output-format", "json").out
+    every = doctor("explain", "scal[e]", "--output-format", "json").out
+    doctor("check")
+    warm = doctor("explain", "scale", "--output-format", "json").out
+
+    assert cold == every == warm
+
+
+def test_only_files_that_may_launch_the_kernel_are_read(
+    doctor: Callable, write: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("pyproject.toml", "")
+    write("kernels.py", KERNEL.format(more=""))
+    write("launcher.py", "from kernels import scale\n\ndef f(x):\n    scale[(1,)](x, len(x))")
+    for number in range(5):
+        write(f"other{number}.py", KERNEL.replace("scale", f"other{number}").format(more=""))
+    read = []
+    whole = Library.module
+    monkeypatch.setattr(Library, "module", lambda self, path: read.append(path) or whole(self, path))
+
+    doctor("explain", "scale")
+
+    assert set(read) == {"kernels.py", "launcher.py"}
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("ragged_mask_kernle", "did you mean `ragged_mask_kernel`?"), ("zzz", "1 kernels were read")],
+    [
+        ("ragged_mask_kernle", "did you mean `ragged_mask_kernel`?"),
+        ("RAGGED_mask_kernel", "did you mean `ragged_mask_kernel`?"),
+        ("zzz", "1 kernel was read"),
+    ],
 )
 def test_unknown_kernel_is_told_with_what_there_is(doctor: Callable, name: str, hint: str) -> None:
     outcome = doctor("explain", name, str(SEED))

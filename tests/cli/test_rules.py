@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,3 +73,79 @@ def test_heading_inside_a_fence_is_none() -> None:
     markdown = "## One\n\n```python\n## not a heading\n```\n\n## Two\ntext\n"
 
     assert list(split_sections(markdown)) == [("One", "```python\n## not a heading\n```"), ("Two", "text")]
+
+
+@pytest.mark.parametrize(
+    "word", ["TRD201", "trd201", "constexpr-varies-per-call", "Constexpr-Varies-Per-Call", "CONSTEXPR_VARIES_PER_CALL"]
+)
+def test_rule_is_found_by_code_and_by_name_in_any_case(doctor: Doctor, word: str) -> None:
+    assert doctor("rule", word).out.startswith("TRD201 constexpr-varies-per-call\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        pytest.param("TRD2O1", "TRD201", id="a letter for a digit"),
+        pytest.param("trd2l1", "TRD211", id="another letter"),
+        pytest.param("TRD291", "TRD201", id="one wrong digit"),
+        pytest.param("TRD20", "TRD201", id="begun"),
+        pytest.param("constexpr-varies", "TRD201 constexpr-varies-per-call", id="part of a name"),
+        pytest.param("constexpr_varys_per_call", "TRD201 constexpr-varies-per-call", id="a misspelt name"),
+    ],
+)
+def test_unknown_rule_suggests_the_one_that_was_meant(doctor: Doctor, word: str, meant: str) -> None:
+    outcome = doctor("rule", word)
+
+    assert outcome.status == 2
+    assert outcome.err == (
+        f"triton-doctor: there is no rule {word}\nhint: did you mean {meant}? `triton-doctor rules` lists them\n"
+    )
+
+
+def test_rules_may_be_selected_by_name(doctor: Doctor, write: Callable[[str, str], object]) -> None:
+    write("a.py", "import os\nos.environ['TRITON_INTERPRET'] = '1'\nimport triton\n")
+
+    selected = doctor("check", "a.py", "--select", "Interpreter-Mode-Set-In-Code", "--output-format", "concise")
+    ignored = doctor("check", "a.py", "--ignore", "interpreter_mode_set_in_code")
+
+    assert "TRD101" in selected.out
+    assert ignored.status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        pytest.param(["TRD30"], ["TRD301", "TRD302", "TRD303"], id="a prefix"),
+        pytest.param(["trd201", "constexpr-never-read"], ["TRD201", "TRD202"], id="a code and a name"),
+    ],
+)
+def test_some_rules_are_listed(doctor: Doctor, words: list[str], codes: list[str]) -> None:
+    assert [line.split()[0] for line in doctor("rules", *words).out.splitlines()] == codes
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+@pytest.mark.parametrize("arguments", [["rules"], ["rule", "TRD101"]])
+def test_pages_fit_a_narrow_terminal(
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, arguments: list[str], width: int
+) -> None:
+    doctor()  # which takes COLUMNS away
+    monkeypatch.setattr("os.environ", {**os.environ, "COLUMNS": str(width)})
+
+    assert max(len(line) for line in doctor(*arguments).out.splitlines()) <= width
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion_is_shown(doctor: Doctor, shell: str) -> None:
+    outcome = doctor("--show-completion", shell)
+
+    assert outcome.status == 0
+    assert "triton-doctor" in outcome.out
+    assert "--install-completion" in doctor("--help").out
+
+
+def test_shell_completes_verbs_and_options(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_TRITON_DOCTOR_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "triton-doctor check --output-f")
+    monkeypatch.setenv("COMP_CWORD", "2")
+
+    assert doctor().out.split() == ["--output-format", "--output-file"]

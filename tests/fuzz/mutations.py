@@ -133,9 +133,9 @@ def damage_tree(data: bytes, random: Random) -> bytes:
             tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError):
         return damage_words(data, random)
-    for _ in range(random.randint(1, 4)):
-        _damage_node(tree, random)
     try:
+        for _ in range(random.randint(1, 4)):
+            _damage_node(tree, random)
         return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):
         return data

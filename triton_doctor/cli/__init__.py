@@ -29,6 +29,8 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 # To convert a value typer 0.29 imports pydantic, even for a `--help` that is not there; what is False is not converted.
 NO_HELP = {"help": False}
+# What a shell sets that asks for completions (typer, completion.py). To offer them costs each start 0.07 s of CPU.
+COMPLETES = "_TRITON_DOCTOR_COMPLETE"
 NO_COMMAND = re.compile(r"No such command '(?P<word>.*?)'")
 
 app = typer.Typer(
@@ -72,6 +74,7 @@ def options(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `arguments`, those of the process for None, and give its exit status: 0 clean, 1 found, 2 stopped."""
+    app._add_completion = wants_completion(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(app)
     try:
         status = command.main(arguments, prog_name="triton-doctor", standalone_mode=False)
@@ -80,9 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain(error.message, error.hint)
     except UsageError as error:
         return complain(*explain_usage(error))
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0  # how the completion of a shell ends
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     return status if isinstance(status, int) else 0
+
+
+def wants_completion(arguments: Sequence[str]) -> bool:
+    """Whether the options for the completion of shells are needed: asked for, to be listed, or a shell completes."""
+    words = ("--help", "-h", "--install-completion", "--show-completion")
+    return not arguments or COMPLETES in os.environ or any(argument.startswith(words) for argument in arguments[:1])
 
 
 def complain(message: str, hint: str | None) -> int:

@@ -13,6 +13,7 @@ from triton_doctor.cli.adoption import (
     RecordingOption,
     WriteBaselineOption,
 )
+from triton_doctor.cli.asides import say
 from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
 from triton_doctor.report import Form, Show
@@ -181,6 +182,8 @@ def check(
                 files, settings, cwd=base, asked=workspace.asked, on_progress=on_progress, weigh=weigh, cache=cache
             )
     tell_weighing(weigh)
+    for limit in result.limits:
+        say(limit)
     if choice.diff:
         leave(FOUND if fixed.files and not exit_zero else CLEAN)
     if choice.only:

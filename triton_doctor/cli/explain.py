@@ -26,25 +26,21 @@ def explain(
 ) -> None:
     """Show every parameter of a kernel: how often it changes, where it comes from, what it is used for."""
     from triton_doctor.cli.progress import show_progress
-    from triton_doctor.report.variants import draw_kernels, render_kernels_json
+    from triton_doctor.cli.streams import columns_of_stdout, write_report
+    from triton_doctor.report.variants import render_kernels, render_kernels_json
     from triton_doctor.settings import load_settings
-    from triton_doctor.static.files import find_files
-    from triton_doctor.static.library import Library
-    from triton_doctor.static.project import whole_project
-    from triton_doctor.static.variants import explain as explain_kernels
+    from triton_doctor.static.cache import Cache
+    from triton_doctor.static.explaining import explain_kernels
+    from triton_doctor.static.workspace import find_workspace
+    from triton_doctor.terminal import color_report
 
     cwd = Path.cwd()
-    asked = paths or ["."]
-    settings = load_settings(cwd / asked[0])
-    files = list(find_files(map(Path, asked), settings, cwd=cwd))
-    with show_progress(len(files)) as on_progress:
-        project = whole_project(Library(files), settings, cwd, on_progress)
-    kernels = explain_kernels(project, kernel)
+    asked = [Path(path) for path in paths or ["."]]
+    workspace = find_workspace(asked, load_settings(cwd / asked[0]), cwd=cwd)
+    cache = Cache(workspace.home, map(str, (workspace.base, *workspace.projects)), workspace.settings)
+    with show_progress(len(workspace.files)) as on_progress:
+        kernels = explain_kernels(workspace, kernel, cache, cwd=cwd, on_progress=on_progress)
     if output_format is VariantsForm.JSON:
-        typer.echo(render_kernels_json(kernels), nl=False)
-        return
-    from rich.console import Console
-
-    console = Console(soft_wrap=False, highlight=False)
-    for part in draw_kernels(kernels):
-        console.print(part, soft_wrap=isinstance(part, str))
+        write_report(render_kernels_json(kernels), None)
+    else:
+        write_report(render_kernels(kernels, color=color_report(), width=columns_of_stdout()), None)

@@ -23,14 +23,21 @@ def report(
 ) -> None:
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     from triton_doctor.cli.recorded import read_named
-    from triton_doctor.cli.streams import color_report, write_report
+    from triton_doctor.cli.streams import write_report
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.runtime.account import account
+    from triton_doctor.terminal import color_report, width_of_report
 
     recorded = read_named(paths)
     processes = choose(recorded.processes, kernel=kernel, since=since)
-    color = color_report(to_file=output_file is not None)
-    text = render_account(sort_kernels(account(processes), sort), output_format, cwd=Path.cwd(), color=color)
+    to_file = output_file is not None
+    text = render_account(
+        sort_kernels(account(processes), sort),
+        output_format,
+        cwd=Path.cwd(),
+        color=color_report(to_file=to_file),
+        width=width_of_report(to_file=to_file),
+    )
     write_report(text.lstrip("\n"), output_file)
     raise typer.Exit(0 if recorded.whole else STOPPED)

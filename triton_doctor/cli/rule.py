@@ -22,20 +22,17 @@ def rule(context: typer.Context) -> None:
     from triton_doctor.rulebook import read_page
 
     code, form = read_arguments([part for argument in context.args for part in argument.split("=", 1)])
-    page = read_page(code.upper())
+    page = read_page(code)
     if form is PageForm.JSON:
         from triton_doctor.report.rule_page import render_page_json
 
         typer.echo(render_page_json(page), nl=False)
     else:
-        import shutil
-        import sys
-
         from triton_doctor.report.rule_page import render_page
-        from triton_doctor.terminal import use_color
+        from triton_doctor.terminal import color_report, width_of_report
 
-        width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
-        color = use_color(on_terminal=sys.stdout.isatty())
+        width = min(width_of_report() or WIDEST, WIDEST)
+        color = color_report()
         typer.echo(render_page(page, color=color, width=width), nl=False, color=color)
 
 

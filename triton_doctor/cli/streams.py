@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from triton_doctor.static.files import Kind, SourceFile
 from triton_doctor.static.shown_paths import path_shower
 from triton_doctor.static.texts import read_bytes
 from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
-from triton_doctor.terminal import follows_links, use_color
+from triton_doctor.terminal import color_report, follows_links, width_of_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 # Without a terminal there is nothing to fit: as wide as code is usually written.
 WIDTH_OF_FILES = 120
-# Nothing is that wide; 5,000 digits are no number to Python.
-DIGITS_OF_COLUMNS = 6
 
 
 def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
@@ -71,22 +68,16 @@ def choose_view(
     files = workspace.files if workspace is not None else ()
     show_path = path_shower(workspace.base if workspace is not None else cwd, cwd)
     texts = {show_path(file.shown): file.text for file in files if file.text is not None}
+    color_it = color_report(color, to_file=to_file)
     on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),
-        color=color_report(color, to_file=to_file),
+        color=color_it,
         show=show,
-        links=on_terminal and color_report(color, to_file=to_file) and follows_links(os.environ),
+        links=on_terminal and color_it and follows_links(os.environ),
         replaced=replacer(files, show_path),
-        width=shutil.get_terminal_size((WIDTH_OF_FILES, 24)).columns if on_terminal else columns_wished(),
+        width=columns_of_stdout(to_file=to_file),
     )
-
-
-def color_report(wish: str = "auto", *, to_file: bool) -> bool:
-    """Whether to color a report: as wished; a file has no color unless it is wished."""
-    if to_file and wish == "auto":
-        return False
-    return use_color(wish, on_terminal=sys.stdout.isatty() and not to_file)
 
 
 def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callable[[Finding], Sequence[Replacement]]:
@@ -102,10 +93,9 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
     return lambda finding: workbench().replacements(finding) if finding.fix is not None else ()
 
 
-def columns_wished() -> int:
-    """What COLUMNS says, else WIDTH_OF_FILES."""
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else WIDTH_OF_FILES
+def columns_of_stdout(*, to_file: bool = False) -> int:
+    """How wide a report is drawn: as the terminal, else as COLUMNS wishes, else as code is usually written."""
+    return width_of_report(to_file=to_file) or WIDTH_OF_FILES
 
 
 def write_report(text: str, path: Path | None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.concise import plural
+from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +30,8 @@ def render_list(folder: Path, content: CacheContent, *, now: float, at_most: int
             f"{kernel.variants:,}",
             spell_bytes(kernel.size_bytes),
             spell_age(now - kernel.newest_at),
-            kernel.target or "?",
-            kernel.kernel,
+            escape_text(kernel.target or "?"),
+            escape_line(kernel.kernel),
         )
         for kernel in shown
     ]
@@ -44,7 +45,7 @@ def render_list(folder: Path, content: CacheContent, *, now: float, at_most: int
     others = f", {plural(content.others, 'other entry', 'other entries')}" if content.others else ""
     sum_line = (
         f"{plural(content.variants, 'variant')} of {plural(len({k.kernel for k in content.kernels}), 'kernel')}{others}"
-        f" in {folder}: {spell_bytes(content.size_bytes)}"
+        f" in {escape_text(str(folder))}: {spell_bytes(content.size_bytes)}"
     )
     return "\n".join([*(lines if content.kernels else []), sum_line]) + "\n"
 
@@ -63,7 +64,7 @@ def render_list_json(folder: Path, content: CacheContent) -> str:
 
 def render_stories(stories: Sequence[KernelStory]) -> str:
     """A block for each source place and target."""
-    return "\n".join("\n".join(story_lines(story)) + "\n" for story in stories)
+    return "\n".join("".join(f"{escape_line(line)}\n" for line in story_lines(story)) for story in stories)
 
 
 def story_lines(story: KernelStory) -> Iterator[str]:

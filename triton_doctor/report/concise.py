@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, Verdict
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 def render_concise(scan: Scan) -> str:
     """A line for each finding, then the summary."""
     lines = [
-        f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.severity.label}: {finding.code} "
-        + finding.message
-        + (f" ({tell_evidence(finding)})" if finding.evidence else "")
+        escape_line(
+            f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.severity.label}: {finding.code} "
+            + finding.message
+            + (f" ({tell_evidence(finding)})" if finding.evidence else "")
+        )
         for finding in scan.findings
     ]
     return "\n".join([*lines, *summarize_evidence(scan), summarize(scan)]) + "\n"

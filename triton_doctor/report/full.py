@@ -17,10 +17,11 @@ from rich.text import Text
 from triton_doctor.finding import Place, Severity
 from triton_doctor.report import Show
 from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
-from triton_doctor.report.frame import Frame, draw_frame, draw_line, printable
+from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
 from triton_doctor.report.statistics import count_rules, tell_counts
 from triton_doctor.rulebook import page_uri, rule_name
+from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +125,7 @@ def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
 
 def _heading(finding: Finding, view: View) -> Text:
     return Text.assemble(
-        (printable(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
+        (escape_line(f"{finding.path}:{finding.span.line}:{finding.span.column}"), "bold"),
         ": ",
         _linked(finding.code, view, STYLES[finding.severity]),
         (f" {rule_name(finding.code)}", STYLES[finding.severity]),
@@ -192,7 +193,7 @@ def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
             yield from hang(f"{frame.margin}--> ", one_line, frame.width)
         else:
             # A path is never wrapped: a terminal could not open it.
-            yield Text.assemble((f"{frame.margin}--> ", "blue"), printable(path))
+            yield Text.assemble((f"{frame.margin}--> ", "blue"), escape_text(path))
             yield from hang(f"{frame.margin}    ", ", ".join(told), frame.width)
     left = list(by_file.values())[FILES_SHOWN:]
     if left:
@@ -202,12 +203,12 @@ def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
 
 def locate(frame: Frame, path: str, line: int) -> Text:
     """A line that only says where."""
-    return Text.assemble((f"{frame.margin}--> ", "blue"), printable(f"{path}:{line}"))
+    return Text.assemble((f"{frame.margin}--> ", "blue"), escape_text(f"{path}:{line}"))
 
 
 def hang(lead: str, text: str, width: int) -> Iterator[Text]:
     """`text` in lines of `width`, the first after `lead`, the others indented as far; what is `quoted` stands out."""
-    body = Text(printable(text))
+    body = Text(escape_line(text))
     body.highlight_regex(r"`[^`]+`", "bold")
     room = max(width - len(lead), NARROWEST // 2)
     wrapped = [body] if cell_len(body.plain) <= room else body.wrap(MEASURE, room)

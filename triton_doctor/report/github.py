@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Severity
 from triton_doctor.report.concise import tell_evidence
 from triton_doctor.rulebook import rule_name
+from triton_doctor.terminal import escape_character
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.scan import Scan
 
+ENCODED = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -35,7 +37,7 @@ def command(finding: Finding) -> str:
 
 def escape(text: str) -> str:
     """`text` as the message of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "".join(ENCODED.get(char) or escape_character(char) for char in text)
 
 
 def escape_property(text: str) -> str:

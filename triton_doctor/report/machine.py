@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.finding import Severity
 from triton_doctor.report import MachineForm
 from triton_doctor.report.concise import plural
-from triton_doctor.report.machine_facts import fact_rows, printable, variable_rows
+from triton_doctor.report.machine_facts import fact_rows, variable_rows
 from triton_doctor.report.machine_text import text_lines
+from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.rulebook import rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.environment.facts import Machine
     from triton_doctor.environment.finding import MachineFinding
@@ -47,25 +48,19 @@ def render_machine(
 
 def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> Iterator[str]:
     """For an issue: a table of facts, one of variables, and the findings as a list."""
-    yield from table(("fact", "value"), fact_rows(machine))
+    yield from table_lines([("fact", "value"), *fact_rows(machine)])
     yield ""
     settings = [(f"`{setting}`", text) for setting, text in variable_rows(machine, version)]
     if settings:
-        yield from table(("variable", f"in triton {version}"), settings)
+        yield from table_lines([("variable", f"in triton {version}"), *settings])
         yield ""
     for finding in findings:
-        told = f"- **{finding.code} {rule_name(finding.code)}** ({finding.severity.label}): {finding.message}"
-        remedy = f"  - {finding.remedy}" + (f": `{finding.command}`" if finding.command else "")
-        yield from map(printable, (told, f"  - {finding.evidence}", remedy))
+        title = f"- **{finding.code} {rule_name(finding.code)}** ({finding.severity.label})"
+        remedy = f"{finding.remedy}" + (f": `{finding.command}`" if finding.command else "")
+        yield f"{title}: {escape_markdown(finding.message)}"
+        yield from (f"  - {escape_markdown(text)}" for text in (finding.evidence, remedy))
     if findings:
         yield ""
-
-
-def table(head: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A Markdown table of two columns."""
-    yield f"| {head[0]} | {head[1]} |"
-    yield "|---|---|"
-    yield from ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
 def summarize(findings: Sequence[MachineFinding]) -> str:
@@ -124,7 +119,7 @@ def render_variables(rows: Sequence[Variable], version: Version, form: MachineFo
         return json.dumps({"schema": SCHEMA, "triton_version": str(version), "variables": listed}, indent=2) + "\n"
     if form is MachineForm.MARKDOWN:
         cells = [(f"`{row.name}`", f"{row.effect}; default: {row.default or 'unset'}") for row in rows]
-        return "\n".join(table(("variable", f"in triton {version}"), cells)) + "\n"
+        return "\n".join(table_lines([("variable", f"in triton {version}"), *cells])) + "\n"
     lines = []
     for row in rows:
         key = ", in the cache key" if row.enters_key(version) else ""

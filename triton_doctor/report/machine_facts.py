@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.report.cache import spell_bytes
 from triton_doctor.report.concise import plural
+from triton_doctor.terminal import escape_line
 from triton_doctor.variables import looks_like_triton, newest_version, variables
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def variable_rows(machine: Machine, version: Version) -> Iterator[tuple[str, str
     """Each variable that is set, and what is known of it."""
     for name, value in machine.variables.items():
         shown = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
-        yield f"{name}={printable(shown)}", describe_variable(name, version)
+        yield f"{name}={escape_line(shown)}", describe_variable(name, version)
 
 
 def describe_variable(name: str, version: Version) -> str:
@@ -95,8 +96,3 @@ def describe_variable(name: str, version: Version) -> str:
         parts.append(f"read: {variable.read}")
     parts.append("in the cache key" if variable.enters_key(version) else "not in the cache key")
     return "; ".join(parts)
-
-
-def printable(text: str) -> str:
-    """`text` in one line, without what would steer a terminal."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

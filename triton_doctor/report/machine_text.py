@@ -6,8 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
-from triton_doctor.report.machine_facts import fact_rows, printable, variable_rows
+from triton_doctor.report.machine_facts import fact_rows, variable_rows
 from triton_doctor.rulebook import rule_name
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,14 +51,14 @@ def text_lines(
         yield from hang("  = note: ", finding.evidence, width)
         yield from hang("  = help: ", finding.remedy, width)
         if finding.command:
-            yield f"  $ {printable(finding.command)}"
+            yield f"  $ {escape_line(finding.command)}"
         yield ""
 
 
 def hang(lead: str, text: str, width: int) -> list[str]:
     """`text` in lines of `width`, the first after `lead`, the others indented as far; long words are not broken."""
     return textwrap.wrap(
-        printable(text),
+        escape_line(text),
         width,
         initial_indent=lead,
         subsequent_indent=" " * len(lead),

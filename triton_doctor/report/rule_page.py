@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from triton_doctor.rulebook import RulePage
 
 SCHEMA = 1
+INDENT = "    "
+NARROWEST_SUMMARY = 30
 
 
 def render_page(page: RulePage, *, color: bool, width: int) -> str:
@@ -29,10 +32,22 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
-def render_table(pages: Sequence[RulePage]) -> str:
-    """Code, severity, name and summary, a line each."""
+def render_table(pages: Sequence[RulePage], width: int | None = None) -> str:
+    """Code, severity, name and summary, a line each; wrapped where that is longer than `width`, if it is given."""
     names = max((len(page.name) for page in pages), default=0)
-    return "".join(f"{page.code}  {page.severity.label:<7}  {page.name:<{names}}  {page.summary}\n" for page in pages)
+    lines: list[str] = []
+    for page in pages:
+        lead = f"{page.code}  {page.severity.label:<7}  {page.name:<{names}}  "
+        if width is None or len(lead) + len(page.summary) <= width:
+            lines.append(f"{lead}{page.summary}")
+        elif width - len(lead) >= NARROWEST_SUMMARY:
+            lines += textwrap.wrap(f"{lead}{page.summary}", width, subsequent_indent=" " * len(lead))
+        else:
+            head = f"{page.code}  {page.name}"
+            room = max(width, NARROWEST_SUMMARY)
+            lines += textwrap.wrap(head, room, subsequent_indent=INDENT)
+            lines += textwrap.wrap(page.summary, room, initial_indent=INDENT, subsequent_indent=INDENT)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_page_json(page: RulePage) -> str:

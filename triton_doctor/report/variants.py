@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-from rich.table import Table
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
 
+from triton_doctor.report.concise import plural
+from triton_doctor.report.frame import crop
+from triton_doctor.report.full import NARROWEST, STYLES, hang
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import RenderableType
-
+    from triton_doctor.finding import Step
     from triton_doctor.static.variants import Explained, ExplainedKernel
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8
-WIDEST_GIVEN = 48
-STYLES = {Kind.PER_CALL: "bold red", Kind.LOGARITHMIC: "yellow", Kind.UNKNOWN: "dim"}
+NARROWEST_GIVEN = 12
+GAP = "  "
+ROLES = {
+    "constexpr": "constexprs: each new value compiles a variant",
+    "specialized": "arguments: a variant for each type; of integers for 1, multiples of 16 and others",
+    "plain": "arguments in `do_not_specialize`: a variant for each type",
+}
 
 
-def draw_kernels(kernels: Sequence[ExplainedKernel]) -> Iterator[RenderableType]:
-    """Each kernel as a heading, a table of its parameters, the paths of those that change, and the sum."""
-    for kernel in kernels:
-        yield f"[bold]{kernel.name}[/], {escape(kernel.place.path)}:{kernel.place.line}"
-        yield _launches(kernel)
-        if kernel.autotune_key:
-            configs = f", {kernel.configs} configs" if kernel.configs else ""
-            yield f"autotuned for each value of {', '.join(kernel.autotune_key)}{configs}"
-        yield _table(kernel)
-        for one in kernel.parameters:
-            if one.kind in (Kind.PER_CALL, Kind.LOGARITHMIC):
-                yield f"[bold]{one.name}[/]"
-                yield from (escape(f"  {step.path}:{step.line}: {step.text}") for step in one.trail)
-        yield _sum(kernel)
-        yield ""
+def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: int) -> str:
+    """Each kernel: its launches, its parameters by role, the paths of the values that matter, and the sum."""
+    lines = [line for kernel in kernels for line in (*_draw_kernel(kernel, max(width, NARROWEST)), Text())]
+    if not color:
+        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", no_color=False)
+    console.print(Text("\n").join(lines), soft_wrap=True)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
@@ -45,37 +49,112 @@ def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
     return json.dumps({"schema": SCHEMA, "kernels": [_json(kernel) for kernel in kernels]}, indent=2) + "\n"
 
 
-def _launches(kernel: ExplainedKernel) -> str:
-    places = [f"{place.path}:{place.line}" for place in kernel.launches]
-    more = f" and {len(places) - LAUNCHES_SHOWN} more" if len(places) > LAUNCHES_SHOWN else ""
-    return escape(f"launched at {', '.join(places[:LAUNCHES_SHOWN])}{more}") if places else "no launch of it was found"
-
-
-def _table(kernel: ExplainedKernel) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("parameter", "role", "changes", "at the most", "use"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("given", no_wrap=True, overflow="ellipsis", max_width=WIDEST_GIVEN)
+def _draw_kernel(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
+    yield Text.assemble((escape_line(kernel.name), "bold"), escape_line(f" at {kernel.place.path}:{kernel.place.line}"))
+    yield from _draw_launches(kernel, width)
+    if kernel.autotune_key:
+        names = ", ".join(f"`{name}`" for name in kernel.autotune_key)
+        configs = f"all {kernel.configs} configs" if kernel.configs else "all configs"
+        yield from hang("", f"autotunes {configs} for each combination of {names}", width)
+    for role, heading in ROLES.items():
+        rows = [one for one in kernel.parameters if one.role == role]
+        if rows:
+            yield Text()
+            yield from hang("", heading, width)
+            yield from _draw_rows(rows, width)
     for one in kernel.parameters:
-        changes = one.kind.label.replace("_", " ")
-        table.add_row(
-            one.name,
-            one.role + (", in the key" if one.in_autotune_key else ""),
-            f"[{STYLES[one.kind]}]{changes}[/]" if one.kind in STYLES else changes,
-            str(one.bound) if one.bound is not None else "",
-            one.use.replace("_", " ") if one.role == "constexpr" else "",
-            escape(one.given or ""),
-        )
-    return table
+        if one.findings or (one.kind in (Kind.PER_CALL, Kind.LOGARITHMIC) and _counts(one)):
+            yield Text()
+            yield _name_with_findings(one)
+            yield from (line for step in one.trail for line in _draw_step(step, width))
+    yield Text()
+    yield from _draw_sum(kernel, width)
 
 
-def _sum(kernel: ExplainedKernel) -> str:
+def _counts(one: Explained) -> bool:
+    """Whether each value costs something."""
+    return one.role == "constexpr" or one.in_autotune_key
+
+
+def _name_with_findings(one: Explained) -> Text:
+    told = [(f"{GAP}{finding.code} ({finding.severity.label})", STYLES[finding.severity]) for finding in one.findings]
+    return Text.assemble((escape_line(one.name), "bold"), *told)
+
+
+def _draw_launches(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
+    if not kernel.launches:
+        yield from hang("", "no launch of it was found", width)
+    for number, place in enumerate(kernel.launches[:LAUNCHES_SHOWN]):
+        yield Text(f"{'launched at' if number == 0 else '        and'} {escape_line(place.path)}:{place.line}")
+    if len(kernel.launches) > LAUNCHES_SHOWN:
+        yield Text(f"        and {len(kernel.launches) - LAUNCHES_SHOWN} more")
+
+
+def _draw_rows(rows: Sequence[Explained], width: int) -> Iterator[Text]:
+    """A line for each parameter, in the columns that fit; where a value comes from takes what is left."""
+    cells = [_cells(one) for one in rows]
+    names = max(cell_len(cell[0]) for cell in cells)
+    columns = [max(cell_len(cell[column]) for cell in cells) for column in range(4)]
+    left = width - len(GAP) - names
+    shown = []
+    for column in range(1, 4):
+        if columns[column] and left >= columns[column] + len(GAP):
+            shown.append(column)
+            left -= columns[column] + len(GAP)
+    for one, cell in zip(rows, cells, strict=True):
+        worst = max((finding.severity for finding in one.findings), default=None)
+        line = Text.assemble(("> ", STYLES[worst]) if worst is not None else GAP)
+        line.append(f"{cell[0]:<{names}}", "bold" if worst is not None else "")
+        for column in shown:
+            style = STYLES[worst] if worst is not None and column == 2 else _style(one) if column == 1 else ""
+            line.append(f"{GAP}{cell[column]:<{columns[column]}}", style)
+        if one.given and left >= NARROWEST_GIVEN:
+            line.append(GAP + crop(escape_line(one.given), left - len(GAP), 0))
+        line.rstrip()
+        yield line
+
+
+def _style(one: Explained) -> str:
+    if one.kind is Kind.UNKNOWN:
+        return "dim"
+    return "bold" if one.kind is Kind.PER_CALL and _counts(one) else ""
+
+
+def _cells(one: Explained) -> tuple[str, str, str, str]:
+    """Name, how often its value changes, the rules that report it, and what the kernel uses it for."""
+    changes = one.kind.label.replace("_", " ")
+    if one.bound is not None and one.kind in (Kind.FEW, Kind.LOGARITHMIC, Kind.PER_CALL):
+        changes += f", up to {one.bound:,}"
+    if one.in_autotune_key:
+        changes += ", in key"
+    codes = ", ".join(dict.fromkeys(finding.code for finding in one.findings))
+    return escape_line(one.name), changes, codes, one.use.replace("_", " ") if one.role == "constexpr" else ""
+
+
+def _draw_step(step: Step, width: int) -> Iterator[Text]:
+    """A step in one line, or with its text below where the line would be too long."""
+    where = escape_line(f"{GAP}{step.path}:{step.line}")
+    if cell_len(f"{where}: {step.text}") <= width:
+        yield from hang(f"{where}: ", step.text, width)
+    else:
+        yield Text(where, "cyan")
+        yield from hang(GAP * 2, step.text, width)
+
+
+def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
+    quoted = ", ".join(f"`{name}`" for name in kernel.unbounded)
     if kernel.unbounded:
-        return f"variants: one for each value of {', '.join(kernel.unbounded)}, times what the others make"
-    unknown = [one.name for one in kernel.parameters if one.role == "constexpr" and one.variants is None]
-    if kernel.variants is not None:
-        return f"variants: {kernel.variants:,} at the most by its constexprs, for each class of its other arguments"
-    return f"variants: no bound is known for {', '.join(unknown)}"
+        yield from hang("variants: ", f"one for each value of {quoted}, times those of the other parameters", width)
+    elif kernel.variants is not None:
+        told = f"at most {kernel.variants:,} from its constexprs, for each class of its other arguments"
+        yield from hang("variants: ", told, width)
+    else:
+        yield from hang("variants: ", "no bound is known", width)
+    if kernel.undecided:
+        names = ", ".join(f"`{name}`" for name in kernel.undecided)
+        told = f"{plural(len(kernel.undecided), 'constexpr')} that could not be followed: {names}"
+        yield from hang("unknown: ", told, width)
+        yield from hang(" " * len("unknown: "), "`fixed` and `per-call` in the settings decide them", width)
 
 
 def _json(kernel: ExplainedKernel) -> dict[str, Any]:
@@ -103,4 +182,5 @@ def _parameter_json(one: Explained) -> dict[str, Any]:
         "given": one.given,
         "variants": one.variants,
         "trail": [{"path": step.path, "line": step.line, "text": step.text} for step in one.trail],
+        "findings": [{"code": finding.code, "severity": finding.severity.label} for finding in one.findings],
     }

@@ -16,6 +16,7 @@ from triton_doctor.static.prefilter import (
     may_define_kernels,
     role_of,
     subscripted_members,
+    takes_all,
 )
 from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set, python_may_set
@@ -143,7 +144,9 @@ class Library:
         for path, role in self.roles.items():
             if role is Role.LAUNCHER:
                 words = self.words(path)
-                by_module = not words.isdisjoint(homes) and not self._members(path).isdisjoint(names)
+                by_module = (not words.isdisjoint(homes) or takes_all(self.python[path])) and not self._members(
+                    path
+                ).isdisjoint(names)
                 if by_module or not words.isdisjoint(names):
                     found.append(path)
         return sorted(found)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.mentions import find_mentions
 from triton_doctor.static.model import Project
 from triton_doctor.static.modules import Modules
 from triton_doctor.static.names import Names
 from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.shares import all_shares
+from triton_doctor.static.shares import Shares, all_shares
 from triton_doctor.static.tests import Tests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from triton_doctor.settings import Settings
     from triton_doctor.static.library import Library
+    from triton_doctor.static.memory import Memory
     from triton_doctor.static.model import LinkedLaunch
-    from triton_doctor.static.shares import Shares
+    from triton_doctor.static.rests import Changes
 
 
 def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:
@@ -40,6 +43,38 @@ def whole_project(
 ) -> Project:
     """All kernels and launches of `library` as one project, as `settings` see it."""
     return whole(empty_project(library, settings, cwd), all_shares(library, {}, NO_CHANGES, on_progress))
+
+
+def parts_about(
+    project: Project,
+    library: Library,
+    pattern: str,
+    memory: Memory,
+    changes: Changes,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> Iterator[Project]:
+    """The part of `project`, which has no files yet, about each file with a kernel whose name matches `pattern`.
+
+    What `memory` has of the scan before is not worked out again; without it, only files that may launch the kernel are
+    read, if `pattern` is its name.
+    """
+    shares = Shares(library, memory.outcome.shares, changes)
+    is_cold = not memory.outcome.shares
+    paths = find_mentions(library, pattern) if is_cold and pattern.isidentifier() else library.subjects()
+    for done, path in enumerate(paths, start=1):
+        shares.add(path)
+        on_progress(done)
+    shares.add_launchers()
+    launchers = shares.launchers()
+    for home, share in sorted(shares.by_path.items()):
+        if fnmatch.filter(share.kernels, pattern):
+            starting = [
+                one
+                for launcher in launchers.get(home, ())
+                for one in shares.launches(launcher)
+                if any(kernel.path == home for kernel in one.kernels)
+            ]
+            yield part(replace(project, set_anywhere=shares.variables), library, home, starting)
 
 
 def whole(project: Project, shares: Shares) -> Project:

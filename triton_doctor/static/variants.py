@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,9 @@ from triton_doctor.static.parameters import Parameters
 from triton_doctor.static.telling import spelled, trail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from triton_doctor.finding import Step
+    from triton_doctor.finding import Finding, Step
     from triton_doctor.static.model import Kernel, LinkedLaunch, Project
     from triton_doctor.static.parameters import Parameter, Source
 
@@ -30,6 +31,7 @@ class Explained:
     """One parameter: `role` is `constexpr`, `specialized` or `plain`; `given` how a launch spells its value.
 
     `variants` is how many values, or classes of them, it brings to the key; None where there is no bound or no telling.
+    `findings` are those that `check` reports about it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Explained:
     given: str | None
     variants: int | None
     trail: tuple[Step, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,11 @@ class ExplainedKernel:
         return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Kind.PER_CALL)
 
     @property
+    def undecided(self) -> tuple[str, ...]:
+        """The constexprs whose values could not be followed."""
+        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Kind.UNKNOWN)
+
+    @property
     def variants(self) -> int | None:
         """The most variants that the constexprs make together; None where one has no bound or is not known."""
         counts = [one.variants for one in self.parameters if one.role == "constexpr"]
@@ -67,37 +75,66 @@ class ExplainedKernel:
         return prod(known) if len(known) == len(counts) else None
 
 
-def explain(project: Project, pattern: str) -> tuple[ExplainedKernel, ...]:
-    """The kernels whose name matches `pattern`, a name or a glob. Raises DoctorError if none does."""
+def explain(
+    project: Project, pattern: str, reported: Callable[[Project], Iterable[Finding]] = lambda project: ()
+) -> tuple[ExplainedKernel, ...]:
+    """The kernels of `project` whose name matches `pattern`, a name or a glob.
+
+    `reported` gives the findings about them.
+    """
     kernels = [kernel for kernel in project.kernels() if fnmatch.fnmatchcase(kernel.name, pattern)]
-    if not kernels:
-        raise DoctorError(f"there is no kernel {pattern}", hint=_closest(project, pattern))
     every = Parameters(project)
     launches = launches_of(project)
-    return tuple(
-        _explained(kernel, tuple(every.of(kernel, lambda kernel, param: True)), launches.get(kernel.key, ()))
-        for kernel in kernels
+    by_parameter: defaultdict[tuple[Place | None, str | None], list[Finding]] = defaultdict(list)
+    for finding in reported(project) if kernels else ():
+        by_parameter[finding.facts.kernel_place, finding.facts.parameter].append(finding)
+    explained = []
+    for kernel in kernels:
+        place = Place(kernel.path, kernel.span.line)
+        parameters = [
+            replace(_parameter(parameter), findings=tuple(by_parameter[place, parameter.param.name]))
+            for parameter in every.of(kernel, lambda kernel, param: True)
+        ]
+        explained.append(_explained(kernel, parameters, launches.get(kernel.key, ())))
+    return tuple(explained)
+
+
+def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> ExplainedKernel:
+    """`kernel` with each of its paths as `show` gives it."""
+    parameters = (
+        replace(one, trail=tuple(replace(step, path=show(step.path)) for step in one.trail))
+        for one in kernel.parameters
+    )
+    return replace(
+        kernel,
+        place=replace(kernel.place, path=show(kernel.place.path)),
+        launches=tuple(replace(place, path=show(place.path)) for place in kernel.launches),
+        parameters=tuple(parameters),
     )
 
 
-def _closest(project: Project, pattern: str) -> str:
+def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
+    """The error for a `pattern` that none of `names`, those of all kernels, matches."""
     from difflib import get_close_matches
 
-    names = sorted({kernel.name for kernel in project.kernels()})
-    close = get_close_matches(pattern, names, n=3)
+    known = sorted(set(names))
+    by_case = [name for name in known if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
+    close = by_case[:3] or get_close_matches(pattern, known, n=3)
+    read = "1 kernel was read" if len(known) == 1 else f"{len(known):,} kernels were read"
+    hint = f"{read}; name one, or a glob in quotes"
     if close:
-        return f"did you mean {' or '.join(f'`{name}`' for name in close)}?"
-    return f"{len(names)} kernels were read; name one, or a glob in quotes"
+        hint = f"did you mean {' or '.join(f'`{name}`' for name in close)}?"
+    return DoctorError(f"there is no kernel {pattern}", hint=hint)
 
 
-def _explained(kernel: Kernel, parameters: Sequence[Parameter], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
+def _explained(kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
         place=Place(kernel.path, kernel.span.line),
         launches=tuple(sorted({Place(one.module.path, one.launch.span.line) for one in launches})),
         autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
         configs=kernel.autotune.config_count if kernel.autotune is not None else None,
-        parameters=tuple(_parameter(parameter) for parameter in parameters),
+        parameters=tuple(parameters),
     )
 
 

@@ -28,13 +28,16 @@ class Order(StrEnum):
     NAME = "name"
 
 
-def render_account(account: Account, form: RunForm, *, cwd: Path, color: bool) -> str:
-    """`account` as text of `form`, ending with a line end. Paths below `cwd` are shown from there."""
+def render_account(account: Account, form: RunForm, *, cwd: Path, color: bool, width: int | None = None) -> str:
+    """`account` as text of `form`, ending with a line end. Paths below `cwd` are shown from there.
+
+    Text is wrapped to `width`; None wraps nothing.
+    """
     match form:
         case RunForm.TEXT:
             from triton_doctor.report.recording.text import render_text
 
-            return render_text(account, cwd=cwd, color=color)
+            return render_text(account, cwd=cwd, color=color, width=width)
         case RunForm.JSON:
             from triton_doctor.report.recording.json import render_json
 

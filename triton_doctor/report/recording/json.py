@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence import advise, misspelt_variables
@@ -75,7 +76,20 @@ def render_json(account: Account) -> str:
         ],
         "advice": [advice_object(advice) for advice in advise(account)],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    """`value` with text for what JSON has no number for: an argument may be infinite."""
+    match value:
+        case dict():
+            return {name: _with_finite_numbers(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_with_finite_numbers(item) for item in value]
+        case float() if not math.isfinite(value):
+            return repr(value)
+        case _:
+            return value
 
 
 def graph_object(graph: GraphAccount) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
+from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
     PARTS,
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 def render_markdown(account: Account, *, cwd: Path) -> str:
     """Headings, tables and lists."""
-    blocks = ["# triton-doctor", *(f"**{line}**" for line in (*tell_interpreted(account), *tell_variables(account)))]
+    loud = (*tell_interpreted(account), *tell_variables(account))
+    blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
     settled = tell_settled(account)
     blocks += [settled] if settled else []
     blocks += ["## where the time went", _time(account)]
@@ -95,12 +97,9 @@ def _causes(account: Account) -> Iterable[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    ruler = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in (head, ruler, *rows)
-    )
+    return "\n".join(table_lines((head, *rows), numbers=True))
 
 
 def _list(title: str, items: Iterable[str]) -> list[str]:
-    lines = [f"- {item}" for item in items]
+    lines = [f"- {escape_markdown(item)}" for item in items]
     return [f"## {title}", "\n".join(lines)] if lines else []

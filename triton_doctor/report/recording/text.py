@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
@@ -27,14 +28,16 @@ from triton_doctor.report.recording.wording import (
     tell_unseen,
     tell_variables,
 )
+from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.kernel_account import KernelAccount
 
+NARROWEST = 20
 BOLD, ALARM, PLAIN = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
 # What would be shown as 0.000 s.
 LEAST_SHOWN_US = 500
@@ -42,13 +45,15 @@ KERNELS_SHOWN, CAUSES_SHOWN, SITES_SHOWN, PROCESSES_SHOWN, ADVICE_SHOWN = 30, 4,
 COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tuned", "trials", "tune ms")
 
 
-def render_text(account: Account, *, cwd: Path, color: bool, excess: Sequence[str] = ()) -> str:
-    """The whole report. `excess` are the limits that were exceeded, in a line each."""
-    lines: list[str] = ["", *_head(account)]
-    loud = [*tell_interpreted(account), *tell_variables(account), *excess]
-    lines += [f"{ALARM}{line}{PLAIN}" for line in loud] if color else loud
+def render_text(
+    account: Account, *, cwd: Path, color: bool, excess: Sequence[str] = (), width: int | None = None
+) -> str:
+    """The whole report. `excess` are the limits that were exceeded, in a line each. None as `width` wraps nothing."""
+    lines: list[str] = ["", *_fit(_head(account), width)]
+    loud = _fit([*tell_interpreted(account), *tell_variables(account), *excess], width)
+    lines += [f"{ALARM}{line}{PLAIN}" if color else line for line in loud]
     settled = tell_settled(account)
-    lines += [settled] if settled else []
+    lines += _fit([settled], width) if settled else []
     for title, body in (
         ("where the time went", _time(account)),
         ("kernels", _kernels(account, cwd)),
@@ -58,8 +63,18 @@ def render_text(account: Account, *, cwd: Path, color: bool, excess: Sequence[st
         ("not seen", list(tell_unseen(account))),
     ):
         if body:
-            lines += ["", f"{BOLD}{title}{PLAIN}" if color else title, *(f"  {line}".rstrip() for line in body)]
+            lines += ["", f"{BOLD}{title}{PLAIN}" if color else title, *_fit((f"  {line}" for line in body), width)]
     return "\n".join(lines) + "\n"
+
+
+def _fit(lines: Iterable[str], width: int | None) -> Iterator[str]:
+    """`lines` escaped, and wrapped where they are longer than `width`."""
+    for line in map(escape_line, lines):
+        if width is None or len(line) <= width:
+            yield line.rstrip()
+        else:
+            indent = " " * (len(line) - len(line.lstrip()) + len("  "))
+            yield from textwrap.wrap(line, max(width, NARROWEST), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _head(account: Account) -> Iterator[str]:
@@ -147,6 +162,7 @@ def align(rows: Sequence[Sequence[str]]) -> list[str]:
     """A table: the first column to the left, the others to the right."""
     if not rows:
         return []
+    rows = [[escape_text(cell) for cell in row] for row in rows]
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     return [
         "  ".join(

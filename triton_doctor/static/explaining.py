@@ -1,0 +1,73 @@
+"""A workspace and the name of a kernel to what decides its variants, and what `check` reports about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.selection import is_selected
+from triton_doctor.static.answers import run_checks
+from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.directives import read_python_directives
+from triton_doctor.static.library import Library
+from triton_doctor.static.memory import NO_MEMORY
+from triton_doctor.static.project import empty_project, parts_about, whole_project
+from triton_doctor.static.rests import NO_CHANGES
+from triton_doctor.static.scan import ignore_per_file
+from triton_doctor.static.shown_paths import path_shower
+from triton_doctor.static.suppress import suppress
+from triton_doctor.static.tests import Tests
+from triton_doctor.static.tuning import fold_tuning
+from triton_doctor.static.variants import explain, show_kernel, unknown_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.cache import Cache
+    from triton_doctor.static.model import Project
+    from triton_doctor.static.variants import ExplainedKernel
+    from triton_doctor.static.workspace import Workspace
+
+
+def explain_kernels(
+    workspace: Workspace,
+    pattern: str,
+    cache: Cache,
+    *,
+    cwd: Path,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> tuple[ExplainedKernel, ...]:
+    """The kernels of the files asked for whose name matches `pattern`, with paths from `cwd` on.
+
+    Raises DoctorError if none does. The cache of `check` spares reading what it knows, and is left as it is.
+    """
+    settings, base = workspace.settings, workspace.base
+    kept = cache.read()
+    library = Library(workspace.files, kept.seen)
+    memory = kept.recall()
+    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Tests(settings, base))
+    empty = empty_project(library, settings, base)
+    parts = parts_about(empty, library, pattern, memory, changes, on_progress)
+
+    def reported(project: Project) -> Iterator[Finding]:
+        codes = (code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
+        found = fold_tuning(run_checks(project, frozenset(codes), pattern))
+        paths = {finding.path for finding in found} | set(project.scope)
+        directives = {path: read_python_directives(library.python[path]) for path in paths if path in library.python}
+        # No complaint about comments: what they are for is not all looked at.
+        shown = suppress(found, directives, ran=frozenset(), known=frozenset())
+        return ignore_per_file(shown, settings, base)
+
+    asked = workspace.asked
+    kernels = tuple(
+        one
+        for project in parts
+        if asked is None or not asked.isdisjoint(project.scope)
+        for one in explain(project, pattern, reported)
+    )
+    if not kernels:
+        every = whole_project(library, settings, base)
+        raise unknown_kernel(pattern, (one.name for one in every.kernels() if asked is None or one.path in asked))
+    show = path_shower(base, cwd)
+    return tuple(show_kernel(one, show) for one in kernels)
