@@ -86,7 +86,7 @@ class Body:
                 lower(test)
                 if body and isinstance(body[0], ast.Raise):
                     self._limit(test, holds=False)
-                self._branch(body, orelse)
+                self._branch(body, orelse, test)
             case ast.Return(value=value):
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno))
@@ -127,13 +127,14 @@ class Body:
                 for case in cases:
                     self._branch(case.body, [])
 
-    def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+    def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        self._arms = (*outer, Arm(branch, 0, 2, False))
+        flag, is_true = _flag(test)
+        self._arms = (*outer, Arm(branch, 0, 2, False, _is_main_guard(test), flag, is_true))
         self.read(body)
         if orelse:
-            self._arms = (*outer, Arm(branch, 1, 2, False))
+            self._arms = (*outer, Arm(branch, 1, 2, False, False, flag, not is_true))
             self.read(orelse)
         self._arms = outer
 
@@ -226,6 +227,29 @@ class Body:
                 arms=self._arms,
             )
         )
+
+
+def _is_main_guard(test: ast.expr | None) -> bool:
+    """Whether it is `__name__ == "__main__"`."""
+    match test:
+        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
+            return True
+        case _:
+            return False
+
+
+def _flag(test: ast.expr | None) -> tuple[str | None, bool]:
+    """The name or `self.name` that decides a branch alone, and whether it is true where the branch is taken."""
+    match test:
+        case ast.Name(id=name):
+            return name, True
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return f"self.{name}", True
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            flag, is_true = _flag(operand)
+            return flag, not is_true
+        case _:
+            return None, True
 
 
 def annotation_word(node: ast.expr | None) -> str | None:
