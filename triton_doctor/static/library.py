@@ -9,6 +9,7 @@ from triton_doctor.static.directives import read_hash_directives, read_python_di
 from triton_doctor.static.files import Kind
 from triton_doctor.static.importers import Importers
 from triton_doctor.static.nesting import with_own_stack
+from triton_doctor.static.newer_syntax import newer_syntax
 from triton_doctor.static.prefilter import (
     LAUNCH,
     Role,
@@ -252,7 +253,9 @@ class Library:
         try:
             return with_own_stack(read, path, texts[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self._unparsed[path] = explain_unreadable(path, error)
+            # The checks lose nothing by a file in newer syntax that has no kernel and no launch.
+            if newer_syntax(error) is None or texts is not self.python or self.is_code(path):
+                self._unparsed[path] = explain_unreadable(path, error)
             return None
         except Exception as error:
             error.add_note(f"it was reading {path}")
