@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from triton_doctor.finding import Severity
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.ignore_rules import compile_rules
@@ -46,13 +47,14 @@ class Summary:
 class Scan:
     """What was found, in the order of `Finding.order`, and what was looked at.
 
-    `limits` tell what was not looked at, and what follows.
+    `fail_on` is the least severity that `--fix` edits for. `limits` tell what was not looked at, and what follows.
     `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
     """
 
     findings: tuple[Finding, ...]
     summary: Summary
     limits: tuple[str, ...] = ()
+    fail_on: Severity = Severity.INFO
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
@@ -114,6 +116,7 @@ def scan(
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
+        fail_on=settings.fail_on,
         limits=(MORE_THAN_SEARCHED,) if sight.is_cut else (),
         summary=Summary(
             files_seen=len(files) if asked is None else len(asked),
