@@ -330,3 +330,19 @@ def test_number_of_thousands_of_digits(
     write("long.py", KERNEL.replace(change[0], change[1].format(number)) + SETTING)
 
     check()
+
+
+# names that are no words
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("a.sh", 'if [ -z "$(" ]; then\nexport TRITON_(=1\nexport TRITON_INTERPRET((=1\nfi\n', id="shell"),
+        pytest.param("a.bat", "if not defined TRITON_INTERPRET( set TRITON_INTERPRET(=1\n", id="batch"),
+    ],
+)
+def test_name_of_a_variable_is_no_pattern(check: Callable[[], set[str]], write: Write, name: str, text: str) -> None:
+    write(name, text)
+
+    check()

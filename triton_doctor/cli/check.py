@@ -13,6 +13,7 @@ from triton_doctor.cli.adoption import (
     RecordingOption,
     WriteBaselineOption,
 )
+from triton_doctor.cli.asides import say
 from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
 from triton_doctor.report import Form, Show
@@ -68,6 +69,9 @@ def check(
         ),
     ] = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="List the launches whose kernel was not found, and why.")
+    ] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
@@ -94,7 +98,14 @@ def check(
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
-    from triton_doctor.cli.streams import choose_view, read_stdin, require_output, tell_limits, write_report
+    from triton_doctor.cli.streams import (
+        choose_view,
+        read_stdin,
+        require_output,
+        tell_limits,
+        tell_unresolved_launches,
+        write_report,
+    )
     from triton_doctor.errors import DoctorError
     from triton_doctor.finding import Severity
     from triton_doctor.report import render
@@ -183,6 +194,10 @@ def check(
                 files, settings, cwd=base, asked=workspace.asked, on_progress=on_progress, weigh=weigh, cache=cache
             )
     tell_weighing(weigh)
+    for limit in result.limits:
+        say(limit)
+    if verbose:
+        tell_unresolved_launches(workspace, cwd)
     if choice.diff:
         leave(FOUND if fixed.files and not exit_zero else CLEAN)
     if choice.only:

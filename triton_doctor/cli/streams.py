@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
@@ -55,6 +55,16 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
         say(f"no Python files under {', '.join(asked)}")
     for folder in workspace.cut:
         say(f"{folder} holds more than {MOST_FILES:,} files: only what was asked for is read")
+
+
+def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
+    """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`."""
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.unresolved import unresolved_launches
+
+    show = path_shower(workspace.base, cwd)
+    for one in unresolved_launches(Library(workspace.files), workspace.asked):
+        say_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
 
 
 def choose_view(

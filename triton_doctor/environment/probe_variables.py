@@ -29,7 +29,7 @@ SECRET_SHAPES = (
     re.compile(r"(?P<lead>\b(?:Bearer|Basic)\s+)[^\s,;]+", re.IGNORECASE),
     re.compile(
         r"(?P<lead>(?:token|secret|passw|pwd|api[_-]?key|access[_-]?key|private[_-]?key|signature|credential|auth)"
-        r"[\w-]*(?:=|:\s+))[^\s&;,]+",
+        r"[\w-]{0,40}(?:=|:\s+))[^\s&;,]+",
         re.IGNORECASE,
     ),
     re.compile(r"(?P<lead>\b)(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|AKIA|ASIA|npm_|dckr_pat_)[A-Za-z0-9_-]{4,}"),

@@ -45,7 +45,7 @@ def summarize(scan: Scan) -> str:
         [
             plural(scan.summary.files_seen, "file"),
             plural(scan.summary.kernels, "kernel"),
-            plural(scan.summary.launches, "launch", "launches"),
+            plural(scan.summary.launches, "launch", "launches") + tell_unresolved(scan),
         ]
     )
     if not scan.findings:
@@ -64,10 +64,21 @@ def summarize(scan: Scan) -> str:
     return "\n".join(filter(None, [found, fixable(scan)]))
 
 
+def tell_unresolved(scan: Scan) -> str:
+    """How many of the launches start a kernel that was not found: ` (3 not resolved)`; nothing for none."""
+    count = scan.summary.launches - scan.summary.launches_resolved
+    return f" ({count:,} not resolved)" if count else ""
+
+
 def fixable(scan: Scan) -> str | None:
-    """How many of the findings can be fixed, and by which flag; None for none."""
-    kinds = Counter(finding.fixable for finding in scan.findings)
-    flags = ((kinds["safe"], "--fix"), (kinds["unsafe"], "--fix --unsafe-fixes"))
+    """How many of the findings can be fixed, and by which flags; None for none."""
+    kinds = Counter((finding.fixable, finding.severity >= scan.fail_on) for finding in scan.findings)
+    flags = (
+        (kinds["safe", True], "--fix"),
+        (kinds["safe", False], "--fix --fail-on info"),
+        (kinds["unsafe", True], "--fix --unsafe-fixes"),
+        (kinds["unsafe", False], "--fix --unsafe-fixes --fail-on info"),
+    )
     parts = [f"{count:,} with `{flag}`" for count, flag in flags if count]
     return f"fixable: {', '.join(parts)}" if parts else None
 

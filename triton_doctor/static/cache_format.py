@@ -19,6 +19,7 @@ import msgspec
 from triton_doctor.finding import Evidence, Facts, Finding, Place, Span, Step
 from triton_doctor.plan import Change, Plan
 from triton_doctor.static.directives import Directive
+from triton_doctor.static.kernel_uses import KernelUses
 from triton_doctor.static.library import Known
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Answer, Kept, Memory, Outcome, Share
 from triton_doctor.static.prefilter import Role
@@ -37,6 +38,7 @@ class _Head(NamedTuple):
     directives: dict[str, tuple[Directive, ...]]
     checks: frozenset[str]
     results: dict[str, FileResult]
+    uses: dict[str, KernelUses]
     details: bytes
 
 
@@ -118,7 +120,7 @@ def _unpack(value: Any) -> Any:
 
 
 _HELD = (Place, Step, Facts, Evidence, *get_args(Change), Plan, Finding, Directive, Share, Answer)
-for _of in (*_HELD, Reading, FileResult, _Head, _Details):  # each after those that it holds
+for _of in (*_HELD, KernelUses, Reading, FileResult, _Head, _Details):  # each after those that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())
 
@@ -128,7 +130,7 @@ def encode(memory: Memory) -> bytes:
 
     Raises ValueError for a path that is no UTF-8, and OverflowError for a number of more than 64 bits.
     """
-    seen, known, outcome = memory
+    seen, known, outcome, uses = memory
     details = _Details(
         roles=known.roles,
         words=known.words,
@@ -143,6 +145,7 @@ def encode(memory: Memory) -> bytes:
         directives={path: directives for path, directives in known.directives.items() if directives},
         checks=outcome.checks,
         results=outcome.results(),
+        uses=dict(uses),
         details=msgspec.msgpack.encode(_pack(details)),
     )
     return msgspec.msgpack.encode(_pack(head))
@@ -156,7 +159,7 @@ def decode(content: bytes) -> Kept:
     # Every file was asked for its directives.
     directives = dict.fromkeys(head.digests, ()) | head.directives
     seen = Seen(head.digests, head.statuses)
-    return Kept(seen, directives, head.checks, head.results, partial(_recall, head, directives))
+    return Kept(seen, directives, head.checks, head.results, head.uses, partial(_recall, head, directives))
 
 
 def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> Memory:
@@ -170,7 +173,7 @@ def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> Memory
         if path in details.answers and result.reading is not None:
             found, unreadable, _ = result.reading
             answers[path] = details.answers[path]._replace(found=found, unreadable=unreadable)
-    return Memory(Seen(head.digests, head.statuses), known, Outcome(head.checks, shares, answers))
+    return Memory(Seen(head.digests, head.statuses), known, Outcome(head.checks, shares, answers), head.uses)
 
 
 def _decode(content: bytes, of: type[Record]) -> Record | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.directives import Directive
+    from triton_doctor.static.kernel_uses import KernelUses
     from triton_doctor.static.library import Library
     from triton_doctor.static.rests import Rests
 
@@ -77,11 +78,12 @@ class Outcome(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The files as they were, what their bytes tell, and what the scan came to."""
+    """The files as they were, what their bytes tell, what the scan came to, and `uses` of kernels by `key_of`."""
 
     seen: Seen
     known: Known
     outcome: Outcome
+    uses: Mapping[str, KernelUses]
 
     def changes(self, library: Library, tests: Container[str] = ()) -> Changes:
         """What is not in `library` as it was; what is known of the rest, it takes over. `tests` only test."""
@@ -91,7 +93,7 @@ class Memory(NamedTuple):
         library.known = self.known.but(paths) if paths else self.known
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
-        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.confirm)
+        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
 
     def _changed(self, path: str, library: Library) -> ChangedFile:
         before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None
@@ -115,8 +117,9 @@ class Kept(NamedTuple):
     directives: Mapping[str, tuple[Directive, ...]]
     checks: frozenset[str]
     results: Mapping[str, FileResult]
+    uses: Mapping[str, KernelUses]
     recall: Callable[[], Memory]
 
 
-NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}))
-NOTHING_KEPT = Kept(NOTHING_SEEN, {}, frozenset(), {}, lambda: NO_MEMORY)
+NO_MEMORY = Memory(NOTHING_SEEN, Known({}, {}, {}, {}, {}), Outcome(frozenset(), {}, {}), {})
+NOTHING_KEPT = Kept(NOTHING_SEEN, {}, frozenset(), {}, {}, lambda: NO_MEMORY)

@@ -34,6 +34,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _EVERY_NAME = re.compile(_NAME)
 _MEMBER = re.compile(rb"\.[\s\\]*(" + _NAME + rb")")
+_SUBSCRIPTED_NAME = re.compile(rb"([A-Za-z_]\w*)[ \t]*\[")
 _SUBSCRIPTED_MEMBER = re.compile(rb"\.([A-Za-z_]\w*)[ \t]*\[")
 
 
@@ -106,5 +107,11 @@ def taken_names(data: bytes) -> frozenset[bytes]:
 
 
 def subscripted_members(data: bytes) -> frozenset[str]:
-    """Every `name` of `something.name[`."""
-    return frozenset(name.decode("ascii", "replace") for name in _SUBSCRIPTED_MEMBER.findall(data))
+    """Every `name` of `something.name[`; of `name[` too, where all names of a module are taken."""
+    pattern = _SUBSCRIPTED_NAME if takes_all(data) else _SUBSCRIPTED_MEMBER
+    return frozenset(name.decode("ascii", "replace") for name in pattern.findall(data))
+
+
+def takes_all(data: bytes) -> bool:
+    """Whether it takes all names of some module: `from kernels import *`."""
+    return b"*" in data and _ALL.search(data) is not None

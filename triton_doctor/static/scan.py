@@ -6,14 +6,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from triton_doctor.finding import Severity
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.ignore_rules import compile_rules
+from triton_doctor.static.kernel_uses import find_uses
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
-from triton_doctor.static.sight import Sight
+from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.tests import Tests
 from triton_doctor.static.unreadable import CODE as UNREADABLE
@@ -45,11 +47,14 @@ class Summary:
 class Scan:
     """What was found, in the order of `Finding.order`, and what was looked at.
 
+    `fail_on` is the least severity that `--fix` edits for. `limits` tell what was not looked at, and what follows.
     `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
     """
 
     findings: tuple[Finding, ...]
     summary: Summary
+    limits: tuple[str, ...] = ()
+    fail_on: Severity = Severity.INFO
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
@@ -98,15 +103,21 @@ def scan(
         unreadable = {one.path: one for one in (*library.unopened.values(), *result.unreadable)}
         found += tuple(unreadable.values())
     shown = suppress(found, library.directives(), ran=ran, known=known)
+    if outcome is None:
+        uses = kept.uses
+    else:
+        uses = find_uses(library, (one for answer in outcome.answers.values() for one in answer.found))
     if cache is not None and (outcome is not None or library.seen() != kept.seen):
-        left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome)
+        left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome, uses)
         if left is not NO_MEMORY:
             cache.write(left._replace(seen=library.seen()))
-    sight = Sight(frozenset(file.shown for file in files), cwd)
+    sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd)
     reported = (finding for finding in shown if asked is None or finding.path in asked)
-    seen = (sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd))
+    seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
+        fail_on=settings.fail_on,
+        limits=(MORE_THAN_SEARCHED,) if sight.is_cut else (),
         summary=Summary(
             files_seen=len(files) if asked is None else len(asked),
             files_read=result.files_read,

@@ -1,73 +1,117 @@
-"""Files to whether the scan saw all Python that can use what they define."""
+"""Fixes to those that are safe in sight of the whole repository: what the scan did not read may use a kernel too.
+
+Python files and notebooks that are ignored, excluded or do not parse are searched as text, each once.
+"""
 
 from __future__ import annotations
 
 import os
-import posixpath
-import re
 from dataclasses import replace
-from functools import cache
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.regular_files import read_regular_file
+from triton_doctor.static.files import EXCLUDED
+from triton_doctor.static.kernel_uses import WORD, MentionedWords, key_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from triton_doctor.finding import Finding
+    from triton_doctor.static.kernel_uses import KernelUses
 
-# More files than this beside a program are not looked through.
-_MOST_FILES = 300
+# Beyond these, what the scan did not read is not looked through, and counts as using every kernel.
+MOST_FILES = 2_000
+MOST_BYTES = 64 << 20
+_MOST_ENTRIES = 200_000
+MORE_THAN_SEARCHED = (
+    f"more than {MOST_FILES:,} files that were not checked, or {MOST_BYTES >> 20} MB of them, may use the kernels: "
+    "no fix that rests on seeing all launches is safe"
+)
+_SOURCES = (".py", ".ipynb")
 
 
 class Sight:
-    """What lies around the files of a scan. A fix that rests on seeing all uses of a file is judged by it."""
+    """Judges fixes that rest on seeing all uses of a kernel.
 
-    def __init__(self, scanned: frozenset[str], cwd: Path) -> None:
-        """`scanned` are the files of the scan, paths as findings spell them, relative to `cwd` where they can be."""
-        self._scanned = scanned
-        self._cwd = cwd
-        self._sources = cache(self._listed)
-        self._text = cache(self._read)
+    `is_cut` says, once something was judged, whether there was more text than is looked through.
+    """
+
+    def __init__(
+        self, python: Mapping[str, bytes], uses: Mapping[str, KernelUses], unreadable: Iterable[str], base: Path
+    ) -> None:
+        """`python` are the scanned files, `unreadable` those of them that did not parse; paths relative to `base`."""
+        self._python = python
+        self._uses = uses
+        self._unreadable = frozenset(unreadable)
+        self._base = base
+        self.is_cut = False
 
     def judge(self, finding: Finding) -> Finding:
-        """The finding, its fix less safe or gone where it rests on what was seen in part alone."""
-        fix = finding.fix
-        if fix is None or fix.rests_on is None or not self.is_partial(fix.rests_on):
+        """The finding, its fix less safe or gone where it rests on seeing a use that may be out of sight."""
+        fix, kernel = finding.fix, finding.facts.kernel
+        if fix is None or fix.rests_on is None or kernel is None:
+            return finding
+        uses = self._uses.get(key_of(fix.rests_on, kernel))
+        if uses is not None and not uses.is_partial and not self._is_hidden(uses):
             return finding
         return replace(finding, fix=replace(fix, safety=fix.unseen) if fix.unseen is not None else None)
 
-    def is_partial(self, path: str) -> bool:
-        """Whether Python outside the scan may use the file at `path`.
+    def _is_hidden(self, uses: KernelUses) -> bool:
+        """Whether a file that was not read as a program may use the kernel."""
+        texts = self._hidden
+        return self.is_cut or any(text.may_use(uses.names, uses.homes) for text in texts)
 
-        A view of a package is partial where a file of it was not scanned; that of a program beside others, where one of
-        them was not scanned and names it.
-        """
-        folder = posixpath.dirname(path)
-        if self._is_package(folder):
-            return self._is_package_partial(folder)
-        unseen = self._sources(folder) - self._scanned
-        name = re.compile(rb"\b%s\b" % re.escape(os.fsencode(posixpath.basename(path).removesuffix(".py"))))
-        return len(unseen) > _MOST_FILES or any(name.search(self._text(one)) for one in unseen)
+    @cached_property
+    def _hidden(self) -> tuple[MentionedWords, ...]:
+        """The files that were not read as programs."""
+        texts = [_anything_in(self._python[path]) for path in self._unreadable if path in self._python]
+        scanned = {os.path.realpath(self._base / path) for path in self._python}
+        count, size = 0, 0
+        for path in self._sources():
+            if os.path.realpath(path) in scanned:
+                continue
+            count += 1
+            try:
+                data = read_regular_file(path)
+            except OSError:
+                continue
+            size += len(data)
+            if count > MOST_FILES or size > MOST_BYTES:
+                self.is_cut = True
+                break
+            texts.append(_anything_in(data))
+        return tuple(texts)
 
-    def _is_package(self, folder: str) -> bool:
-        return posixpath.join(folder, "__init__.py") in self._sources(folder)
+    def _sources(self) -> Iterator[str]:
+        """The Python files and notebooks around: of the git repository, else of `base` and of the folder above."""
+        top = next((one for one in (self._base, *self._base.parents) if (one / ".git").exists()), None)
+        if top is None or (top == Path.home() and top != self._base):
+            top = self._base
+            yield from (one.path for one in _entries(self._base.parent.as_posix()) if one.name.endswith(_SOURCES))
+        pending, left = [top.as_posix()], _MOST_ENTRIES
+        while pending:
+            for entry in _entries(pending.pop()):
+                left -= 1
+                if left < 0:
+                    self.is_cut = True
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in EXCLUDED:
+                        pending.append(entry.path)
+                elif entry.name.endswith(_SOURCES):
+                    yield entry.path
 
-    def _is_package_partial(self, folder: str) -> bool:
-        if not self._sources(folder) <= self._scanned:
-            return True
-        above = posixpath.dirname(folder)
-        return above != folder and self._is_package(above) and self._is_package_partial(above)
 
-    def _listed(self, folder: str) -> frozenset[str]:
-        try:
-            with os.scandir(self._cwd / folder) as entries:
-                return frozenset(posixpath.join(folder, one.name) for one in entries if one.name.endswith(".py"))
-        except OSError:
-            return frozenset()
+def _anything_in(data: bytes) -> MentionedWords:
+    words = frozenset(WORD.findall(data))
+    return MentionedWords(words, words)
 
-    def _read(self, path: str) -> bytes:
-        try:
-            return read_regular_file(self._cwd / path)
-        except OSError:
-            return b""
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []

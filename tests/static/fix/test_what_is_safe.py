@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
 from triton_doctor.static.scan import scan
+from triton_doctor.static.workspace import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,8 @@ HEAD = "import math\nimport torch\nimport triton\nimport triton.language as tl\n
 def fixable(folder: Path, code: str, paths: tuple[str, ...] = (".",)) -> str:
     """What the one finding of `code` says of itself."""
     settings = Settings(root=folder)
-    found = scan(list(find_files([folder / path for path in paths], settings, cwd=folder)), settings, cwd=folder)
+    read = find_workspace([folder / path for path in paths], settings, cwd=folder)
+    found = scan(read.files, settings, cwd=folder, asked=read.asked)
     (told,) = {finding.fixable for finding in found.findings if finding.code == code}
     return told
 
@@ -112,23 +113,21 @@ def test_plain_argument_is_safe_where_all_uses_of_the_kernel_are_seen(
 
 
 def test_file_beside_that_was_not_read_may_launch_it_too(write: Callable[..., Path]) -> None:
-    write("b.py", "from a import work\n")
+    write("b.py", "from a import work\n\ndef use(x, k):\n    work[(4,)](x, 8, k)\n")
     folder = write("a.py", PLAIN).parent
 
     assert fixable(folder, "TRD201", paths=("a.py",)) == "unsafe"
-    assert fixable(folder, "TRD201") == "safe"
-    write("b.py", "import triton\n")
+    write("b.py", "from a import work\n\ndef use(x, k: int):\n    work[(4,)](x, 8, k)\n")
     assert fixable(folder, "TRD201", paths=("a.py",)) == "safe"
 
 
-def test_one_file_of_a_package_is_not_all_of_it(write: Callable[..., Path], folder: Path) -> None:
+def test_one_file_of_a_package_is_fixed_with_all_of_it_in_sight(write: Callable[..., Path], folder: Path) -> None:
     write("p/__init__.py")
     write("p/q/__init__.py")
     write("p/q/a.py", PLAIN)
 
-    assert fixable(folder, "TRD201", paths=("p/q/a.py",)) == "unsafe"
-    assert fixable(folder, "TRD201", paths=("p/q",)) == "unsafe"
-    assert fixable(folder, "TRD201", paths=("p",)) == "safe"
+    for path in ("p/q/a.py", "p/q", "p"):
+        assert fixable(folder, "TRD201", paths=(path,)) == "safe"
 
 
 UNREAD = kernel("tl.store(x_ptr + at, 0)", given="x.numel()")
@@ -179,3 +178,24 @@ def test_value_that_a_config_sets_is_left_alone(write: Callable[..., Path], fold
     write("a.py", PLAIN.replace("@triton.jit", tuned))
 
     assert fixable(folder, "TRD201") == "no"
+
+
+@pytest.mark.parametrize(
+    ("params", "told", "advice"),
+    [
+        pytest.param("T_tmp", "no", "did you mean `T_tmp`?", id="a longer name"),
+        pytest.param("t", "no", "did you mean `t`?", id="another case"),
+        pytest.param("T_tmp: tl.constexpr", "safe", "the parameters are `x`, `T_tmp`", id="a constexpr, which is none"),
+        pytest.param("BT", "safe", "the parameters are `x`, `BT`", id="a name that is another"),
+    ],
+)
+def test_misspelled_name_in_a_list_is_asked_about_and_not_deleted(
+    params: str, told: str, advice: str, write: Callable[..., Path]
+) -> None:
+    text = f'{HEAD}\n@triton.jit(do_not_specialize=["T"])\ndef work(x, {params}):\n    tl.store(x, 0)\n'
+    folder = write("a.py", text).parent
+
+    read = find_workspace([folder], Settings(root=folder), cwd=folder)
+    (finding,) = (one for one in scan(read.files, read.settings, cwd=folder).findings if one.code == "TRD204")
+
+    assert (finding.fixable, finding.advice) == (told, advice)

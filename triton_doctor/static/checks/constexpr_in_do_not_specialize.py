@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.expected_errors import is_expected_to_fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Kernel, Project
 
 CODE = "TRD204"
+# Two of three letters are alike in names that have nothing to do with each other; `n_rows` and `nrows` are .91 alike.
+_LIKE = 0.8
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -19,6 +23,8 @@ def check(project: Project) -> Iterator[Finding]:
     for kernel in project.kernels():
         if not kernel.params:
             continue  # a stub: what it stands for has them
+        if (kernel.do_not_specialize or kernel.do_not_align) and is_expected_to_fail(project, kernel):
+            continue
         params = {param.name: param for param in kernel.params}
         for option, names in (
             ("do_not_specialize", kernel.do_not_specialize),
@@ -48,6 +54,7 @@ def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
 
 
 def _unknown(kernel: Kernel, option: str, name: str) -> Finding:
+    meant = meant_by(kernel, name)
     named = f"position {name}" if name.lstrip("-").isdecimal() else f"`{name}`"
     return Finding(
         path=kernel.path,
@@ -55,9 +62,27 @@ def _unknown(kernel: Kernel, option: str, name: str) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         message=f"`{option}` names {named}, which `{kernel.name}` has no parameter of: triton ignores it",
-        advice=f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
+        advice=f"did you mean {' or '.join(f'`{one}`' for one in meant)}?"
+        if meant
+        else f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
         facts=_facts(kernel, option, name),
     )
+
+
+def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """The parameters that `name`, which is none, may be a misspelling of: `T` of `T_tmp`.
+
+    None that the list has already, and no constexpr, which does not belong there.
+    """
+    listed = {*kernel.do_not_specialize, *kernel.do_not_align}
+    free = [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
+    short = name.casefold()
+    part = [
+        one
+        for one in free
+        if one.casefold() == short or one.casefold().startswith(f"{short}_") or one.casefold().endswith(f"_{short}")
+    ]
+    return tuple(part or get_close_matches(name, free, n=1, cutoff=_LIKE))
 
 
 def _facts(kernel: Kernel, option: str, name: str) -> Facts:

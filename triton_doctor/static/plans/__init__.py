@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from triton_doctor.finding import Finding
-from triton_doctor.plan import Plan
+from triton_doctor.plan import Change, DropArgument, Plan, Replace
 from triton_doctor.static.model import Project
 from triton_doctor.static.plans import (
     autotune_key_varies_per_call,
@@ -20,6 +20,7 @@ from triton_doctor.static.plans import (
     launch_option_varies,
     unknown_triton_variable,
 )
+from triton_doctor.static.read.source import Source
 
 Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
 
@@ -40,4 +41,13 @@ def planned(project: Project, finding: Finding) -> Finding:
     """The finding, of `project`, with how it could be fixed, if that is known."""
     planner = PLANNERS.get(finding.code)
     plan = planner(project, finding) if planner is not None else None
-    return replace(finding, fix=plan) if plan is not None else finding
+    if plan is None or any(_drops_binding(project, change) for change in plan.changes):
+        return finding
+    return replace(finding, fix=plan)
+
+
+def _drops_binding(project: Project, change: Change) -> bool:
+    """Whether the argument that goes binds a name, `(n := x.numel())`, which something after the launch may read."""
+    if not isinstance(change, DropArgument | Replace) or (isinstance(change, Replace) and "{}" in change.text):
+        return False
+    return ":=" in Source(project.modules.source(change.path)).text_at(change.span)

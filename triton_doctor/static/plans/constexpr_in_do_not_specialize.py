@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.plan import DropListed, Plan, Safety
+from triton_doctor.static.checks.constexpr_in_do_not_specialize import meant_by
 from triton_doctor.static.plans.subject import changed, kernel_of
 
 if TYPE_CHECKING:
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Always safe: the kernel compiles as it did."""
+    """Safe, as the kernel compiles as it did; None where a parameter was meant that is spelled otherwise."""
     kernel, name = kernel_of(project, finding), finding.facts.parameter
     option = finding.facts.word
     if kernel is None or kernel.jit_span is None or name is None or option is None:
         return None
     names = [param.name for param in kernel.params]
+    if name not in names and meant_by(kernel, name):
+        return None
     position = names.index(name) if name in names else int(name) if name.lstrip("-").isdecimal() else None
     return Plan(
         safety=Safety.SAFE,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.plan import Change, DropArgument, DropParameter, Plan, Safety
+from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Opaque, children
 from triton_doctor.static.launched import spelled_out
+from triton_doctor.static.plans.mentions import is_asked_for
 from triton_doctor.static.plans.subject import (
     changed,
     has_own_decorators,
@@ -28,7 +29,7 @@ _WITHOUT_EFFECT = frozenset(
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """None where some launch, or some other use of the kernel, is out of sight."""
+    """None where some launch or other use of the kernel is out of sight, or something asks for `param` by its name."""
     found = subject(project, finding)
     if found is None:
         return None
@@ -37,7 +38,15 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         return None
     if param.name in (set_by_configs(kernel) or ()) or any(one.param == param.name for one in kernel.heuristics):
         return None
+    if is_asked_for(project, kernel, param.name):
+        return None
     changes: list[Change] = [DropParameter(kernel.path, param.span)]
+    for option, names in (
+        ("do_not_specialize", kernel.do_not_specialize),
+        ("do_not_specialize_on_alignment", kernel.do_not_align),
+    ):
+        if param.name in names and kernel.jit_span is not None:
+            changes.append(DropListed(kernel.path, kernel.jit_span, option, param.name))
     safety = Safety.UNSAFE if is_public(project, kernel) else Safety.SAFE
     for launch in launches(project, kernel):
         argument = spelled_out(launch, kernel).get(param.name)

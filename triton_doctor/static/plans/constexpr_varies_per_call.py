@@ -8,6 +8,7 @@ from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace,
 from triton_doctor.static.expression import Const, Lambda, Name
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.launched import hides_arguments, spelled_out
+from triton_doctor.static.plans.mentions import is_asked_for_as_constexpr
 from triton_doctor.static.plans.subject import (
     changed,
     has_own_decorators,
@@ -67,6 +68,8 @@ def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
     if param.default is not None and not (isinstance(param.default, Const) and type(param.default.value) is int):
         return Safety.UNSAFE
     if any(not isinstance(heuristic.value, Lambda) for heuristic in kernel.heuristics):
+        return Safety.UNSAFE
+    if is_asked_for_as_constexpr(project, kernel, param.name):
         return Safety.UNSAFE
     for launch in launches(project, kernel):
         argument = spelled_out(launch, kernel).get(param.name)

@@ -95,14 +95,33 @@ def has_own_decorators(kernel: Kernel) -> bool:
 
 
 def is_public(project: Project, kernel: Kernel) -> bool:
-    """Whether a program outside may launch it: in a package, and neither it nor a module around it begins with `_`."""
-    if kernel.made_in is not None or kernel.name.startswith("_"):
+    """Whether a program outside may launch it.
+
+    It may where `__all__` of its module lists it, and in a package where neither it nor a module around it begins with
+    `_`.
+    """
+    if kernel.made_in is not None:
+        return False
+    if _is_listed(project.modules[kernel.path], kernel.name):
+        return True
+    if kernel.name.startswith("_"):
         return False
     folder, _, file = kernel.path.rpartition("/")
     parts = [part for part in (*folder.split("/"), file.removesuffix(".py")) if part != "__init__"]
     return project.modules.has(posixpath.join(folder, "__init__.py")) and not any(
         part.startswith("_") for part in parts
     )
+
+
+def _is_listed(module: Module, name: str) -> bool:
+    top = module.functions.get("<module>")
+    listed = [binding.value for binding in top.bindings.get("__all__", ())] if top is not None else []
+    while listed:
+        expr = listed.pop()
+        if expr == Const(name):
+            return True
+        listed += children(expr)
+    return False
 
 
 def escapes(project: Project, kernel: Kernel) -> bool:

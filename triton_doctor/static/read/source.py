@@ -44,6 +44,13 @@ class Source:
             self._column(end_line, node.end_col_offset or node.col_offset),
         )
 
+    def text_at(self, span: Span) -> str:
+        """What stands at `span`."""
+        starts = self._line_starts()
+        lines = self.text[starts[span.line - 1] : starts[span.end_line]].decode("utf-8", "replace")
+        rest = len(self.text[starts[span.end_line - 1] : starts[span.end_line]].decode("utf-8", "replace"))
+        return lines[span.column - 1 : len(lines) - rest + span.end_column - 1]
+
     def lines_with(self, words: Iterable[bytes]) -> list[int]:
         """The numbers of the lines in which one of `words` stands, in order."""
         starts = self._line_starts()

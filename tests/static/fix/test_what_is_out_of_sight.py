@@ -1,0 +1,255 @@
+"""What stands beside a kernel and may still name it or its parameter withholds the fix; what is seen does not."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.static import sight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+    from triton_doctor.static.fix.rounds import Fixed
+
+    Fix = Callable[..., Fixed]
+    Doctor = Callable[..., Outcome]
+    Write = Callable[..., Path]
+
+HEAD = "import torch, triton\nimport triton.language as tl\n"
+OPS = f"""{HEAD}
+@triton.jit
+def k(x_ptr, n, unused: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x_ptr + o, n, mask=o < n)
+
+
+def f(x, n):
+    k[(1,)](x, n, 0, BLOCK=128)
+"""
+LAUNCH = "from ops import k\nk[(1,)](x, 3, 1, 64)\n"
+RENAMED = "from m import kk\nkk[(1,)](x, 3, 1, 64)\n"
+TUNED = '@triton.autotune(configs=[triton.Config({{"BLOCK": 64}}{config})], key=[]{more})\n@triton.jit'
+
+
+def decorated(decorators: str, before: str = "") -> str:
+    return OPS.replace("@triton.jit", f"{before}\n{decorators}", 1).replace(", BLOCK=128", "")
+
+
+def launched(launch: str, before: str = "", after: str = "") -> str:
+    return OPS.replace("    k[(1,)](x, n, 0, BLOCK=128)", f"{before}    {launch}\n{after}")
+
+
+def test_kernel_whose_every_use_is_seen_is_fixed(fixed: Fix) -> None:
+    done = fixed({"ops.py": OPS, "other.py": "import torch\nunused = 'something else'\n"})
+
+    assert [one.code for one in done.made] == ["TRD202"]
+    assert b"unused" not in done.files["ops.py"].after
+
+
+def test_launch_of_a_star_import_is_fixed_with_the_kernel(fixed: Fix) -> None:
+    """S1: it stands in a file that does not say triton, and may have come through a package."""
+    done = fixed(
+        {
+            "ops.py": OPS,
+            "t.py": "from ops import *\n\ndef g(x):\n    k[(1,)](x, 3, 1, 64)\n",
+            "p/__init__.py": "from ops import *\n",
+            "u.py": "from p import *\n\ndef g(x):\n    k[(1,)](x, 3, 1, 64)\n",
+        }
+    )
+
+    assert done.files["t.py"].after == b"from ops import *\n\ndef g(x):\n    k[(1,)](x, 3, 64)\n"
+    assert done.files["u.py"].after == b"from p import *\n\ndef g(x):\n    k[(1,)](x, 3, 64)\n"
+
+
+def test_launch_of_a_star_import_is_counted(doctor: Doctor, write: Write) -> None:
+    write("ops.py", OPS)
+    write("t.py", "from ops import *\n\ndef g(x):\n    k[(1,)](x, 3, 1, 64)\n")
+
+    assert "2 launches" in doctor("check", ".").out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            launched("k[grid](x, n, 2, 64)", before='    def grid(meta):\n        return (meta["unused"],)\n\n'),
+            id="S2: a grid function",
+        ),
+        pytest.param(
+            f'{launched("k[grid](x, n, 2, 64)")}\n\ndef grid(meta):\n    return (meta["unused"],)\n',
+            id="S2: a grid function of the module",
+        ),
+        pytest.param(
+            f'{launched("k[grid](x, n, 2, 64)")}\n\ndef grid(m):\n    return of(m)\n\n'
+            'def of(m):\n    return m["unused"],\n',
+            id="S2: a function that the grid calls",
+        ),
+        pytest.param(launched("k[grid](x, n, 2, 64)").replace("f(x, n)", "f(x, n, grid)"), id="S2: a grid given"),
+        pytest.param(launched("k[(1,)](x, n, (y := n), 128)", after="    return y\n"), id="S3: a name is bound"),
+        pytest.param(launched("k[(1,)](x, n, 1 if (y := n) else 2, 128)"), id="S3: bound within"),
+        pytest.param(launched("k[(1,)](x, n, unused=(B := 64), BLOCK=B)"), id="S3: bound for another argument"),
+        pytest.param(
+            decorated(
+                TUNED.format(config=", pre_hook=hook", more=""), "def hook(nargs):\n    nargs['unused'].zero_()\n"
+            ),
+            id="S4: a hook before each launch",
+        ),
+        pytest.param(decorated(TUNED.format(config="", more=", reset_to_zero=['unused']")), id="S4: reset to zero"),
+        pytest.param(decorated(TUNED.format(config="", more=", restore_value=['unused']")), id="S4: restored"),
+        pytest.param(
+            decorated(
+                "@triton.autotune(configs=made(), key=[])\n@triton.jit",
+                "def made():\n    c = triton.Config({'BLOCK': 64})\n    c.kwargs['unused'] = 1\n    return [c]\n",
+            ),
+            id="S4: filled after the config was made",
+        ),
+        pytest.param(
+            decorated(
+                TUNED.format(config="", more="").replace("[triton", "CONFIGS + [triton"),
+                "CONFIGS = []\nfor c in CONFIGS:\n    c.kwargs['unused'] = 1\n",
+            ),
+            id="S4: filled at the top of the module",
+        ),
+        pytest.param(
+            decorated(
+                "@triton.jit(launch_metadata=lm)", "def lm(grid, kernel, args):\n    return {'n': args['unused']}\n"
+            ).replace("n, 0)", "n, 0, BLOCK=128)"),
+            id="S4: launch metadata",
+        ),
+        pytest.param(
+            decorated("@triton.jit(repr=rp)", "def rp(spec):\n    return str(spec.constants['unused'])\n").replace(
+                "n, 0)", "n, 0, BLOCK=128)"
+            ),
+            id="S4: its name in traces",
+        ),
+        pytest.param(
+            OPS.replace("@triton.jit", "@triton.jit(do_not_specialize=[1])"), id="a position in a list of the decorator"
+        ),
+    ],
+)  # fmt: skip
+def test_parameter_that_something_asks_for_stays(fixed: Fix, text: str) -> None:
+    ast.parse(text)
+    done = fixed({"ops.py": text})
+
+    assert not [one for one in done.made if one.code == "TRD202"]
+
+
+def test_repr_that_names_a_constexpr_keeps_it_one(fixed: Fix) -> None:
+    text = f"""{HEAD}
+@triton.jit
+def k(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x_ptr + o, 0, mask=o < n)
+
+
+def f(x):
+    k[(1,)](x, x.numel(), BLOCK=128)
+"""
+    named = text.replace("@triton.jit", "def rp(s):\n    return str(s.constants['n'])\n\n@triton.jit(repr=rp)")
+
+    assert [one.code for one in fixed({"ops.py": text}).made] == ["TRD201"]
+    assert not fixed({"ops.py": named}).made
+
+
+def test_name_in_a_list_of_the_decorator_goes_with_the_parameter(fixed: Fix) -> None:
+    listed = OPS.replace("@triton.jit", '@triton.jit(do_not_specialize=["unused", "n"])')
+
+    after = fixed({"ops.py": listed}).files["ops.py"].after
+    assert b'do_not_specialize=["n"]' in after
+    assert b"unused" not in after
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        pytest.param({"t.py": f"type X = int\n{LAUNCH}(\n"}, id="S5: does not parse"),
+        pytest.param({"n.ipynb": '{"cells": [{"source": "from ops import k\\nk[(1,)](x, 3, 1'}, id="S7: a notebook"),
+        pytest.param({"t.py": "import importlib as i\ni.import_module('ops').k[(1,)](x)\n"}, id="S7: importlib"),
+        pytest.param({"t.py": "__import__('ops').k[(1,)](x, 3, 1, 64)\n"}, id="S7: __import__"),
+        pytest.param({"ops.py": f"{OPS}\nglobals()['k'][(1,)](x, 3, 1, 64)\n"}, id="S7: globals"),
+        pytest.param({"ops.py": f"{OPS}\ngetattr(sys.modules[__name__], 'k')[(1,)](x, 3)\n"}, id="S7: getattr"),
+        pytest.param({"ops.py": f"{OPS}\nexec('k[(1,)](x, 3, 1, 64)')  # [(\n"}, id="S7: exec"),
+        pytest.param({"t.py": "from ops import k\nKERNELS = [k]\n"}, id="a table in a file that launches nothing"),
+        pytest.param({"old/t.py": LAUNCH, ".gitignore": "old/\n"}, id="S6: ignored by git"),
+        pytest.param({"m.py": "from ops import k as kk\n", "old/t.py": RENAMED, ".gitignore": "old/\n"},
+                     id="S6: under another name"),
+        pytest.param({"ops.py": f"{OPS}\n__all__ = ['k', 'f']\n"}, id="S8: a public kernel"),
+    ],
+)  # fmt: skip
+def test_kernel_that_something_out_of_sight_may_use_is_not_changed(fixed: Fix, beside: dict[str, str]) -> None:
+    assert not [one for one in fixed({"ops.py": OPS, **beside}).made if one.code == "TRD202"]
+
+
+@pytest.mark.parametrize("asked", ["ops", "ops/kern.py", "ops/sub/t.py"])
+def test_launches_in_other_folders_are_fixed_with_the_kernel(fixed: Fix, asked: str) -> None:
+    """S6: no folder has an `__init__.py`, and a part of the project is given."""
+    launch = "from ops.kern import k\n\ndef g(x):\n    k[(1,)](x, 3, 1, 64)\n"
+    files = {"ops/kern.py": OPS, "train.py": launch, "ops/sub/t.py": launch}
+
+    done = fixed(files, paths=(asked,))
+
+    if asked != "ops/sub/t.py":
+        assert set(done.files) == set(files)
+        assert b"1, 64" not in done.files["train.py"].after
+
+
+def test_launch_in_the_folder_above_the_working_directory_withholds_the_fix(
+    write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """S6: `cd ops; check --fix .`"""
+    path = write("ops/kern.py", OPS)
+    write("train.py", "from ops.kern import k\nk[(1,)](x, 3, 1, 64)\n")
+    monkeypatch.chdir(folder / "ops")
+
+    doctor("check", "--fix", "--fail-on", "info", "--no-cache", ".")
+
+    assert path.read_text() == OPS
+
+
+def test_excluded_folder_is_searched_for_the_kernel(write: Write, doctor: Doctor) -> None:
+    write("pyproject.toml", '[tool.triton-doctor]\nexclude = ["old/"]\nfail-on = "info"\n')
+    path = write("ops.py", OPS)
+    other = write("old/t.py", "from ops import k\nk[(1,)](x, 3, 1, 64)\n")
+
+    doctor("check", "--fix", ".")
+    assert path.read_text() == OPS
+
+    other.write_text("from ops import f\n")
+    doctor("check", "--fix", ".")
+    assert "unused" not in path.read_text()
+
+
+def test_more_text_than_is_searched_withholds_the_fix_and_is_said(
+    write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sight, "MOST_FILES", 2)
+    path = write("ops.py", OPS)
+    for number in range(4):
+        write(f"old/{number}.py", "")
+    write(".gitignore", "old/\n")
+
+    outcome = doctor("check", "--fix", "--fail-on", "info", "--no-cache", ".")
+
+    assert path.read_text() == OPS
+    assert "files that were not checked" in outcome.err
+
+
+def test_each_file_is_searched_once_however_many_kernels_there_are(
+    write: Write, fixed: Fix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    read = sight.read_regular_file
+    monkeypatch.setattr(sight, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    for number in range(5):
+        write(f"old/{number}.py", "import ops\n")
+    write(".gitignore", "old/\n")
+
+    done = fixed({f"ops{number}.py": OPS for number in range(20)})
+
+    assert len(done.made) == 20
+    assert len(opened) == len(set(opened)) == 5
