@@ -14,6 +14,7 @@ from triton_doctor.finding import Finding, Severity, Span
 from triton_doctor.report import Form, View, render
 from triton_doctor.report.frame import printable
 from triton_doctor.report.statistics import render_statistics
+from triton_doctor.rulebook import find_home, page_paths
 from triton_doctor.static.scan import Scan
 
 
@@ -254,6 +255,43 @@ def test_sarif_is_valid(scan: Scan) -> None:
     document = json.loads(render(scan, Form.SARIF, view()))
 
     assert list(Draft4Validator(schema).iter_errors(document)) == []
+
+
+@pytest.mark.parametrize(
+    ("noted", "page"),
+    [
+        pytest.param(
+            '{"url": "https://host.example/team/doctor.git", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}',
+            "https://host.example/team/doctor/blob/c0ffee/rules/TRD900-unreadable-source.md",
+            id="from a repository",
+        ),
+        pytest.param(
+            '{"url": "https://name:secret@host.example:8443/doctor", "vcs_info": {"commit_id": "c0ffee"}}',
+            "https://host.example:8443/doctor/blob/c0ffee/rules/TRD900-unreadable-source.md",
+            id="with a password, which stays a secret",
+        ),
+        pytest.param('{"url": "file:///src/doctor", "dir_info": {"editable": true}}', None, id="from a folder"),
+        pytest.param(None, None, id="from an index"),
+        pytest.param("{", None, id="from nobody knows where"),
+    ],
+)
+def test_rules_link_to_the_repository_that_was_installed_else_to_the_pages_here(
+    noted: str | None, page: str | None
+) -> None:
+    home = find_home(noted)
+
+    assert home.page_uri("TRD900") == (page or page_paths()["TRD900"].resolve().as_uri())
+    assert home.uri.startswith("file://" if page is None else "https://host.example")
+
+
+def test_sarif_links_each_rule_and_the_tool() -> None:
+    (run,) = json.loads(render(SCAN, Form.SARIF, view()))["runs"]
+
+    assert run["tool"]["driver"]["informationUri"]
+    assert [rule["helpUri"].rpartition("/")[2] for rule in run["tool"]["driver"]["rules"]] == [
+        "TRD900-unreadable-source.md",
+        "TRD901-unused-suppression.md",
+    ]
 
 
 def test_sarif_carries_the_page_and_the_trail() -> None:

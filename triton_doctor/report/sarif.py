@@ -11,7 +11,7 @@ from urllib.parse import quote
 from triton_doctor.finding import Severity
 from triton_doctor.report.concise import tell_evidence
 from triton_doctor.report.json import evidence_object
-from triton_doctor.rulebook import page_paths, read_page, rule_name
+from triton_doctor.rulebook import installed_home, page_paths, read_page, rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def render_sarif(scan: Scan, replaced: Callable[[Finding], Sequence[Replacement]
                         "name": "triton-doctor",
                         "version": __version__,
                         "semanticVersion": __version__,
+                        "informationUri": installed_home().uri,
                         "rules": [rule_object(code) for code in codes],
                     }
                 },
@@ -59,6 +60,7 @@ def rule_object(code: str) -> dict[str, Any]:
         "name": page.name,
         "shortDescription": {"text": page.summary},
         "fullDescription": {"text": dict(page.sections).get("What it does", page.summary)},
+        "helpUri": installed_home().page_uri(code),
         "help": {"text": page.markdown, "markdown": page.markdown},
         "defaultConfiguration": {"level": LEVELS[page.severity]},
     }
