@@ -94,6 +94,8 @@ def adoption(
         file = Path(shown_path((settings.root / settings.baseline).as_posix(), Path.cwd()))
     if file is None and write_baseline:
         file = Path(DEFAULT_NAME)
+    if write_baseline and baseline is None and file is not None:
+        require_inside(file, settings.root)
     return Adoption(
         baseline=file,
         writes=write_baseline,
@@ -101,6 +103,21 @@ def adoption(
         changed=changed if changed is None else changed or HEAD,
         recordings=tuple(recording),
     )
+
+
+def require_inside(file: Path, root: Path) -> None:
+    """Raise DoctorError where `file`, which the command line does not name, lies outside of the project at `root`.
+
+    Links count for where they lead: a repository can bring them, as it brings the setting.
+    """
+    from triton_doctor.errors import DoctorError
+
+    real = file.resolve()
+    if not any(real.is_relative_to(folder.resolve()) for folder in (root, Path.cwd())):
+        raise DoctorError(
+            f"the baseline {file} would be written outside of the project, to {real}",
+            hint=f"--baseline {file} names it on the command line",
+        )
 
 
 def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:

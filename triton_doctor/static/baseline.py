@@ -13,6 +13,7 @@ from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.fingerprint import fingerprint, source_text
+from triton_doctor.static.fix.write import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -116,7 +117,7 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
     try:
         text = f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n'
         # In JSON that is how a letter is written that UTF-8 has not: names of files may have some.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
 

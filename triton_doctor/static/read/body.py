@@ -17,6 +17,7 @@ from triton_doctor.static.model_function import (
     Returned,
     Stored,
 )
+from triton_doctor.static.read.conditions import catches_compile_error, deciding_flag, expects_error, is_main_guard
 from triton_doctor.static.read.lower import Lowering
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ class Body:
                     entered = lower(item.context_expr)
                     if item.optional_vars is not None:
                         self._assign(item.optional_vars, entered, node.lineno)
-                self.read(node.body)
+                self._guarded(node.body, expects_error=any(expects_error(item.context_expr) for item in node.items))
             case ast.Try() | ast.TryStar():
-                self.read(node.body)
+                self._guarded(node.body, expects_error=any(catches_compile_error(one) for one in node.handlers))
                 for handler in node.handlers:
                     self._branch(handler.body, [])
                 self.read(node.orelse)
@@ -130,12 +131,20 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        flag, is_true = _flag(test)
-        self._arms = (*outer, Arm(branch, 0, 2, False, _is_main_guard(test), flag, is_true))
+        flag, is_true = deciding_flag(test)
+        self._arms = (*outer, Arm(branch, 0, 2, False, is_main_guard(test), flag, is_true))
         self.read(body)
         if orelse:
             self._arms = (*outer, Arm(branch, 1, 2, False, False, flag, not is_true))
             self.read(orelse)
+        self._arms = outer
+
+    def _guarded(self, body: list[ast.stmt], *, expects_error: bool) -> None:
+        outer = self._arms
+        if expects_error:
+            self._branches += 1
+            self._arms = (*outer, Arm(self._branches, 0, 1, False, expects_error=True))
+        self.read(body)
         self._arms = outer
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], target: tuple[ast.expr, Expr, int] | None) -> None:
@@ -227,29 +236,6 @@ class Body:
                 arms=self._arms,
             )
         )
-
-
-def _is_main_guard(test: ast.expr | None) -> bool:
-    """Whether it is `__name__ == "__main__"`."""
-    match test:
-        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
-            return True
-        case _:
-            return False
-
-
-def _flag(test: ast.expr | None) -> tuple[str | None, bool]:
-    """The name or `self.name` that decides a branch alone, and whether it is true where the branch is taken."""
-    match test:
-        case ast.Name(id=name):
-            return name, True
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return f"self.{name}", True
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            flag, is_true = _flag(operand)
-            return flag, not is_true
-        case _:
-            return None, True
 
 
 def annotation_word(node: ast.expr | None) -> str | None:
