@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.conftest import Outcome
+
     Write = Callable[..., Path]
 
 HEADER = "[tool.triton-doctor]\n"
@@ -81,6 +83,15 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
         pytest.param('fail-on = "never"', ".fail-on is 'never'", 'it takes "info", "warning" or "error"', id="level"),
         pytest.param("triton-version = 3.6", ".triton-version is 3.6", 'it takes a version: "3.6"', id="a number"),
         pytest.param('triton-version = "new"', ".triton-version is 'new'", 'it takes a version: "3.6"', id="a word"),
+        pytest.param(
+            'triton-version = "3.٣"', ".triton-version is '3.٣'", 'it takes a version: "3.6"', id="Arabic digits"
+        ),
+        pytest.param(
+            f'triton-version = "3.{"9" * 5000}"', ".triton-version is '3.9", "takes a version", id="a long one"
+        ),
+        pytest.param(f"fixed = {'9' * 5000}", "does not parse: ", "reads its settings there", id="thousands of digits"),
+        pytest.param('fixed = ["a b"]', ".fixed is ['a b']", "Python names and expressions", id="no expression"),
+        pytest.param('per-call = ["batch."]', ".per-call is ['batch.']", "Python names", id="half an expression"),
         pytest.param("budgets = {a = -1}", ".budgets is {'a': -1}", "whole numbers", id="below zero"),
         pytest.param("budgets = {a = true}", ".budgets is {'a': True}", "whole numbers", id="no number"),
         pytest.param("select = [", "does not parse: ", "triton-doctor reads its settings there", id="no toml"),
@@ -98,6 +109,59 @@ def test_what_is_wrong_is_named_with_file_and_key(
     assert str(path) in caught.value.message
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("[tool.triton-doctor]\n# what we look for\nselct = 1\n", 3, id="a key"),
+        pytest.param("[tool.triton-doctor]\nselect = []\n'fail-on' = 3\n", 3, id="a quoted key"),
+        pytest.param("[tool.other]\nselct = 1\n[ tool . triton-doctor ]  # ours\nselct = 1\n", 4, id="another table's"),
+        pytest.param("[tool.triton-doctor]\n\n[tool.triton-doctor.budgets]\na = -1\n", 3, id="a table"),
+        pytest.param("[tool]\ntriton-doctor.selct = 3\n", 2, id="a dotted key"),
+        pytest.param("[tool.triton-doctor]\nselect = [\n  'TRD998',\n]\n", 2, id="a code"),
+        pytest.param("\n[tool.triton_doctor]\nselect = []\n", 2, id="the table with an underscore"),
+        pytest.param("\n[tool]\ntriton-doctor = 3\n", 3, id="no table"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(folder: Path, write: Write, text: str, line: int) -> None:
+    path = write("pyproject.toml", text)
+
+    with pytest.raises(DoctorError) as caught:
+        load_settings(folder)
+
+    assert caught.value.message.startswith(f"{path}:{line}: ") or f"{path}:{line}: " in caught.value.message
+
+
+def test_table_with_an_underscore_is_told_how_it_is_written(folder: Path, write: Write) -> None:
+    write("pyproject.toml", '[tool.triton_doctor]\nselect = ["TRD2"]\n')
+
+    with pytest.raises(DoctorError, match=r"\[tool\.triton_doctor\] is not read") as caught:
+        load_settings(folder)
+
+    assert caught.value.hint == "write [tool.triton-doctor]"
+
+
+def test_our_name_elsewhere_in_a_pyproject_is_no_setting(folder: Path, write: Write) -> None:
+    write("pyproject.toml", '[tool.mypy]\npackages = ["triton_doctor", "triton-doctor"]\n')
+
+    assert load_settings(folder) == Settings(root=folder)
+
+
+def test_byte_order_mark_is_passed_over(folder: Path, write: Write) -> None:
+    write("pyproject.toml", b"\xef\xbb\xbf" + HEADER.encode() + b'fail-on = "info"\n')
+
+    assert load_settings(folder).fail_on is Severity.INFO
+
+
+def test_path_of_a_baseline_that_is_too_long_ends_with_one_line(doctor: Callable[..., Outcome], write: Write) -> None:
+    write("pyproject.toml", HEADER + f'baseline = "{"a" * 5000}"\n')
+    write("a.py", "import triton\n")
+
+    outcome = doctor("check")
+
+    assert outcome.status == 2
+    assert "file name too long" in outcome.err
 
 
 def test_table_that_is_none_is_an_error(folder: Path, write: Write) -> None:

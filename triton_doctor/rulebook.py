@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Severity
@@ -58,6 +60,55 @@ def page_uri(code: str) -> str | None:
     """Where the page of `code` can be opened on this machine, as a file URI; None where it has no page."""
     path = page_paths().get(code)
     return path.resolve().as_uri() if path is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where the tool and the pages of its rules can be read, for those who see a report on another machine.
+
+    That is the repository at the commit that pip installed from, as it notes it (PEP 610). Of a wheel, nobody knows the
+    host: then it is the folder of the pages on this machine.
+    """
+
+    repository: str | None
+    commit: str = ""
+
+    @property
+    def uri(self) -> str:
+        """Where the tool is described."""
+        return self.repository or next(iter(page_paths().values())).resolve().parent.as_uri()
+
+    def page_uri(self, code: str) -> str | None:
+        """Where the page of `code` is; None where it has none."""
+        path = page_paths().get(code)
+        if path is None or self.repository is None:
+            return page_uri(code)
+        return f"{self.repository}/blob/{self.commit}/rules/{path.name}"
+
+
+def find_home(noted: str | None) -> Home:
+    """The home by `noted`, the text of pip's direct_url.json. A name and a password in the address are left out."""
+    try:
+        direct = json.loads(noted or "{}")
+        address = urlsplit(direct["url"])
+        commit = direct["vcs_info"]["commit_id"]
+        host = address.hostname if address.port is None else f"{address.hostname}:{address.port}"
+    except (ValueError, KeyError, TypeError):
+        return Home(None)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        return Home(None)
+    return Home(f"{address.scheme}://{host}{address.path.rstrip('/').removesuffix('.git')}", commit)
+
+
+@cache
+def installed_home() -> Home:
+    """The home of the installation that runs."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return find_home(distribution("triton-doctor").read_text("direct_url.json"))
+    except PackageNotFoundError:
+        return Home(None)
 
 
 def read_page(code: str) -> RulePage:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import reprlib
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -49,9 +51,9 @@ def load_settings(start: Path) -> Settings:
     absolute = os.path.abspath(start)  # noqa: PTH100, `resolve` would leave the folder that a link stands in
     folder = Path(absolute if os.path.isdir(absolute) else os.path.dirname(absolute))  # noqa: PTH112, PTH120
     for root in (folder, *folder.parents):
-        table = read_table(root / "pyproject.toml")
-        if table is not None:
-            return read_settings(root, table)
+        found = read_table(root / "pyproject.toml")
+        if found is not None:
+            return read_settings(root, *found)
     return Settings(root=folder)
 
 
@@ -74,50 +76,84 @@ def override(
     )
 
 
-def read_table(path: Path) -> dict[str, Any] | None:
-    """The table of `path`, a pyproject.toml; None where it has none, or is not there."""
+def read_table(path: Path) -> tuple[dict[str, Any], str] | None:
+    """The table of `path`, a pyproject.toml, and the text of all of it; None where it has none, or is not there."""
     try:
         data = read_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise DoctorError(f"{path} cannot be read: {reason_of(error)}") from error
-    if b"triton-doctor" not in data:
+    if b"triton-doctor" not in data and b"triton_doctor" not in data:
         return None
     try:
-        table = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = data.decode("utf-8-sig")
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
         raise DoctorError(f"{path} does not parse: {error}", hint="triton-doctor reads its settings there") from error
     tool = table.get("tool")
-    found = tool.get("triton-doctor") if isinstance(tool, dict) else None
+    if not isinstance(tool, dict):
+        return None
+    for name in tool:
+        if name != "triton-doctor" and name.lower().replace("_", "-") == "triton-doctor":
+            place = f"{path}:{find_line(text, f'tool.{name}')}"
+            raise DoctorError(f"{place}: [tool.{name}] is not read", hint=f"write [{SECTION}]")
+    found = tool.get("triton-doctor")
     if found is not None and not isinstance(found, dict):
-        raise DoctorError(f"{path}: {SECTION} is not a table", hint=f"write [{SECTION}]")
-    return found
+        place = f"{path}:{find_line(text, SECTION)}"
+        raise DoctorError(f"{place}: {SECTION} is not a table", hint=f"write [{SECTION}]")
+    return (found, text) if found is not None else None
 
 
-def read_settings(root: Path, table: dict[str, Any]) -> Settings:
-    """The settings that `table` of `root`/pyproject.toml makes. Raises DoctorError, naming file and key."""
-    place = f"{root / 'pyproject.toml'}: {SECTION}"
+def read_settings(root: Path, table: dict[str, Any], text: str) -> Settings:
+    """The settings that `table` of `root`/pyproject.toml makes. Raises DoctorError, naming file, line and key.
+
+    `text` is that of the file.
+    """
+
+    def place(key: str) -> str:
+        return f"{root / 'pyproject.toml'}:{find_line(text, f'{SECTION}.{key}')}: {SECTION}"
+
     for key in table:
         if key not in READERS:
-            raise DoctorError(f"{place} has no setting `{key}`", hint=suggest(key, READERS))
+            raise DoctorError(f"{place(key)} has no setting `{key}`", hint=suggest(key, READERS))
     values = {}
     for key, value in table.items():
         read, expected = READERS[key]
         try:
             values[key.replace("-", "_")] = read(value)
         except (TypeError, ValueError) as error:
-            raise DoctorError(f"{place}.{key} is {value!r}", hint=f"it takes {expected}") from error
+            message = f"{place(key)}.{key} is {reprlib.repr(value)}"
+            raise DoctorError(message, hint=f"it takes {expected}") from error
     settings = Settings(root=root, **values)
     return replace(
         settings,
-        select=codes_of(settings.select, place=f"{place}.select"),
-        ignore=codes_of(settings.ignore, place=f"{place}.ignore"),
+        select=codes_of(settings.select, place=f"{place('select')}.select"),
+        ignore=codes_of(settings.ignore, place=f"{place('ignore')}.ignore"),
         per_file_ignores=tuple(
-            (pattern, codes_of(codes, place=f"{place}.per-file-ignores"))
+            (pattern, codes_of(codes, place=f"{place('per-file-ignores')}.per-file-ignores"))
             for pattern, codes in settings.per_file_ignores
         ),
     )
+
+
+def find_line(text: str, key: str) -> int:
+    """The line of `text`, which is TOML, on which the dotted `key` is given a value, or is a table; 1 where none is."""
+    wanted, table = key.split("."), list[str]()
+    for number, line in enumerate(text.split("\n"), start=1):
+        header = _HEADER.match(line)
+        if header is not None:
+            table = _key_parts(header[1])
+            found = table
+        else:
+            found = [*table, *_key_parts(line.partition("=")[0])] if "=" in line else []
+        if found[: len(wanted)] == wanted:
+            return number
+    return 1
+
+
+def _key_parts(dotted: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in dotted.split(".")]
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
@@ -142,12 +178,24 @@ def string(value: object) -> str:
     return value
 
 
+def expressions(value: object) -> tuple[str, ...]:
+    """A TOML array of Python expressions. Raises TypeError for another type, ValueError for what does not parse."""
+    import ast
+
+    for text in strings(value):
+        try:
+            ast.parse(text.strip(), mode="eval")
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            raise ValueError from error
+    return strings(value)
+
+
 def version(value: object) -> str:
     """Two or three numbers. Raises ValueError for anything else."""
-    parts = string(value).split(".")
-    if not 2 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
+    text = string(value)
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,2}", text, re.ASCII):
         raise ValueError
-    return ".".join(parts)
+    return text
 
 
 def severity(value: object) -> Severity:
@@ -172,7 +220,8 @@ def counts_by_pattern(value: object) -> tuple[tuple[str, int], ...]:
     return tuple(value.items())
 
 
-STRINGS = 'an array of strings: ["..."]'
+EXPRESSIONS = 'Python names and expressions: ["num_tokens", "batch.size"]'
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "select": (strings, 'codes or prefixes: ["TRD2"]'),
     "ignore": (strings, 'codes or prefixes: ["TRD202"]'),
@@ -181,8 +230,8 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "fail-on": (severity, '"info", "warning" or "error"'),
     "tests": (strings, 'patterns: ["tests/**"]'),
     "triton-version": (version, 'a version: "3.6"'),
-    "fixed": (strings, STRINGS),
-    "per-call": (strings, STRINGS),
+    "fixed": (expressions, EXPRESSIONS),
+    "per-call": (expressions, EXPRESSIONS),
     "baseline": (string, 'the path of a file: "triton-doctor-baseline.json"'),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }

@@ -109,7 +109,7 @@ def parse_version(text: str | None) -> Version:
     """The release line that `text` names (`3.6`, `3.6.0`, `v3.6.0+git1`); the newest for None. Raises DoctorError."""
     if text is None:
         return newest_version()
-    if not (match := re.match(r"v?(\d+)\.(\d+)(?![\d])", text.strip())):
+    if not (match := re.match(r"v?(\d{1,4})\.(\d{1,4})(?!\d)", text.strip(), re.ASCII)):
         raise DoctorError(f"`{text}` is no version of triton", hint="write it as in `3.6`")
     return min(Version(int(match[1]), int(match[2])), newest_version())
 

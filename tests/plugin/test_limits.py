@@ -164,8 +164,8 @@ def test_fixtures_and_imports_are_setup(project):
     assert [line for line in summary.splitlines() if line and not line.startswith("=")] == [
         "test_setup.py::test_fixtures",
         "  setup: `scale` 2 compiled, 0 loaded from disk, _ ms (TRD701 1, TRD702 1)",
-        "  setup: `scale` 1 compiled, 0 loaded from disk, _ ms (TRD701 1)",
-        "  setup: `scale` 1 compiled, 0 loaded from disk, _ ms (TRD701 1)",
+        "  setup: `scale` 1 compiled, 0 loaded from disk, _ ms (TRD702 1)",
+        "  setup: `scale` 1 compiled, 0 loaded from disk, _ ms (TRD702 1)",
         "imports",
         "  setup: `shift` 1 compiled, 0 loaded from disk, _ ms (TRD701 1)",
         "in tests: 0 compiled, 0 loaded from disk, _ ms",
@@ -234,7 +234,7 @@ def test_parametrized_tests_are_counted_each_for_itself(project):
             run(scale, n)
             assert compiles.of("scale").count == compiles.count == 1
             assert compiles.of("other").count == 0
-            assert [cause.code for cause in compiles.causes] == ["TRD701"]
+            assert [cause.code for cause in compiles.causes] == ["TRD701" if n == 1 else "TRD702"]
         """,
     )
 

@@ -14,6 +14,7 @@ from triton_doctor.finding import Finding, Severity, Span
 from triton_doctor.report import Form, View, render
 from triton_doctor.report.frame import printable
 from triton_doctor.report.statistics import render_statistics
+from triton_doctor.rulebook import find_home, page_paths
 from triton_doctor.static.scan import Scan
 
 
@@ -38,7 +39,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
  --> src/other.py:20, 30
 
 1 info is not listed (1 TRD901): `--show info` lists them
-found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches
+found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -63,7 +64,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = also: 2 launches
  --> src/other.py:20, 30
 
-found 1 problem (1 error) in 1,214 files, 1 kernel, 9 launches
+found 1 problem (1 error) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -98,7 +99,7 @@ a.py:2:5: TRD900 unreadable-source (warning)
 19 |     line19(
    |
 
-found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches
+found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -124,7 +125,7 @@ a.py:2:128: TRD900 unreadable-source (warning)
 3 |
   |
 
-found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches
+found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -144,7 +145,7 @@ def test_concise_is_a_line_a_finding() -> None:
     assert render(SCAN, Form.CONCISE, view()) == snapshot("""\
 /elsewhere/100%.py:1:1: info: TRD901 `ignore[TRD201]` silences nothing
 src/[new]/attention.py:7:15: error: TRD900 `BATCH` of `attention_kernel` compiles again for each value of `lengths.max().item()`
-found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches
+found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -152,7 +153,7 @@ def test_clean_scan_says_what_was_looked_at() -> None:
     assert (
         render(CLEAN, Form.CONCISE, view())
         == render(CLEAN, Form.FULL, view())
-        == snapshot("no problems in 1,214 files, 1 kernel, 9 launches\n")
+        == snapshot("no problems in 1,214 files, 1 kernel, 9 launches (1 not resolved)\n")
     )
 
 
@@ -162,7 +163,7 @@ def test_statistics_count_by_rule_the_most_frequent_first() -> None:
     assert render_statistics(twice) == snapshot("""\
 2  TRD900  unreadable-source
 1  TRD901  unused-suppression
-found 3 problems (2 errors, 1 info) in 1,214 files, 1 kernel, 9 launches
+found 3 problems (2 errors, 1 info) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -179,6 +180,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                     "name": "unused-suppression",
                     "severity": "info",
                     "path": "/elsewhere/100%.py",
+                    "cell": None,
                     "line": 1,
                     "column": 1,
                     "end_line": 1,
@@ -202,6 +204,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                     "name": "unreadable-source",
                     "severity": "error",
                     "path": "src/[new]/attention.py",
+                    "cell": None,
                     "line": 7,
                     "column": 15,
                     "end_line": 7,
@@ -215,10 +218,18 @@ def test_json_has_every_key_for_every_finding() -> None:
                     "bound": None,
                     "use": "read",
                     "trail": [
-                        {"path": "src/[new]/attention.py", "line": 4, "text": "`.item()` reads what a tensor holds"},
-                        {"path": "src/[new]/attention.py", "line": 7, "text": "`bs` is `BATCH`"},
+                        {
+                            "path": "src/[new]/attention.py",
+                            "line": 4,
+                            "text": "`.item()` reads what a tensor holds",
+                            "cell": None,
+                        },
+                        {"path": "src/[new]/attention.py", "line": 7, "text": "`bs` is `BATCH`", "cell": None},
                     ],
-                    "also": [{"path": "src/other.py", "line": 20}, {"path": "src/other.py", "line": 30}],
+                    "also": [
+                        {"path": "src/other.py", "line": 20, "cell": None},
+                        {"path": "src/other.py", "line": 30, "cell": None},
+                    ],
                     "autotune_keys": [],
                     "fixable": "no",
                     "evidence": None,
@@ -254,6 +265,43 @@ def test_sarif_is_valid(scan: Scan) -> None:
     document = json.loads(render(scan, Form.SARIF, view()))
 
     assert list(Draft4Validator(schema).iter_errors(document)) == []
+
+
+@pytest.mark.parametrize(
+    ("noted", "page"),
+    [
+        pytest.param(
+            '{"url": "https://host.example/team/doctor.git", "vcs_info": {"vcs": "git", "commit_id": "c0ffee"}}',
+            "https://host.example/team/doctor/blob/c0ffee/rules/TRD900-unreadable-source.md",
+            id="from a repository",
+        ),
+        pytest.param(
+            '{"url": "https://name:secret@host.example:8443/doctor", "vcs_info": {"commit_id": "c0ffee"}}',
+            "https://host.example:8443/doctor/blob/c0ffee/rules/TRD900-unreadable-source.md",
+            id="with a password, which stays a secret",
+        ),
+        pytest.param('{"url": "file:///src/doctor", "dir_info": {"editable": true}}', None, id="from a folder"),
+        pytest.param(None, None, id="from an index"),
+        pytest.param("{", None, id="from nobody knows where"),
+    ],
+)
+def test_rules_link_to_the_repository_that_was_installed_else_to_the_pages_here(
+    noted: str | None, page: str | None
+) -> None:
+    home = find_home(noted)
+
+    assert home.page_uri("TRD900") == (page or page_paths()["TRD900"].resolve().as_uri())
+    assert home.uri.startswith("file://" if page is None else "https://host.example")
+
+
+def test_sarif_links_each_rule_and_the_tool() -> None:
+    (run,) = json.loads(render(SCAN, Form.SARIF, view()))["runs"]
+
+    assert run["tool"]["driver"]["informationUri"]
+    assert [rule["helpUri"].rpartition("/")[2] for rule in run["tool"]["driver"]["rules"]] == [
+        "TRD900-unreadable-source.md",
+        "TRD901-unused-suppression.md",
+    ]
 
 
 def test_sarif_carries_the_page_and_the_trail() -> None:

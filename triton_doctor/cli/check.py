@@ -69,6 +69,9 @@ def check(
         ),
     ] = None,
     statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="List the launches whose kernel was not found, and why.")
+    ] = False,
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
@@ -95,7 +98,14 @@ def check(
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
-    from triton_doctor.cli.streams import choose_view, read_stdin, tell_limits, write_report
+    from triton_doctor.cli.streams import (
+        choose_view,
+        read_stdin,
+        require_output,
+        tell_limits,
+        tell_unresolved_launches,
+        write_report,
+    )
     from triton_doctor.errors import DoctorError
     from triton_doctor.finding import Severity
     from triton_doctor.report import render
@@ -148,6 +158,8 @@ def check(
         workspace = find_workspace([Path(path) for path in asked], settings, cwd=cwd)
     settings, base, files = workspace.settings, workspace.base, workspace.files
     tell_limits(workspace, asked)
+    baselines = () if wishes.baseline is None else (wishes.baseline,)
+    require_output(output_file, (*asked, *(file.name for file in files), *wishes.recordings, *baselines))
     known = KnownFindings(wishes, workspace.reported, base)
     recorded = read_named(wishes.recordings)
     weigh = weighing(recorded.processes, base)
@@ -184,6 +196,8 @@ def check(
     tell_weighing(weigh)
     for limit in result.limits:
         say(limit)
+    if verbose:
+        tell_unresolved_launches(workspace, cwd)
     if choice.diff:
         leave(FOUND if fixed.files and not exit_zero else CLEAN)
     if choice.only:

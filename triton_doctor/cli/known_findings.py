@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,8 @@ class KnownFindings:
         self._files = files
         self._cwd = cwd
         if self._path is not None:
-            there = self._path.exists() or not adoption.writes
-            self._before = read_regular_file(self._path) if self._path.is_file() else None
+            there = os.path.exists(self._path) or not adoption.writes  # noqa: PTH110, one too long is False
+            self._before = _bytes_of(self._path)
             self._known = read_baseline(self._path) if there else None
 
     def leave_out(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
@@ -77,7 +78,7 @@ class KnownFindings:
                 raise DoctorError(f"{finding.path} changed while it was read", hint="nothing is written; run it again")
         found = [entries.of(finding) for finding in result.findings]
         kept = [] if self._known is None else [entry for entry in self._known.elements() if not looked(entry)]
-        if (read_regular_file(self._path) if self._path.is_file() else None) != self._before:
+        if _bytes_of(self._path) != self._before:
             raise DoctorError(f"{self._path} changed meanwhile", hint="nothing is written; run it again")
         write_baseline(self._path, [*found, *kept])
         say(f"{plural(len(found), 'finding')} written to {self._path}")
@@ -98,3 +99,8 @@ def tell_entry(entry: Entry) -> str:
     what = f" `{entry.parameter}`" if entry.parameter else ""
     of = f" of `{entry.kernel}`" if entry.kernel and what else f" `{entry.kernel}`" if entry.kernel else ""
     return f"{entry.code}{what}{of} in {entry.path}"
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """What lies at `path`; None where nothing does. A path that is too long is none, where Path raises."""
+    return read_regular_file(path) if os.path.isfile(path) else None  # noqa: PTH113

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
@@ -18,7 +19,7 @@ from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
 from triton_doctor.terminal import color_report, follows_links, width_of_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
@@ -54,6 +55,16 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
         say(f"no Python files under {', '.join(asked)}")
     for folder in workspace.cut:
         say(f"{folder} holds more than {MOST_FILES:,} files: only what was asked for is read")
+
+
+def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
+    """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`."""
+    from triton_doctor.static.library import Library
+    from triton_doctor.static.unresolved import unresolved_launches
+
+    show = path_shower(workspace.base, cwd)
+    for one in unresolved_launches(Library(workspace.files), workspace.asked):
+        say_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
 
 
 def choose_view(
@@ -96,6 +107,16 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
 def columns_of_stdout(*, to_file: bool = False) -> int:
     """How wide a report is drawn: as the terminal, else as COLUMNS wishes, else as code is usually written."""
     return width_of_report(to_file=to_file) or WIDTH_OF_FILES
+
+
+def require_output(path: Path | None, inputs: Iterable[Path | str]) -> None:
+    """Raise DoctorError where a report would replace one of `inputs`, whatever name they have for it."""
+    if path is None or not path.is_file():
+        return
+    for one in inputs:
+        with suppress(OSError, ValueError):
+            if os.path.samefile(one, path):  # noqa: PTH121, thousands
+                raise DoctorError(f"--output-file {path} would replace what is read", hint="name another file")
 
 
 def write_report(text: str, path: Path | None) -> None:

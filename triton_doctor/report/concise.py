@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity, Verdict
+from triton_doctor.finding import Severity, Verdict, split_cell
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ def render_concise(scan: Scan) -> str:
         for finding in scan.findings
     ]
     return "\n".join([*lines, *summarize_evidence(scan), summarize(scan)]) + "\n"
+
+
+def tell_message(finding: Finding) -> str:
+    """The message; after the cell and its line for a form that knows the lines of files alone."""
+    _, cell = split_cell(finding.path)
+    return finding.message if cell is None else f"cell {cell}, line {finding.span.line}: {finding.message}"
 
 
 def tell_evidence(finding: Finding) -> str | None:
@@ -45,7 +51,7 @@ def summarize(scan: Scan) -> str:
         [
             plural(scan.summary.files_seen, "file"),
             plural(scan.summary.kernels, "kernel"),
-            plural(scan.summary.launches, "launch", "launches"),
+            plural(scan.summary.launches, "launch", "launches") + tell_unresolved(scan),
         ]
     )
     if not scan.findings:
@@ -64,10 +70,21 @@ def summarize(scan: Scan) -> str:
     return "\n".join(filter(None, [found, fixable(scan)]))
 
 
+def tell_unresolved(scan: Scan) -> str:
+    """How many of the launches start a kernel that was not found: ` (3 not resolved)`; nothing for none."""
+    count = scan.summary.launches - scan.summary.launches_resolved
+    return f" ({count:,} not resolved)" if count else ""
+
+
 def fixable(scan: Scan) -> str | None:
-    """How many of the findings can be fixed, and by which flag; None for none."""
-    kinds = Counter(finding.fixable for finding in scan.findings)
-    flags = ((kinds["safe"], "--fix"), (kinds["unsafe"], "--fix --unsafe-fixes"))
+    """How many of the findings can be fixed, and by which flags; None for none."""
+    kinds = Counter((finding.fixable, finding.severity >= scan.fail_on) for finding in scan.findings)
+    flags = (
+        (kinds["safe", True], "--fix"),
+        (kinds["safe", False], "--fix --fail-on info"),
+        (kinds["unsafe", True], "--fix --unsafe-fixes"),
+        (kinds["unsafe", False], "--fix --unsafe-fixes --fail-on info"),
+    )
     parts = [f"{count:,} with `{flag}`" for count, flag in flags if count]
     return f"fixable: {', '.join(parts)}" if parts else None
 

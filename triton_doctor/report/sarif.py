@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from triton_doctor.finding import Severity
-from triton_doctor.report.concise import tell_evidence
+from triton_doctor.finding import Severity, split_cell
+from triton_doctor.report.concise import tell_evidence, tell_message
 from triton_doctor.report.json import evidence_object
-from triton_doctor.rulebook import page_paths, read_page, rule_name
+from triton_doctor.rulebook import installed_home, page_paths, read_page, rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def render_sarif(scan: Scan, replaced: Callable[[Finding], Sequence[Replacement]
                         "name": "triton-doctor",
                         "version": __version__,
                         "semanticVersion": __version__,
+                        "informationUri": installed_home().uri,
                         "rules": [rule_object(code) for code in codes],
                     }
                 },
@@ -59,6 +60,7 @@ def rule_object(code: str) -> dict[str, Any]:
         "name": page.name,
         "shortDescription": {"text": page.summary},
         "fullDescription": {"text": dict(page.sections).get("What it does", page.summary)},
+        "helpUri": installed_home().page_uri(code),
         "help": {"text": page.markdown, "markdown": page.markdown},
         "defaultConfiguration": {"level": LEVELS[page.severity]},
     }
@@ -83,7 +85,7 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
         "ruleId": finding.code,
         "ruleIndex": rule_index,
         "level": LEVELS[finding.severity],
-        "message": {"text": "\n".join(filter(None, [finding.message, finding.advice, tell_evidence(finding)]))},
+        "message": {"text": "\n".join(filter(None, [tell_message(finding), finding.advice, tell_evidence(finding)]))},
         "locations": [{"physicalLocation": physical_location(finding.path, region(finding.span))}],
         "relatedLocations": [
             {
@@ -102,8 +104,12 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
 
 
 def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
-    """`region` of the file at `path`: a path below the working directory stays relative to it."""
-    return {"artifactLocation": location(path), "region": region}
+    """`region` of the file at `path`: a path below the working directory stays relative to it.
+
+    Of a notebook, lines would be those of its JSON: its beginning stands for a cell.
+    """
+    name, cell = split_cell(path)
+    return {"artifactLocation": location(name), "region": region if cell is None else {"startLine": 1}}
 
 
 def location(path: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from triton_doctor.runtime.event import (
     VariableEvent,
     WarningEvent,
 )
-from triton_doctor.runtime.kernel_account import KernelAccount, account_kernels
+from triton_doctor.runtime.kernel_account import INDUCTOR, KernelAccount, account_kernels
 from triton_doctor.runtime.timeline import Split, span_ns, split_time
 
 if TYPE_CHECKING:
@@ -49,6 +49,18 @@ class ProcessAccount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GraphAccount:
+    """One compile of torch.compile's, and the kernels that Inductor compiled while it went on, here or in workers.
+
+    `kernels` are those of the graph, `choices` those that were compiled to be benchmarked.
+    """
+
+    event: GraphEvent
+    kernels: int
+    choices: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """A run. `settled_us`, from its beginning, is when the last kernel compiled; None while that went on.
 
@@ -65,7 +77,7 @@ class Account:
     interpreted: tuple[InterpretedKernel, ...]
     warnings: tuple[WarningEvent, ...]
     variables: tuple[VariableEvent, ...] = ()
-    graphs: tuple[GraphEvent, ...] = ()
+    graphs: tuple[GraphAccount, ...] = ()
     choices: tuple[ChoicesEvent, ...] = ()
 
 
@@ -100,9 +112,26 @@ def account(recordings: Sequence[Recording]) -> Account:
         interpreted=tuple(_interpreted(processes)),
         warnings=tuple(event for event in warnings.values() if event.kind != "interpreted"),
         variables=tuple(event for one in processes for event in one.events if isinstance(event, VariableEvent)),
-        graphs=tuple(event for one in processes for event in one.events if isinstance(event, GraphEvent)),
+        graphs=tuple(_graphs(processes)),
         choices=tuple(event for one in processes for event in one.events if isinstance(event, ChoicesEvent)),
     )
+
+
+def is_choice(kernel: KernelName) -> bool:
+    """Whether Inductor compiled `kernel` as a way to compute one operation: what it keeps is `fused`."""
+    return "_fused" not in kernel.name
+
+
+def _graphs(processes: Sequence[Recording]) -> Iterable[GraphAccount]:
+    """In order of time. A kernel that a worker compiles does not know its graph, but Dynamo compiles one at a time."""
+    events = [event for one in processes for event in one.events]
+    compiles = [event for event in events if isinstance(event, CompileEvent) and event.maker == INDUCTOR]
+    graphs = [event for event in events if isinstance(event, GraphEvent)]
+    for graph in sorted(graphs, key=lambda event: event.at_ns):
+        begun_ns = graph.at_ns - graph.duration_us * 1000
+        meanwhile = {event.kernel for event in compiles if begun_ns <= event.at_ns <= graph.at_ns}
+        choices = sum(map(is_choice, meanwhile))
+        yield GraphAccount(event=graph, kernels=len(meanwhile) - choices, choices=choices)
 
 
 def _interpreted(processes: Sequence[Recording]) -> Iterable[InterpretedKernel]:

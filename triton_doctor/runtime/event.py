@@ -240,14 +240,13 @@ class GraphEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoicesEvent:
-    """Inductor benchmarked `choices` ways to compute the operation `name`, for `benchmark_us`.
+    """Inductor benchmarked the ways to compute an operation, `name`, `count` times since the last of these.
 
-    `precompile_us` is what it waited for them to compile before; `best` is the fastest.
+    `benchmark_us` is how long in all, `precompile_us` what it waited for them to compile before.
     """
 
     name: str
-    choices: int
-    best: str
+    count: int
     precompile_us: int
     benchmark_us: int
     at_ns: int

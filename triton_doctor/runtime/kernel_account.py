@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # A config as triton spells it (triton 3.9 autotuner.py, Config.__str__): `BLOCK: 64, num_warps: 4`.
 _SET = re.compile(r"(\w+): ")
 
+INDUCTOR = "inductor"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseAccount:
@@ -197,7 +199,7 @@ def _account_kernel(name: KernelName, seen: Sequence[Seen], shares: Shares) -> K
         sites=tuple(sorted(sites, key=lambda pair: (-pair[1].waited_us, pair[0]))),
         ranks=tuple((rank, _share(by_rank[rank])) for rank in sorted(by_rank)),
         direct=bool(compiles) and all(event.direct for event in compiles),
-        maker=next((event.maker for event in compiles if event.maker), ""),
+        maker=next((maker for event in compiles if (maker := _maker(event))), ""),
         configured=set_by_configs(tunings),
         variants=read_variants(
             [[event for event in process.compiles if not event.direct] for process in seen],
@@ -205,6 +207,12 @@ def _account_kernel(name: KernelName, seen: Sequence[Seen], shares: Shares) -> K
         ),
         rounds=read_rounds([process.tunings for process in seen], lambda event: waited_us(event, shares)),
     )
+
+
+def _maker(event: CompileEvent) -> str:
+    """Who asked for the compile; older recordings tell by the module that Inductor gives its kernels."""
+    inductors = event.direct and event.kernel.module.startswith("torch._inductor.")
+    return event.maker or (INDUCTOR if inductors else "")
 
 
 def _sum_us(shares: Shares, events: Iterable[object], part: Part) -> int:

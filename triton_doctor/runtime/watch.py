@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent
+from triton_doctor.runtime.hooks.graphs import GraphReader
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.version import __version__
@@ -81,6 +82,7 @@ class Session:
         self._file: TextIO | None = None
         if path is not None:
             self._open(path)
+        self._graphs = GraphReader()
         _open_sessions.add(self)
 
     def count_from(self, before: dict[KernelName, int] | None) -> None:
@@ -134,14 +136,21 @@ class Session:
 
     def checkpoint(self) -> None:
         """Write how many launches there were so far: the process may end without a word."""
+        self._receive_graphs()
         if self._path is not None and self._before is not None:
             launches = self.count_launches()
             if launches.launches:
                 with contextlib.suppress(OSError, DoctorError), self._lock:
                     self._write(launches)
 
+    def _receive_graphs(self) -> None:
+        for event in self._graphs.read():
+            with contextlib.suppress(OSError, DoctorError):
+                self.receive(event)
+
     def close(self) -> None:
         """Count for the last time, while the counters still stand."""
+        self._receive_graphs()
         if self._before is not None:
             self._last_count = self.count_launches()
             self.recording.live = None
@@ -174,6 +183,7 @@ class Session:
         self.recording.headers[:] = [make_header(self._started_ns)]
         self.recording.events.clear()
         self._file = None
+        self._graphs = GraphReader()
         if self._before is not None:
             self._before = hooks.launches_so_far()
         if self._path is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.expression import Call, Const, Mapping, Name, Star
+from triton_doctor.static.expression import Call, Const, Mapping, Name
+from triton_doctor.static.flow.lengths import unpacked_count
 from triton_doctor.static.flow.values import Table
+from triton_doctor.static.positions import positions
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
@@ -28,23 +30,23 @@ class Given(NamedTuple):
 def given(launch: LinkedLaunch, kernel: Kernel, flow: Flow, names: frozenset[str] | None = None) -> dict[str, Given]:
     """What `launch` gives the parameters of `kernel`, and its options; only those of `names`, where given.
 
-    Positional arguments after a starred one are left out: there is no telling where they go.
+    Positional arguments are left out where a starred one leaves open which parameters they are.
     """
     place = flow.at(launch)
     found: dict[str, Given] = {}
-    position = 0
+
+    def count_of(starred: Expr) -> int | None:
+        return unpacked_count(flow.value(starred, place))
+
+    for param, argument, expr in positions(launch.launch, kernel, count_of):
+        _give(found, param, expr, argument.span, flow, place, names)
     for argument in launch.launch.arguments:
         if argument.name is None:
-            if isinstance(argument.value, Star):
-                position = len(kernel.params)
-            elif position < len(kernel.params):
-                name = kernel.params[position].name
-                position += 1
-                _give(found, name, argument.value, argument.span, flow, place, names)
-        elif argument.name == "**":
-            for name, (expr, value) in _table(argument.value, flow, place).items():
+            continue
+        if argument.name == "**":
+            for name, (spelled, value) in _table(argument.value, flow, place).items():
                 if names is None or name in names:
-                    found.setdefault(name, Given(expr=expr, value=value, span=argument.span))
+                    found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
         else:
             _give(found, argument.name, argument.value, argument.span, flow, place, names)
     return found

@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.axes import told_by_launches
-from triton_doctor.static.expression import Name, Star
+from triton_doctor.static.expression import Name, Pack, Star
 from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.model import Kernel
+from triton_doctor.static.positions import positions
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
@@ -43,18 +44,22 @@ def _place(launch: LinkedLaunch) -> tuple[str, int, int]:
 
 def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
     """The arguments that `launch` gives by name or by a position that is certain: parameters, then options."""
-    found: dict[str, Argument] = {}
-    position = 0
+    found = {
+        name: argument
+        for name, argument, expr in positions(launch.launch, kernel, _displayed_count)
+        if expr is argument.value
+    }
     for argument in launch.launch.arguments:
-        if argument.name is not None:
-            if argument.name != "**":
-                found.setdefault(argument.name, argument)
-        elif isinstance(argument.value, Star):
-            position = len(kernel.params)
-        elif position < len(kernel.params):
-            found[kernel.params[position].name] = argument
-            position += 1
+        if argument.name is not None and argument.name != "**":
+            found.setdefault(argument.name, argument)
     return found
+
+
+def _displayed_count(starred: Expr) -> int | None:
+    """The number of items of a starred display; of anything else it is not known without evaluating."""
+    if isinstance(starred, Pack) and not any(isinstance(item, Star) for item in starred.items):
+        return len(starred.items)
+    return None
 
 
 def hides_arguments(launch: LinkedLaunch) -> bool:

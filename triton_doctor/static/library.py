@@ -9,6 +9,7 @@ from triton_doctor.static.directives import read_hash_directives, read_python_di
 from triton_doctor.static.files import Kind
 from triton_doctor.static.importers import Importers
 from triton_doctor.static.nesting import with_own_stack
+from triton_doctor.static.newer_syntax import newer_syntax
 from triton_doctor.static.prefilter import (
     LAUNCH,
     Role,
@@ -81,12 +82,11 @@ class Library:
         self.settings = Texts(seen)
         self.unopened: dict[str, Finding] = {}
         self.known = Known({}, {}, {}, {}, {})
+        # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
-        self._confirming: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._said: dict[tuple[str, Question], bytes | None] = {}
-        self._confirmed: dict[tuple[str, Question], bytes | None] = {}
         for file in files:
             try:
                 (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
@@ -154,13 +154,9 @@ class Library:
     def module(self, path: str) -> Module | None:
         """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
         if path not in self._modules:
-            confirming = self._confirming.pop(path, None)
-            self._modules[path] = self._module(path) if confirming is None or confirming.unread else confirming
+            read = read_module if self._is_read_in_full(path) else read_consulted
+            self._modules[path] = self._parsed(path, read, self.python) if path in self.python else None
         return self._modules[path]
-
-    def _module(self, path: str) -> Module | None:
-        read = read_module if self._is_read_in_full(path) else read_consulted
-        return self._parsed(path, read, self.python) if path in self.python else None
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -173,21 +169,12 @@ class Library:
         """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
         key = (path, question)
         if key not in self._said:
-            self._said[key] = _say(self.module(path), question)
+            from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
+
+            module = self.module(path)
+            said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
+            self._said[key] = None if module is None or module.unread else said
         return self._said[key]
-
-    def confirm(self, path: str, question: Question) -> bytes | None:
-        """As `ask`, to compare it with what was said in an earlier scan.
-
-        It is asked of files that a scan without memory may never read. So another copy of the module is asked: which of
-        its functions are read here, and do not parse, must not show in the findings.
-        """
-        key = (path, question)
-        if key not in self._confirmed:
-            if path not in self._confirming:
-                self._confirming[path] = self._module(path)
-            self._confirmed[key] = _say(self._confirming[path], question)
-        return self._confirmed[key]
 
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""
@@ -266,16 +253,10 @@ class Library:
         try:
             return with_own_stack(read, path, texts[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            self._unparsed[path] = explain_unreadable(path, error)
+            # The checks lose nothing by a file in newer syntax that has no kernel and no launch.
+            if newer_syntax(error) is None or texts is not self.python or self.is_code(path):
+                self._unparsed[path] = explain_unreadable(path, error)
             return None
         except Exception as error:
             error.add_note(f"it was reading {path}")
             raise
-
-
-def _say(module: Module | None, question: Question) -> bytes | None:
-    """What `module` says to `question`, in short; None where it cannot be read, or not all of it."""
-    from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
-
-    said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
-    return None if module is None or module.unread else said

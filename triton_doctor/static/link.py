@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Choice, Const, Expr, Item, Mapping, Name, dotted
-from triton_doctor.static.model import Kernel, LinkedLaunch
+from triton_doctor.static.model import Class, Kernel, LinkedLaunch
 from triton_doctor.static.model_function import Function
 from triton_doctor.static.reaching import reaching
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A kernel passes through a few names (`kernel = a if c else b`, `fn = wrap(kernel)`) before it is launched.
 _MOST_STEPS = 8
+# What stands after every statement of a function.
+_END = 1 << 30
 
 
 def link(module: Module, names: Names) -> tuple[LinkedLaunch, ...]:
@@ -56,7 +58,9 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                         if (stored.base, stored.name) == (base, name):
                             inner = _Place(place.module, function, stored.order, ())
                             yield from _follow(names, stored.value, inner, steps - 1)
-            yield from names.kernels(place.module, f"{place.function.class_name}.{name}")
+            owner = place.module.classes.get(place.function.class_name)
+            if owner is not None:
+                yield from _follow_field(names, owner, name, steps - 1)
         case Attr(base, name):
             full = dotted(expr)
             found = names.dotted(place.module, full) if full is not None else None
@@ -64,6 +68,8 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                 yield found
             elif name == "fn":
                 yield from _follow(names, base, place, steps - 1)
+            elif isinstance(owner := _class_of(names, base, place), Class):
+                yield from _follow_field(names, owner, name, steps - 1)
             else:
                 yield from _follow_entry(names, base, name, place, steps - 1)
         case Item(base, Const(str(name))):
@@ -84,6 +90,31 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                 yield from _follow(names, args[0], place, steps - 1)
         case _:
             pass
+
+
+def _class_of(names: Names, base: Expr, place: _Place) -> Class | None:
+    """The class that `base` names; None where it names something else."""
+    full = dotted(base)
+    found = names.dotted(place.module, full) if full is not None else None
+    return found if isinstance(found, Class) else None
+
+
+def _follow_field(names: Names, owner: Class, name: str, steps: int) -> Iterator[Kernel]:
+    """The kernels that `name` is in the body of the class `owner`, or of the first base that binds it."""
+    home = names.home_of_class(owner)
+    own = list(names.kernels(home, f"{owner.qualname}.{name}"))
+    binding = owner.fields.get(name)
+    top = home.functions.get("<module>")
+    if own or steps == 0:
+        yield from own
+    elif binding is not None and top is not None:
+        yield from _follow(names, binding.value, _Place(home, top, _END, ()), steps)
+    else:
+        for base in owner.bases:
+            inherited = names.dotted(home, dotted(base) or "?")
+            if isinstance(inherited, Class) and (found := list(_follow_field(names, inherited, name, steps - 1))):
+                yield from found
+                return
 
 
 def _follow_entry(names: Names, table: Expr, name: str, place: _Place, steps: int) -> Iterator[Kernel]:

@@ -14,12 +14,21 @@ if TYPE_CHECKING:
 
 
 class Arm(NamedTuple):
-    """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2."""
+    """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
+
+    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is the name that decides over the branch alone, and
+    `is_true` whether it is true in this arm. `expects_error` marks what a test expects to fail; such an arm is the only
+    one of its branch, and always runs.
+    """
 
     branch: int
     side: int
     sides: int
     loop: bool
+    is_main: bool = False
+    flag: str | None = None
+    is_true: bool = True
+    expects_error: bool = False
 
 
 class Binding(NamedTuple):

@@ -107,7 +107,7 @@ class Parameters:
         sources: dict[str, list[Source]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
         # What a test passes says little of what a program does, and nothing where a program launches the kernel too.
-        for launch in [one for one in launches if one.module.path not in self._project.tests] or launches:
+        for launch in [one for one in launches if not self._is_test(one)] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
                 self._add_sources(launch, kernel, sources)
@@ -119,6 +119,9 @@ class Parameters:
                 sources=tuple(self._told(source, kernel, param.name) for source in sources[param.name]),
                 need=self._uses.need(kernel, param.name),
             )
+
+    def _is_test(self, launch: LinkedLaunch) -> bool:
+        return self._flow.callers.is_test(launch.module, launch.function, launch.launch.arms)
 
     def _add_sources(self, launch: LinkedLaunch, kernel: Kernel, sources: dict[str, list[Source]]) -> None:
         flow, frame = self._flow, self._flow.at(launch).frame
@@ -135,7 +138,7 @@ class Parameters:
                         span=one.span,
                         expr=one.expr,
                         scalar=scalar,
-                        for_tests=launch.module.path in self._project.tests,
+                        for_tests=self._is_test(launch),
                     )
                 )
         for heuristic in computing:
@@ -152,7 +155,7 @@ class Parameters:
                             span=heuristic.span,
                             expr=expr,
                             scalar=scalar,
-                            for_tests=launch.module.path in self._project.tests,
+                            for_tests=self._is_test(launch),
                         )
                     )
 

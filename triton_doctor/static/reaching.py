@@ -34,7 +34,7 @@ def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -
             if binding.order > order and any(arm.branch in loops for arm in binding.arms):
                 found.append(binding)
             continue
-        if _excluded(binding.arms, arms):
+        if _excluded(binding.arms, arms) or _contradict(function, binding.arms, arms):
             continue
         if any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
             continue  # assigned again in the same arm
@@ -49,6 +49,17 @@ def _excluded(one: tuple[Arm, ...], other: tuple[Arm, ...]) -> bool:
     """Whether the two stand in different arms of one branch."""
     sides = {arm.branch: arm.side for arm in one}
     return any(sides.get(arm.branch, arm.side) != arm.side for arm in other)
+
+
+def _contradict(function: Function, one: tuple[Arm, ...], other: tuple[Arm, ...]) -> bool:
+    """Whether one flag, which the function assigns once at most, has to be true for the one and false for the other."""
+    flags = {arm.flag: arm.is_true for arm in one if arm.flag is not None}
+    if not flags:
+        return False
+    return any(
+        arm.flag in flags and flags[arm.flag] != arm.is_true and len(function.bindings.get(arm.flag or "", ())) <= 1
+        for arm in other
+    )
 
 
 def _completes(own: list[Arm], taken: set[Arm]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Place, Step
@@ -11,6 +12,9 @@ from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
     from triton_doctor.static.parameters import Parameter, Source
+
+# A name, or an entry of one.
+_NAME = re.compile(r"\w+(\[[^]]*\])*")
 
 
 def spelled(source: Source) -> str:
@@ -27,9 +31,9 @@ def spelled(source: Source) -> str:
 
 
 def tell_value(source: Source) -> str:
-    """Spell the value in quotes; a bare name is followed by where it comes from, a heuristic by parentheses."""
+    """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses."""
     text = spelled(source)
-    if not text.isidentifier():
+    if not _NAME.fullmatch(text):
         return f"`{text}`"
     if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
         return f"`{text}(...)`"

@@ -7,6 +7,7 @@ import sys
 from triton_doctor.errors import reason_of
 from triton_doctor.finding import Finding, Severity, Span
 from triton_doctor.regular_files import NotRegularError, TooLargeError
+from triton_doctor.static.newer_syntax import newer_syntax
 
 CODE = "TRD900"
 RUNNING = f"Python {sys.version_info.major}.{sys.version_info.minor}"
@@ -30,8 +31,14 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
         case SyntaxError():
             line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
             span = Span(line, column, line, column + 1)
-            message = f"does not parse as {RUNNING}: {one_line(error.msg)}"
-            advice = "if it is for a newer Python, run triton-doctor with that one"
+            newer = newer_syntax(error)
+            if newer is not None:
+                python = f"Python {newer.version[0]}.{newer.version[1]}"
+                message = f"it uses {newer.what}, which {python} has and {RUNNING} does not"
+                advice = f"run triton-doctor with {python} or newer"
+            else:
+                message = f"does not parse as {RUNNING}: {one_line(error.msg)}"
+                advice = "if it is for a newer Python, run triton-doctor with that one"
         case RecursionError() | MemoryError():
             message = f"nested too deeply for {RUNNING} to parse"
         case _:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import resource
 import stat
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from triton_doctor.static.fix.difference import unified_diff
 from triton_doctor.static.fix.write import Edited, write_all
 
 if TYPE_CHECKING:
@@ -80,3 +82,13 @@ def test_error_of_a_full_disk_names_the_file(write: Callable[..., Path]) -> None
 
     assert caught.value.filename == str(path)
     assert path.read_bytes() == b"old"
+
+
+def test_diff_quotes_odd_names_as_git_does(tmp_path: Path) -> None:
+    name = 'a\nb"\\é.py'
+    (tmp_path / name).write_bytes(b"x\n")
+    patch = unified_diff(name, b"x\n", b"y\n")
+
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch, text=True, check=True)
+
+    assert (tmp_path / name).read_bytes() == b"y\n"

@@ -12,7 +12,7 @@ from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from triton_doctor.evidence import Advice
-    from triton_doctor.runtime.account import Account, ProcessAccount
+    from triton_doctor.runtime.account import Account, GraphAccount, ProcessAccount
     from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
     from triton_doctor.runtime.timeline import Split
 
@@ -61,6 +61,19 @@ def render_json(account: Account) -> str:
             {"name": name, "peak_mib": peak, "total_mib": whole, "utilization_percent": round(percent, 1)}
             for name, peak, whole, percent in (account.program.gpus if account.program else ())
         ],
+        "variables_set": [
+            {"name": event.name, "value": event.value, "setter": event.setter} for event in account.variables
+        ],
+        "graphs": [graph_object(graph) for graph in account.graphs],
+        "choices": [
+            {
+                "name": event.name,
+                "count": event.count,
+                "precompile_ms": event.precompile_us / 1000,
+                "benchmark_ms": event.benchmark_us / 1000,
+            }
+            for event in account.choices
+        ],
         "advice": [advice_object(advice) for advice in advise(account)],
     }
     return json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -77,6 +90,22 @@ def _with_finite_numbers(value: Any) -> Any:
             return repr(value)
         case _:
             return value
+
+
+def graph_object(graph: GraphAccount) -> dict[str, Any]:
+    """One compile of torch.compile's."""
+    event = graph.event
+    return {
+        "compile_id": event.compile_id,
+        "function": event.function,
+        "path": event.path,
+        "line": event.line,
+        "took_ms": event.duration_us / 1000,
+        "reason": event.reason or None,
+        "failure": event.failure or None,
+        "kernels": graph.kernels,
+        "choices": graph.choices,
+    }
 
 
 def kernel_object(kernel: KernelAccount) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.markup import escape_markdown, table_lines
+from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
     PARTS,
     causes_worth,
@@ -16,6 +17,7 @@ from triton_doctor.report.recording.wording import (
     seconds,
     tell_advice,
     tell_cause,
+    tell_faults,
     tell_interpreted,
     tell_rules,
     tell_settled,
@@ -39,6 +41,7 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += ["## where the time went", _time(account)]
     if account.kernels:
         blocks += ["## kernels", _kernels(account, cwd)]
+    blocks += _list("torch.compile", (line.strip() for line in tell_torch_compile(account, cwd)))
     blocks += _list("causes", _causes(account))
     blocks += _list(
         "advice, most seconds saved first",
@@ -60,6 +63,7 @@ def _time(account: Account) -> str:
 
 
 def _kernels(account: Account, cwd: Path) -> str:
+    inductors = of_inductor(account)
     head = (
         "kernel",
         "where",
@@ -79,12 +83,15 @@ def _kernels(account: Account, cwd: Path) -> str:
             *(milliseconds(us) for us in (kernel.compile_us, kernel.load_us, kernel.autotune_us)),
         )
         for kernel in account.kernels
+        if kernel not in inductors
     ]
     return _table(head, rows)
 
 
 def _causes(account: Account) -> Iterable[str]:
     for kernel in account.kernels:
+        for fault in tell_faults(kernel):
+            yield f"`{kernel.kernel.name}`: {fault}"
         for cause in causes_worth(kernel):
             yield f"`{kernel.kernel.name}`: {tell_cause(cause)}"
 

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
+from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
     causes_worth,
     counted,
@@ -18,7 +19,10 @@ from triton_doctor.report.recording.wording import (
     place,
     seconds,
     tell_advice,
+    tell_cache_folder,
     tell_cause,
+    tell_counts,
+    tell_faults,
     tell_interpreted,
     tell_rules,
     tell_settled,
@@ -40,7 +44,7 @@ BOLD, ALARM, PLAIN = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
 # What would be shown as 0.000 s.
 LEAST_SHOWN_US = 500
 KERNELS_SHOWN, CAUSES_SHOWN, SITES_SHOWN, PROCESSES_SHOWN, ADVICE_SHOWN = 30, 4, 2, 16, 10
-COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tuned", "tune ms")
+COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tuned", "trials", "tune ms")
 
 
 def render_text(
@@ -55,6 +59,7 @@ def render_text(
     for title, body in (
         ("where the time went", _time(account)),
         ("kernels", _kernels(account, cwd)),
+        ("torch.compile", list(tell_torch_compile(account, cwd))),
         ("where ranks differ", _ranks(account)),
         ("advice, most seconds saved first", _advice(account, cwd)),
         ("not seen", list(tell_unseen(account))),
@@ -75,24 +80,13 @@ def _fit(lines: Iterable[str], width: int | None) -> Iterator[str]:
 
 
 def _head(account: Account) -> Iterator[str]:
-    kernels = account.kernels
-    total = counted(len(kernels), "kernel")
-    targets = [process.header.target for process in account.processes if process.header.compile_only]
-    if targets:
-        total += f" for {targets[0]}, compiled and not run"
-    least = "" if counts_are_whole(account) else "at least "
-    counts = [
-        f"{least}{sum(kernel.launches for kernel in kernels):,} launches",
-        f"{sum(kernel.compiled for kernel in kernels):,} compiled",
-        f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
-    ]
-    told = f"{total}: {', '.join(counts)}" if kernels else "no kernel compiled"
-    yield f"triton-doctor: {told}; {seconds(account.wall_us)} in all"
+    yield f"triton-doctor: {tell_counts(account)}; {seconds(account.wall_us)} in all"
     if account.processes:
-        versions = dict(account.processes[0].header.versions)
+        versions = {name: version for one in reversed(account.processes) for name, version in one.header.versions}
         yield ", ".join(f"{name} {version}" for name, version in sorted(versions.items(), reverse=True))
     for name, peak, whole, percent in account.program.gpus if account.program else ():
         yield f"{name}: {peak / 1024:.1f} of {whole / 1024:.1f} GiB in use at most, busy {percent:.0f}% of the time"
+    yield from tell_cache_folder(account)
 
 
 def _time(account: Account) -> list[str]:
@@ -115,20 +109,22 @@ def _time(account: Account) -> list[str]:
 
 
 def _kernels(account: Account, cwd: Path) -> list[str]:
-    kernels = account.kernels
+    inductors = of_inductor(account)
+    kernels = [kernel for kernel in account.kernels if kernel not in inductors]
     shown = kernels[:KERNELS_SHOWN]
     rows = [("kernel", *COLUMNS)]
     least = "" if counts_are_whole(account) else ">= "
     rows += [
         (
             kernel.kernel.name,
-            "" if kernel.direct else f"{least}{kernel.launches:,}",
+            "not counted" if kernel.direct else f"{least}{kernel.launches:,}",
             "" if kernel.direct else f"{least}{kernel.in_memory:,}",
             f"{kernel.compiled:,}" if kernel.compiled else "",
             f"{kernel.from_disk:,}" if kernel.from_disk else "",
             milliseconds(kernel.compile_us),
             milliseconds(kernel.load_us),
             f"{kernel.autotune_rounds:,}" if kernel.autotune_rounds else "",
+            f"{kernel.trials:,}" if kernel.trials else "",
             milliseconds(kernel.autotune_us),
         )
         for kernel in shown
@@ -143,6 +139,7 @@ def _kernels(account: Account, cwd: Path) -> list[str]:
 
 
 def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
+    yield from tell_faults(kernel)
     causes = causes_worth(kernel)
     for cause in causes[:CAUSES_SHOWN]:
         yield tell_cause(cause)

@@ -77,6 +77,48 @@ def place(path: str, line: int, cwd: Path) -> str:
     return f"{shown.as_posix()}:{line}"
 
 
+def tell_counts(account: Account) -> str:
+    """`2 kernels: 24 launches, 2 compiled, 0 from disk`; what was not counted is not 0."""
+    kernels = account.kernels
+    if not kernels:
+        return "no kernel compiled"
+    target = next((one.header.target for one in account.processes if one.header.compile_only), None)
+    total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, compiled and not run")
+    launches = "" if counts_are_whole(account) else "at least "
+    launches += counted(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
+    uncounted = sum(1 for kernel in kernels if kernel.direct)
+    if uncounted == len(kernels):
+        launches = "launches not counted"
+    elif uncounted:
+        launches += f" (those of {counted(uncounted, 'kernel')} not counted)"
+    trials = sum(kernel.trials for kernel in kernels)
+    counts = [
+        launches,
+        *([f"{counted(trials, 'trial')} of tuning"] if trials else []),
+        f"{sum(kernel.compiled for kernel in kernels):,} compiled",
+        f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
+    ]
+    return f"{total}: {', '.join(counts)}"
+
+
+def tell_cache_folder(account: Account) -> Iterator[str]:
+    """Who moved the folder in which Triton keeps its kernels while the program ran."""
+    for name, value, setter in dict.fromkeys((event.name, event.value, event.setter) for event in account.variables):
+        yield f"kernels are kept in {value}: {setter} set {name} while the program ran"
+
+
+def tell_faults(kernel: KernelAccount) -> Iterator[str]:
+    """Compiles that failed, and those in the capture of a CUDA graph."""
+    if kernel.failed:
+        more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
+        error = kernel.errors[0] if kernel.errors else ""
+        yield f"{counted(kernel.failed, 'compile')} failed, {seconds(kernel.failed_us)}: {error}{more}"
+    if kernel.capturing:
+        yield (
+            f"{kernel.capturing:,}x TRD716 {rule_name('TRD716')}: launch it once before the capture, and tune it before"
+        )
+
+
 def tell_cause(cause: CauseAccount) -> str:
     """`39x TRD702 constexpr-changed: `n`, 40 values: 17, 18, ...`."""
     head = f"{cause.count:,}x {cause.code} {rule_name(cause.code)}"
@@ -170,8 +212,12 @@ def name_process(process: ProcessAccount) -> str:
 def tell_unseen(account: Account) -> Iterator[str]:
     """What could not be counted, and what went wrong."""
     direct = [kernel for kernel in account.kernels if kernel.direct]
-    if direct:
-        yield f"launches of {counted(len(direct), 'kernel')} that torch.compile made: it launches them past triton"
+    inductors = sum(1 for kernel in direct if kernel.maker)
+    if inductors:
+        yield f"launches of {counted(inductors, 'kernel')} that torch.compile made: it launches them past triton"
+    if len(direct) > inductors:
+        others = counted(len(direct) - inductors, "kernel")
+        yield f"launches of {others} that the program compiled without launching: whoever has them launches past triton"
     cut = [process for process in account.processes if not process.ended]
     if len(cut) == 1:
         yield f"the last launches of {name_process(cut[0])}: it ended without closing its recording"

@@ -40,21 +40,20 @@ def _tell(counted: Sequence[Event], limits: Sequence[Limit], events: Sequence[Ev
         last = excess.events[-1]
         rank = "" if last.rank is None else f" on rank {last.rank}"
         yield (
-            f"`{excess.kernel.name}` {tell_tiers(excess.events)}{when}{rank}, {excess.limit.at_most} allowed; "
+            f"`{excess.kernel.name}` {count_tiers(excess.events)}{when}{rank}, {excess.limit.at_most} allowed; "
             f"the last time: {tell(causes[id(last)])}"
         )
 
 
-def tell_tiers(events: Sequence[CompileEvent]) -> str:
-    """`compiled 2 times and loaded from disk 4 times`."""
-    compiled = sum(event.tier == COMPILED for event in events)
-    parts = (("compiled", compiled), ("loaded from disk", len(events) - compiled))
-    return " and ".join(f"{what} {times(count)}" for what, count in parts if count)
-
-
-def times(count: int) -> str:
-    """`once`, `2 times`."""
-    return "once" if count == 1 else f"{count:,} times"
+def count_tiers(events: Sequence[CompileEvent]) -> str:
+    """`compiled 6 times`, `was loaded from disk 6 times`, or both."""
+    compiled = sum(1 for event in events if event.tier == COMPILED)
+    told = [
+        f"{what} {count:,} {'time' if count == 1 else 'times'}"
+        for count, what in ((compiled, "compiled"), (len(events) - compiled, "was loaded from disk"))
+        if count
+    ]
+    return " and ".join(told)
 
 
 def find_unchecked(processes: Iterable[Recording]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
 from triton_doctor.static.configs import config_tables
+from triton_doctor.static.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.expression import Apply, Const, Expr, Name, children
 from triton_doctor.static.forks import is_for_a_fork
 from triton_doctor.static.launched import flow_of, hides_arguments, launches_of, spelled_out
@@ -40,7 +41,7 @@ def check(project: Project) -> Iterator[Finding]:
         for arange in kernel.aranges:
             names = _names(arange)
             if not names:
-                yield from _in_literals(kernel, arange)
+                yield from _in_literals(project, kernel, arange)
             elif len(names) == 1 and not arange.conditional and not names & told:
                 (name,) = names
                 for value in _values(project, kernel, name, literals):
@@ -68,6 +69,8 @@ def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> 
     if param is None:
         return
     for launch in launches_of(project).get(kernel.key, ()):
+        if expects_error(launch):
+            continue
         argument = spelled_out(launch, kernel).get(name)
         if argument is not None:
             for one in literals.at(launch, argument.value):
@@ -116,9 +119,9 @@ def _is_power_of_two(count: int) -> bool:
     return count > 0 and count & (count - 1) == 0
 
 
-def _in_literals(kernel: Kernel, arange: Arange) -> Iterator[Finding]:
+def _in_literals(project: Project, kernel: Kernel, arange: Arange) -> Iterator[Finding]:
     count = _count(arange, {})
-    if count is not None and not _is_power_of_two(count):
+    if count is not None and not _is_power_of_two(count) and not is_expected_to_fail(project, kernel):
         yield Finding(
             path=kernel.path,
             span=arange.span,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.static.expected_errors import is_expected_to_fail
 from triton_doctor.static.expression import Call, Const, Expr, Pack, dotted
 from triton_doctor.static.forks import is_for_a_fork
 
@@ -32,6 +33,8 @@ def check(project: Project) -> Iterator[Finding]:
             bindings = top.bindings.get(own, ()) if top is not None and own not in home.imports else ()
             if not bindings:
                 continue
+            if is_expected_to_fail(project, kernel):
+                break
             if all(_is_plain(binding.value) for binding in bindings) and not allowed:
                 yield _not_constexpr(kernel, name, home, bindings)
             elif all(_is_constexpr(binding.value) for binding in bindings):

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.expected_errors import is_expected_to_fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,8 @@ def check(project: Project) -> Iterator[Finding]:
     for kernel in project.kernels():
         if not kernel.params:
             continue  # a stub: what it stands for has them
+        if (kernel.do_not_specialize or kernel.do_not_align) and is_expected_to_fail(project, kernel):
+            continue
         params = {param.name: param for param in kernel.params}
         for option, names in (
             ("do_not_specialize", kernel.do_not_specialize),

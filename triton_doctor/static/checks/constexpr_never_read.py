@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.launched import launches_of
 from triton_doctor.static.parameters import Parameter, parameters
 from triton_doctor.static.telling import facts, tell_value, trail
 
@@ -18,9 +19,10 @@ CODE = "TRD202"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a parameter: at the launch whose value changes most often, else at the parameter."""
+    """One finding a parameter of a launched kernel: at the launch that changes it most often, else at the parameter."""
+    launches = launches_of(project)
     for parameter in parameters(project):
-        if parameter.param.is_constexpr and parameter.use == "unread":
+        if parameter.kernel.key in launches and parameter.param.is_constexpr and parameter.use == "unread":
             yield _finding(parameter)
 
 

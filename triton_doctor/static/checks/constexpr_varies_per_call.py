@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Project
 
 CODE = "TRD201"
-# `min(1024, n)` as a block is 1,024 for most data, and few powers of two below it.
+# `min(512, n)` is 512 for most data, and a block of `min(2048, n)` is 2,048.
+_LARGEST_CAP = 2048
+# A block with some other bound is one of few powers of two below it.
 _LARGEST_BLOCK = 1024
 
 
@@ -44,17 +46,19 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: Source, *, is_tuned: bool) -> Severity:
-    if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped_block(parameter, worst):
+    if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
         return Severity.INFO
     if worst.scalar.from_data or is_tuned:
         return Severity.ERROR
     return Severity.WARNING
 
 
-def _is_capped_block(parameter: Parameter, worst: Source) -> bool:
-    """Whether it is the size of a block that data reach: triton takes powers of two there, and the cap is one."""
+def _is_capped(parameter: Parameter, worst: Source) -> bool:
+    """Whether most data reach the bound of the value, and share the variant for it."""
     bound = worst.scalar.bound
-    return parameter.use == "compile_time" and bound is not None and bound <= _LARGEST_BLOCK
+    if bound is None:
+        return False
+    return bound <= _LARGEST_CAP if worst.scalar.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 
 def _message(parameter: Parameter, worst: Source) -> str:

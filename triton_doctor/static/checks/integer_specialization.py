@@ -10,6 +10,7 @@ from triton_doctor.static.expression import Apply, Attr, Call, Choice, Const, Ex
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
+from triton_doctor.static.parameters import in_autotune_key, parameters
 from triton_doctor.static.pointers import pointers
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.model import Kernel, LinkedLaunch, Project
     from triton_doctor.static.model_function import Argument
+    from triton_doctor.static.parameters import Parameter
 
 CODE = "TRD208"
 # Methods and functions of torch that give tensors, told by name alone: most arguments of a launch are.
@@ -48,8 +50,16 @@ class _Candidate(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
+    flow = flow_of(project)
+    unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
     for kernel in project.kernels():
-        launches = launches_of(project).get(kernel.key, ())
+        if kernel.key in unbounded:
+            continue  # three variants for each of its many are not what to begin with
+        launches = [
+            one
+            for one in launches_of(project).get(kernel.key, ())
+            if not flow.callers.is_test(one.module, one.function, one.launch.arms)
+        ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
         if any(_may_tell(candidates) for _, candidates in every):
             addresses = pointers(project, kernel)
@@ -61,6 +71,11 @@ def check(project: Project) -> Iterator[Finding]:
             launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
             if len(counts) > 1 or counts[0].scalar.from_data:
                 yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
+
+
+def _compiles_for_each_value(parameter: Parameter) -> bool:
+    worst = parameter.worst
+    return parameter.param.is_constexpr and worst is not None and worst.kind is Kind.PER_CALL
 
 
 def _may_tell(candidates: Sequence[_Candidate]) -> bool:
@@ -86,6 +101,8 @@ def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
     for param in kernel.params:
         argument = arguments.get(param.name)
         if argument is None or param.is_constexpr or param.name in kernel.do_not_specialize:
+            continue
+        if in_autotune_key(kernel, param):
             continue
         origin = origin_of(launch, argument.value)
         if not isinstance(argument.value, Const) and _may_be_a_count(launch, origin):

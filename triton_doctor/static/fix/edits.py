@@ -171,7 +171,7 @@ class Editor:
     def _renamed(self, span: Span, before: str, after: str) -> Iterator[Edit]:
         start, end = self.text.bounds(span)
         found = False
-        for node in self._tree.of(cst.SimpleString):
+        for node in self._tree.within(cst.SimpleString, span):
             first, last = self._tree.bounds(node)
             if start <= first and last <= end and node.evaluated_value == before and before in node.value:
                 at = first + node.value.index(before)

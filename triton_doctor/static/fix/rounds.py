@@ -77,7 +77,7 @@ def fix(
         made += applied.made
         if not applied.made:
             break
-        found = look(tuple(current.values()))
+        found = look(tuple(current.values()), on_progress=on_progress)
     edited = {path: Edited(current[path].path, data, read_bytes(current[path])) for path, data in before.items()}
     return Fixed(
         scan=found,

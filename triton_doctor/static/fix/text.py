@@ -50,6 +50,15 @@ class Text:
             raise CannotEditError("the file is shorter than it was")
         return self._starts[line - 1] + column
 
+    @property
+    def lines(self) -> int:
+        """The number of lines."""
+        return len(self._starts)
+
+    def between(self, first: int, last: int) -> str:
+        """The lines from `first` to `last`, with their ends."""
+        return self.text[self._starts[first - 1] : self._starts[last] if last < len(self._starts) else None]
+
     def bounds(self, span: Span) -> tuple[int, int]:
         """The offsets of `span`."""
         return self.offset(span.line, span.column - 1), self.offset(span.end_line, span.end_column - 1)

@@ -90,7 +90,8 @@ def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
     divisor = right.literal
     if not isinstance(divisor, int) or divisor <= 0 or left.high is None:
         return result
-    return result._replace(low=(left.low or 0) // divisor, high=-(-left.high // divisor))
+    low, high = (left.low or 0) // divisor, -(-left.high // divisor)
+    return result._replace(low=low, high=high, is_capped=left.is_capped)
 
 
 def _is_axis(size: Size) -> bool:
@@ -136,6 +137,7 @@ def least(operands: Sequence[Scalar]) -> Scalar:
         # Sizes of the data lie above so low a cap: they share the variant that it stands for.
         result = result._replace(kind=Kind.FEW)
     return result._replace(
+        is_capped=bool(highs),
         high=min(highs) if highs else None,
         low=min(known) if len(known) == len(lows) else None,
         power=_powers(operands),
@@ -152,6 +154,7 @@ def greatest(operands: Sequence[Scalar]) -> Scalar:
     result = join(operands)
     known = [high for high in highs if high is not None]
     return result._replace(
+        is_capped=any(operand.is_capped for operand in operands),
         low=max(lows) if lows else None,
         high=max(known) if len(known) == len(highs) else None,
         power=_powers(operands),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.static.model import Module, Project
-    from triton_doctor.static.model_function import CallSite
+    from triton_doctor.static.model_function import Arm, CallSite
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
@@ -38,6 +38,7 @@ class Callers:
     def __init__(self, project: Project) -> None:
         """Nothing is looked up yet."""
         self._project = project
+        self._for_main: dict[int, bool] = {}
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
@@ -57,7 +58,41 @@ class Callers:
             for caller in calls_of(home, wanted):
                 if self._glimpsed(home, caller.function, caller.site.call.func) is function:
                     modules.consult(home.path)
-                    yield caller
+                    if not self.is_test(home, caller.function, caller.site.arms):
+                        yield caller
+
+    def is_test(self, module: Module, function: Function, arms: tuple[Arm, ...]) -> bool:
+        """Whether what stands inside `arms` of `function` only tests: in a file of tests, or for `__main__`.
+
+        For `__main__` is what its guard holds, and a function without arguments that only such code calls.
+        """
+        if module.path in self._project.tests or any(arm.is_main for arm in arms):
+            return True
+        if function.name == "<module>" or not module.functions["<module>"].holds(b"__main__"):
+            return False
+        if id(function) not in self._for_main:
+            self._for_main[id(function)] = False
+            self._for_main[id(function)] = self._is_for_main(module, function)
+        return self._for_main[id(function)]
+
+    def _is_for_main(self, module: Module, function: Function) -> bool:
+        outer = module.functions.get(function.parent or "")
+        if outer is not None and outer.name != "<module>":
+            return self.is_test(module, outer, ())
+        if function.class_name is not None or any(
+            not param.variadic and param.default is None for param in function.params
+        ):
+            return False
+        name, found = function.name, False
+        asked, modules = Question("calls", name), self._project.modules
+        for home in modules.naming(name, module.path, asked, calling(name), but=self._project.tests):
+            for caller in calls_of(home, name):
+                if self._glimpsed(home, caller.function, caller.site.call.func) is function:
+                    modules.consult(home.path)
+                    if not self.is_test(home, caller.function, caller.site.arms):
+                        return False
+                    found = True
+        return found
 
     def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
         """The function of the project that calling `func` there runs; None if it is none, or not to be told."""

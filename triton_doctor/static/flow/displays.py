@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Const, Star
+from triton_doctor.static.expression import Call, Const, Name, Star
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.indexing import element
-from triton_doctor.static.flow.kinds import Kind, Scalar
-from triton_doctor.static.flow.values import Many, Promise, Sequence, Shape, Table, Value
+from triton_doctor.static.flow.kinds import HANDFUL, Kind, Scalar
+from triton_doctor.static.flow.values import Many, Promise, Sequence, Shape, Strides, Table, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Each, Expr
@@ -38,6 +38,8 @@ def pack(flow: Flow, items: tuple[Expr, ...], place: Place) -> Sequence:
                     is_open = is_open or own_open
                 case Shape(of) if (rank := tensors.rank(of)) is not None:
                     values.extend(partial(flow.axis, of, position, place.frame) for position in range(rank))
+                case Strides(of) if (rank := tensors.rank(of)) is not None:
+                    values.extend(partial(flow.stride, of, position, place.frame) for position in range(rank))
                 case Shape():
                     values.append(inner)
                 case _:
@@ -59,9 +61,27 @@ def table(flow: Flow, items: tuple[tuple[Expr | None, Expr], ...], place: Place)
     return Table(items=known, open=is_open)
 
 
-def each(flow: Flow, comprehension: Each, place: Place) -> Many:
-    """A comprehension: as many items as its source has, unless some are left out."""
+def _known_items(flow: Flow, source: Value, place: Place) -> tuple[Value, ...] | None:
+    match source:
+        case Sequence(open=False) if source.starred is None and source.count <= HANDFUL:
+            return source.items
+        case Shape(of) if (rank := tensors.rank(of)) is not None:
+            return tuple(flow.axis(of, position, place.frame) for position in range(rank))
+        case _:
+            return None
+
+
+def each(flow: Flow, comprehension: Each, place: Place) -> Value:
+    """A comprehension: as many items as its source has, unless some are left out; known items keep their positions."""
     source = flow.value(comprehension.source, place)
+    if len(comprehension.names) == 1 and not (comprehension.filtered or comprehension.further):
+        (name,) = comprehension.names
+        if isinstance(source, Shape) and comprehension.element in (Name(name), Call(Name("int"), (Name(name),), ())):
+            return source
+        items = _known_items(flow, source, place)
+        if items is not None:
+            one_by_one = (place.binding({name: item}) for item in items)
+            return Sequence([partial(flow.value, comprehension.element, inner) for inner in one_by_one])
     one = element(flow, source, place.frame)
     length = flow.length(source, place.frame)
     if comprehension.filtered and length.settled() is Kind.UNKNOWN:

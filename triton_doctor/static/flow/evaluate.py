@@ -23,6 +23,7 @@ from triton_doctor.static.expression import (
     Slice,
     Star,
     Truth,
+    dotted,
 )
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.arithmetic import apply
@@ -33,7 +34,7 @@ from triton_doctor.static.flow.frame import Frame, Place
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.layouts import Layouts, stride
-from triton_doctor.static.flow.lengths import length, length_of_thing
+from triton_doctor.static.flow.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.flow.objects import field, saved
 from triton_doctor.static.flow.parameters import MOST_DEPTH, Asked
 from triton_doctor.static.flow.scopes import are_layouts, name_value
@@ -127,6 +128,10 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
+        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() is Kind.PER_MODEL:
+            # What a caller allocated outranks a guess.
+            asked = self._asked.axis(value, position, frame)
+            return own if asked is None or asked.is_guess else asked._replace(kind=asked.settled(), size=own.size)
         if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
@@ -138,7 +143,22 @@ class Flow:
 
     def stride(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.stride(position)`."""
-        return stride(self, value, position, frame)
+        own = stride(self, value, position, frame)
+        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and not own.atoms:
+            asked = self._asked.stride(value, position, frame)
+            return own if asked is None or asked.is_guess else asked
+        return own
+
+    def part(self, value: Value, position: int | None, size: int, is_open: bool, frame: Frame) -> Value | None:
+        """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
+
+        The callers are asked where it is an argument: they may pass a shape or a tuple.
+        """
+        if isinstance(value, Thing) and position is not None:
+            asked = self._asked.part(value, position, size, frame, is_open=is_open)
+            if asked is not None:
+                return asked
+        return part(self, value, position, size, is_open, frame)
 
     def value(self, expr: Expr, place: Place) -> Value:
         """What `expr` is at `place`."""
@@ -204,6 +224,8 @@ class Flow:
     def length(self, value: Value, frame: Frame) -> Scalar:
         """`len(value)`."""
         match value:
+            case Thing() if is_used_as_tensor(value):
+                return self.axis(value, 0, frame)
             case Thing():
                 return self._asked.length(value, frame) or length_of_thing(value)
             case Tensor():
@@ -233,7 +255,7 @@ class Flow:
     def _part(self, of: Expr, position: int | None, size: int, open_: bool, place: Place) -> Value:
         value = self.value(of, place)
         options = value.options if isinstance(value, Either) else (value,)
-        found = [part(self, option, position, size, open_, place.frame) for option in options]
+        found = [self.part(option, position, size, open_, place.frame) for option in options]
         return either([one for one in found if one is not None]) if any(one is not None for one in found) else UNKNOWN
 
     def _item(self, base: Expr, key: Expr, place: Place) -> Value:
@@ -251,6 +273,8 @@ class Flow:
         function = self.callers.reached(frame.module, frame.function, call.func)
         if function is not None and rounds_up(function.name):
             function = None
+        if (name := dotted(call.func)) is not None and leanings.names_bucket(name.rpartition(".")[2]):
+            return UNKNOWN
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:
             frame.values[key] = value

@@ -9,8 +9,9 @@ from triton_doctor.static.expression import Const, Expr, Item, Pack, Slice, dott
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, HANDFUL, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.sizes import Rest, Root, Size
+from triton_doctor.static.flow.slices import slice_length
 from triton_doctor.static.flow.sources import from_data
-from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Table, Tensor, Thing, Value, either
+from triton_doctor.static.flow.values import Either, Many, Sequence, Shape, Strides, Table, Tensor, Thing, Value, either
 from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value
     match value, key:
         case Shape(of), Const(int(position)):
             return flow.axis(of, position, frame)
+        case Strides(of), Const(int(position)):
+            return flow.stride(of, position, frame)
         case Shape(of), Slice(lower, upper, None):
             return _shape_slice(of, lower, upper)
         case Sequence(open=open_), Const(int(position)):
@@ -97,6 +100,8 @@ def item(flow: Flow, value: Value, base: Expr, key: Expr, place: Place) -> Value
             return _one_of(list(items.values()))
         case Many(one, _), Const(int()):
             return one
+        case Thing(root), Const(int(position)) if leanings.names_shape(root.name):
+            return flow.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case ((Tensor() | Thing()), _):
             return _indexed(flow, value, base, key, place)
         case _:
@@ -160,7 +165,7 @@ def _indexed(flow: Flow, value: Tensor | Thing, base: Expr, key: Expr, place: Pl
                 front.append(flow.scalar(upper, place))
                 position += 1
             case Slice():
-                front.append(UNKNOWN._replace(trail=()))
+                front.append(slice_length(flow, tensors.axis_at(value, position), one, place))
                 position += 1
             case Const(None):
                 front.append(tensors.ONE)
@@ -182,11 +187,20 @@ def part(flow: Flow, value: Value, position: int | None, size: int, open_: bool,
                 return None
             if position is None:
                 return UNKNOWN
-            if isinstance(of, Thing) and not open_ and of.root.rank is None:
-                of = Thing(root=replace(of.root, rank=size), scalar=of.scalar, origin=of.origin)
+            if not open_:
+                of = tensors.of_rank(of, size)
             if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
                 position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return flow.axis(of, position, frame)
+        case Strides(of):
+            rank = tensors.rank(of)
+            if rank is not None and rank != size and not open_:
+                return None
+            return (
+                UNKNOWN
+                if position is None
+                else flow.stride(of if open_ else tensors.of_rank(of, size), position, frame)
+            )
         case Sequence(open=False):
             count = value.count
             if count == 1 and value.starred is not None:
@@ -219,10 +233,7 @@ def _after_shape(flow: Flow, items: Sequence, starred: int, position: int, size:
         return items.at(index)
     if index >= starred + rank:
         return items.at(index - rank + 1)
-    of = shape.of
-    if isinstance(of, Thing) and of.root.rank is None:
-        of = Thing(root=replace(of.root, rank=rank), scalar=of.scalar, origin=of.origin)
-    return flow.axis(of, index - starred, frame)
+    return flow.axis(tensors.of_rank(shape.of, rank), index - starred, frame)
 
 
 def element(flow: Flow, value: Value, frame: Frame) -> Value:

@@ -44,7 +44,8 @@ class Scalar(NamedTuple):
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
     in the source. `pro` are leanings towards PER_CALL and `con` those towards PER_MODEL: they speak only while the kind
     is UNKNOWN. `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
-    `from_data` where it was read out of a tensor or is the length of a sequence. `trail` runs from the source to here.
+    `from_data` where it was read out of a tensor or is the length of a sequence. `is_capped` where `min` cuts it to
+    `high`. `trail` runs from the source to here.
     """
 
     kind: Kind
@@ -57,6 +58,7 @@ class Scalar(NamedTuple):
     size: Size | None = None
     atoms: frozenset[Atom] = frozenset()
     from_data: bool = False
+    is_capped: bool = False
     trail: tuple[Note, ...] = ()
 
     def settled(self) -> Kind:
@@ -72,6 +74,11 @@ class Scalar(NamedTuple):
         if most is not None and self.bound is not None and self.bound <= most:
             return Kind.FEW
         return kind
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether nothing but leanings decides the kind."""
+        return self.kind is Kind.UNKNOWN and not self.from_data
 
     @property
     def bound(self) -> int | None:

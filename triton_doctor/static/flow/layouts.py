@@ -10,6 +10,7 @@ from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.axis_names import expressions
 from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.flow.frame import Place
+from triton_doctor.static.flow.kinds import UNKNOWN
 from triton_doctor.static.flow.parameters import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Thing, Value
 from triton_doctor.static.model_function import Function
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 def stride(flow: Flow, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
     """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
     if isinstance(value, Tensor):
-        return tensors.stride(value, position)
+        if value.moved is None or value.contiguous:
+            return tensors.stride(value, position)
+        source = value.moved.source(position)
+        return UNKNOWN if source is None else flow.stride(value.moved.of, source, frame)
     rank = tensors.rank(value)
     if rank is None or not -rank <= position < rank or not flow.layouts.is_contiguous(value, frame):
         return tensors.stride(value, position)

@@ -41,6 +41,8 @@ _WEIGHT_WORDS = frozenset(
     "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
     "centroids alpha alphas".split()
 )
+# Lists that are written in a configuration, or that say who takes part.
+_SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
 # What was received or gathered is stacked by the rank that it is from.
 _STACKED_WORDS = frozenset("recv received gathered".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
@@ -101,6 +103,12 @@ def names_weight(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_settings(name: str) -> bool:
+    """Whether a list's name says that the model, or its set-up, decides how long it is."""
+    return bool(words(name) & _SETTING_WORDS)
+
+
+@lru_cache(maxsize=4096)
 def names_stack(name: str) -> bool:
     """Whether a tensor's name says that its first axis is the ranks of a group."""
     return bool(words(name) & _STACKED_WORDS)
@@ -115,7 +123,7 @@ def names_shape(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_bucket(name: str) -> bool:
     """Whether a size's name says that its author has rounded it already."""
-    return bool(words(name) & {"bucket", "buckets", "bucketed"})
+    return bool(words(name) & {"bucket", "buckets", "bucketed", "bucketize"})
 
 
 @lru_cache(maxsize=4096)

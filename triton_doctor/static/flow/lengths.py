@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
-from triton_doctor.static.flow.values import Many, Sequence, Shape, Table
+from triton_doctor.static.flow.values import Many, Sequence, Shape, Strides, Table
+from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.values import Thing, Value
+
+# `x.shape` and what else only a tensor has.
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
+_AFTER = re.compile(rb"\.(?:shape|stride|size|device|dtype|ndim|numel|is_cuda|is_contiguous|contiguous|data_ptr)\b")
 
 
 def length(value: Value) -> Scalar:
@@ -22,7 +29,7 @@ def length(value: Value) -> Scalar:
             return _literal(len(items))
         case Many(_, own):
             return own
-        case Shape(of):
+        case Shape(of) | Strides(of):
             return tensors.number_of_axes(of)
         case _:
             return UNKNOWN
@@ -36,8 +43,36 @@ def length_of_thing(thing: Thing) -> Scalar:
         return thing.scalar._replace(trail=trail)
     if leanings.names_shape(root.name):
         return FEW
+    if leanings.names_settings(root.name):
+        return Scalar(kind=Kind.PER_MODEL, trail=trail)
     pro = {leanings.LENGTH, *((leanings.NAME,) if leanings.names_data(root.name) else ())}
     return Scalar(kind=Kind.UNKNOWN, pro=frozenset(pro), from_data=True, trail=trail)
+
+
+def is_used_as_tensor(thing: Thing) -> bool:
+    """Whether it is an argument that is annotated as a tensor, or that its function asks what only tensors know."""
+    name, function = thing.root.name, thing.origin
+    if function is None:
+        return False
+    if any(param.name == name and param.annotation == "Tensor" for param in function.params):
+        return True
+    return name.isidentifier() and function.shows(_asked_as_tensor(name))
+
+
+@cache
+def _asked_as_tensor(name: str) -> Sign:
+    return Sign(name, _BEFORE, _AFTER)
+
+
+def unpacked_count(value: Value) -> int | None:
+    """The number of items that `*value` unpacks to; None where it is not known."""
+    match value:
+        case Sequence(open=False) if value.starred is None:
+            return value.count
+        case Shape(of) | Strides(of):
+            return tensors.rank(of)
+        case _:
+            return None
 
 
 def _literal(count: int) -> Scalar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Const
 from triton_doctor.static.flow import leanings, tensors
@@ -14,10 +14,21 @@ from triton_doctor.static.flow.frame import Frame, Place, end_of
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Leanings, Root
-from triton_doctor.static.flow.values import Context, Either, Instance, Tensor, Thing, Value
+from triton_doctor.static.flow.values import (
+    Context,
+    Either,
+    Instance,
+    Sequence,
+    Shape,
+    Strides,
+    Tensor,
+    Thing,
+    Value,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    import collections.abc
+    from collections.abc import Iterator, Mapping
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.callers import Caller
@@ -28,7 +39,19 @@ if TYPE_CHECKING:
 MOST_DEPTH = 5
 # So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
 MOST_CALLERS = 16
-_LENGTH = -99
+
+
+class Query(NamedTuple):
+    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`."""
+
+    what: str
+    position: int = 0
+    size: int = 0
+    is_open: bool = False
+
+
+_VALUE = Query("value")
+_LENGTH = Query("length")
 
 
 def parameter(flow: Flow, param: HostParam, frame: Frame) -> Value:
@@ -65,61 +88,72 @@ class Asked:
     def __init__(self, flow: Flow) -> None:
         """Nobody is asked yet."""
         self._flow = flow
-        self._answers: dict[tuple[int, str, int | None], tuple[Scalar | None, int]] = {}
-        self._calls: dict[int, Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
+        self._answers: dict[tuple[int, str, Query], tuple[Scalar | None, int]] = {}
+        self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
 
     def value(self, thing: Thing, frame: Frame) -> Scalar | None:
         """What is passed for the parameter that `thing` is; None where the callers do not tell."""
-        return self._answer(thing, frame, None)
+        return self._answer(thing, frame, _VALUE)
 
     def axis(self, thing: Thing, position: int, frame: Frame) -> Scalar | None:
         """An axis of what is passed."""
-        return self._answer(thing, frame, position)
+        return self._answer(thing, frame, Query("axis", position))
+
+    def stride(self, thing: Thing, position: int, frame: Frame) -> Scalar | None:
+        """A stride of what is passed."""
+        return self._answer(thing, frame, Query("stride", position))
+
+    def part(self, thing: Thing, position: int, size: int, frame: Frame, *, is_open: bool) -> Scalar | None:
+        """What unpacking a shape or a tuple that is passed into `size` targets gives the one at `position`."""
+        return self._answer(thing, frame, Query("part", position, size, is_open))
 
     def length(self, thing: Thing, frame: Frame) -> Scalar | None:
         """The length of what is passed."""
         return self._answer(thing, frame, _LENGTH)
 
-    def _answer(self, thing: Thing, frame: Frame, position: int | None) -> Scalar | None:
+    def _answer(self, thing: Thing, frame: Frame, query: Query) -> Scalar | None:
         function = thing.origin
         if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Kind.UNKNOWN:
             return None
         if not self._flow.asks:
             return None
-        key = (id(function), thing.root.name, position)
+        key = (id(function), thing.root.name, query)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
             self._answers[key] = (None, 0)
-            answer = self._ask(function, thing.root.name, frame, position)
+            answer = self._ask(function, thing.root.name, frame, query)
             self._answers[key] = (answer, frame.depth)
         return answer
 
-    def _ask(self, function: Function, name: str, frame: Frame, position: int | None) -> Scalar | None:
+    def _ask(self, function: Function, name: str, frame: Frame, query: Query) -> Scalar | None:
         found: list[Scalar] = []
         for caller, bound in self._called(function):
             if name in bound:
-                found += self._passed(caller, bound[name], function, name, position, frame.depth + 1)
+                found += self._passed(caller, bound[name], function, name, query, frame.depth + 1)
         varying = [scalar for scalar in found if scalar.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
         if varying:
             return choice(varying)._replace(trail=varying[0].trail)
         if found and not any(scalar.settled() is Kind.UNKNOWN for scalar in found):
             return choice(found)
-        if position is not None and any(scalar.literal == 1 or leanings.SINGLE in scalar.con for scalar in found):
+        if query.what != "value" and any(scalar.literal == 1 or leanings.SINGLE in scalar.con for scalar in found):
             # One batch of all that there is: what the others pass is not known, and need not be more.
             return UNKNOWN._replace(con=frozenset({leanings.SINGLE}), trail=found[0].trail)
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
-        is_axis = position not in (None, _LENGTH)
-        if found and is_axis and all(one.settled() is Kind.UNKNOWN and one.atoms for one in found):
+        if (
+            found
+            and query.what in ("axis", "part")
+            and all(one.settled() is Kind.UNKNOWN and one.atoms for one in found)
+        ):
             # What none of them knows, they may suspect alike.
             pro = frozenset[str].intersection(*(scalar.pro for scalar in found))
             con = frozenset[str]().union(*(scalar.con for scalar in found))
             return join(found)._replace(pro=pro, con=con, size=None)
         return None
 
-    def _called(self, function: Function) -> Sequence[tuple[Caller, Mapping[str, Expr]]]:
+    def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""
         found = self._calls.get(id(function))
         if found is None:
@@ -129,24 +163,39 @@ class Asked:
         return found
 
     def _passed(
-        self, caller: Caller, arg: Expr, function: Function, name: str, position: int | None, depth: int
+        self, caller: Caller, arg: Expr, function: Function, name: str, query: Query, depth: int
     ) -> Iterator[Scalar]:
         flow = self._flow
         frame = flow.frame(caller.module, caller.function, depth)
         value = flow.value(arg, Place(frame, caller.site.order, caller.site.arms))
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
-        if position == _LENGTH:
+        if query.what == "length":
             yield flow.length(value, frame).stepping(note)
-        elif position is None:
+            return
+        if query.what == "value":
             yield flow.as_scalar(value, frame).stepping(note)
-        else:
-            options = value.options if isinstance(value, Either) else (value,)
-            found = [option for option in options if isinstance(option, Tensor | Thing)]
-            axes = [flow.axis(option, position, frame) for option in found]
-            if len({tensors.rank(option) for option in found}) > 1:
-                axes = [least_certain(axes)]
-            if axes:
-                yield choice(axes).stepping(note)
+            return
+        options = value.options if isinstance(value, Either) else (value,)
+        asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
+        if asked:
+            scalars = [one for _, one in asked]
+            if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | Thing)}) > 1:
+                scalars = [least_certain(scalars)]
+            yield choice(scalars).stepping(note)
+
+    def _part_of(self, value: Value, query: Query, frame: Frame) -> Scalar | None:
+        """An axis, stride or part of `value`; None where it has no such thing."""
+        flow = self._flow
+        match query.what, value:
+            case "axis", Tensor() | Thing():
+                return flow.axis(value, query.position, frame)
+            case "stride", Tensor() | Thing():
+                return flow.stride(value, query.position, frame)
+            case "part", Shape() | Strides() | Sequence() | Thing():
+                found = flow.part(value, query.position, query.size, query.is_open, frame)
+                return flow.as_scalar(found, frame) if found is not None else None
+            case _:
+                return None
 
 
 def _scalar(param: HostParam, root: Root) -> Scalar:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.kinds import UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Root
@@ -29,6 +30,13 @@ def from_data(base: Expr, name: str | None, place: Place) -> Scalar:
     call = f".{name}()" if name is not None else ""
     note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
     return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
+
+
+def is_optional_number(thing: Thing) -> bool:
+    """Whether it is an argument with a default that no name calls a length: a window, a flag, a scale."""
+    if thing.origin is None or leanings.names_data(thing.root.name):
+        return False
+    return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
 
 
 def out_of_sight(call: Call, place: Place) -> Thing:

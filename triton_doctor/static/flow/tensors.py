@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar, join
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Atom, Axis, Rest, Root, Size, axis, whole
-from triton_doctor.static.flow.values import Tensor, Thing
+from triton_doctor.static.flow.values import Moved, Tensor, Thing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -215,32 +216,53 @@ def shuffled(value: Tensor | Thing) -> Tensor:
     return Tensor(open=numel(value), shuffled=True)
 
 
+def of_rank(value: Tensor | Thing, count: int) -> Tensor | Thing:
+    """The same, now that the number of axes is known to be `count`."""
+    if isinstance(value, Thing) and value.root.rank is None:
+        return value._replace(root=replace(value.root, rank=count))
+    return value
+
+
 def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:
-    """`permute(order)`: axes change places; the layout is no longer known."""
-    return Tensor(front=tuple(axis_at(value, position) for position in order), contiguous=None)
+    """`permute(order)`: axes change places, and keep their strides."""
+    source = of_rank(value, len(order))
+    return Tensor(
+        front=tuple(axis_at(source, position) for position in order), moved=Moved(source, tuple(enumerate(order)))
+    )
+
+
+def movedim(value: Tensor | Thing, source: int, destination: int) -> Tensor:
+    """`movedim(source, destination)`: one axis goes to another place."""
+    count = rank(value)
+    if count is None or not (-count <= source < count and -count <= destination < count):
+        return shuffled(value)
+    order = [position for position in range(count) if position != source % count]
+    order.insert(destination % count, source % count)
+    return moved(value, order)
 
 
 def swapped(value: Tensor | Thing, one: int, other: int) -> Tensor | Thing:
     """`transpose(one, other)`; of a tensor of unknown rank only the axes in front or at the back are known."""
     tensor = as_tensor(value)
     if tensor.open is None:
-        axes = list(tensor.front + tensor.back)
+        axes = tensor.front + tensor.back
         if not (-len(axes) <= one < len(axes) and -len(axes) <= other < len(axes)):
             return Tensor(open=UNKNOWN)
-        axes[one], axes[other] = axes[other], axes[one]
-        return Tensor(front=tuple(axes))
+        order = list(range(len(axes)))
+        order[one], order[other] = order[other], order[one]
+        return moved(value, order)
     if one >= 0 and other >= 0:
         count = max(one, other) + 1
         head = [axis_at(tensor, position) for position in range(count)]
         left = _left(numel(tensor), head)
         head[one], head[other] = head[other], head[one]
-        return Tensor(front=tuple(head), open=left)
+        return Tensor(front=tuple(head), open=left, moved=Moved(value, ((one, other), (other, one)), rest_stays=True))
     if one < 0 and other < 0:
         count = -min(one, other)
         tail = [axis_at(tensor, position) for position in range(-count, 0)]
         left = _left(numel(tensor), tail)
         tail[one], tail[other] = tail[other], tail[one]
-        return Tensor(back=tuple(tail), open=left)
+        return Tensor(back=tuple(tail), open=left, moved=Moved(value, ((one, other), (other, one)), rest_stays=True))
     return Tensor(open=UNKNOWN)
 
 

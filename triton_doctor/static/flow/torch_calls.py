@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.expression import Attr, Call, Const, Expr, Name, Pack, Star
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Scalar
-from triton_doctor.static.flow.sources import from_data, out_of_sight
-from triton_doctor.static.flow.values import Sequence, Shape, Tensor, Thing, Value
+from triton_doctor.static.flow.sources import from_data, is_optional_number, out_of_sight
+from triton_doctor.static.flow.values import Sequence, Shape, Strides, Tensor, Thing, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow
@@ -22,7 +22,10 @@ KEEPING = frozenset(
 )
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 # Of `torch.f(x, ...)`, those that are methods too.
-METHODS = frozenset("transpose permute reshape flatten squeeze unsqueeze numel stack cumsum nonzero unique".split())
+METHODS = frozenset(
+    "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten squeeze unsqueeze numel stack cumsum "
+    "nonzero unique".split()
+)
 NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
 
@@ -35,12 +38,16 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return Shape(of=value)
         case "size" if isinstance(call.args[0], Const) and isinstance(call.args[0].value, int):
             return flow.axis(value, call.args[0].value, frame)
+        case "stride" if not call.args and not call.keywords:
+            return Strides(of=value)
         case "stride" if call.args and isinstance(call.args[0], Const) and isinstance(call.args[0].value, int):
             return flow.stride(value, call.args[0].value, frame)
         case "numel" | "nelement":
             return tensors.numel(value)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
+        case "item" if isinstance(value, Thing) and is_optional_number(value):
+            return FEW
         case "item" | "tolist":
             return from_data(base, name, place)
         case "max" | "min" | "sum" | "mean" | "amax" | "argmax" if isinstance(value, Tensor) or not call.args:
@@ -51,11 +58,14 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             ends = _integers(call.args)
             start, end = (*ends, *((0, -1)[len(ends) :])) if ends is not None else (0, -1)
             return tensors.flatten(value, start, end)
-        case "transpose" | "swapaxes":
+        case "transpose" | "swapaxes" | "swapdims":
             pair = _integers(call.args)
             return tensors.swapped(value, *pair) if pair is not None and len(pair) == 2 else tensors.shuffled(value)
         case "t":
             return tensors.moved(value, (1, 0))
+        case "movedim" | "moveaxis":
+            ends = _integers(call.args)
+            return tensors.movedim(value, *ends) if ends is not None and len(ends) == 2 else tensors.shuffled(value)
         case "permute":
             items = call.args[0].items if len(call.args) == 1 and isinstance(call.args[0], Pack) else call.args
             order = _integers(items)

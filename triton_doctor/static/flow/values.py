@@ -29,11 +29,31 @@ class Thing(NamedTuple):
     contiguous: bool = False
 
 
+class Moved(NamedTuple):
+    """Where the axes of a view come from: `order` pairs a position in the view with one in `of`.
+
+    Positions that `order` does not name are where they were, if `rest_stays`.
+    """
+
+    of: Tensor | Thing
+    order: tuple[tuple[int, int], ...]
+    rest_stays: bool = False
+
+    def source(self, position: int) -> int | None:
+        """The position in `of` of the axis at `position`; None where that is not known."""
+        count = len(self.order)
+        if not self.rest_stays:
+            return dict(self.order).get(position % count) if -count <= position < count else None
+        if any((position < 0) != (moved < 0) for moved, _ in self.order):
+            return None
+        return dict(self.order).get(position, position)
+
+
 class Tensor(NamedTuple):
     """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
 
     `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
-    axes stand in an order that is not known.
+    axes stand in an order that is not known. `moved` where the axes are those of another tensor, in another order.
     """
 
     front: tuple[Scalar, ...] = ()
@@ -42,10 +62,17 @@ class Tensor(NamedTuple):
     contiguous: bool | None = None
     shuffled: bool = False
     trail: tuple[Note, ...] = ()
+    moved: Moved | None = None
 
 
 class Shape(NamedTuple):
     """The shape of a tensor or of a thing."""
+
+    of: Tensor | Thing
+
+
+class Strides(NamedTuple):
+    """All strides of a tensor or of a thing."""
 
     of: Tensor | Thing
 
@@ -123,7 +150,7 @@ class Either(NamedTuple):
     options: tuple[Value, ...]
 
 
-Value: TypeAlias = Scalar | Thing | Tensor | Shape | Sequence | Many | Table | Instance | Context | Either
+Value: TypeAlias = Scalar | Thing | Tensor | Shape | Strides | Sequence | Many | Table | Instance | Context | Either
 Promise: TypeAlias = "partial[Value] | partial[Scalar]"
 
 

@@ -17,6 +17,7 @@ from triton_doctor.static.model_function import (
     Returned,
     Stored,
 )
+from triton_doctor.static.read.conditions import catches_compile_error, deciding_flag, expects_error, is_main_guard
 from triton_doctor.static.read.lower import Lowering
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Body:
                 lower(test)
                 if body and isinstance(body[0], ast.Raise):
                     self._limit(test, holds=False)
-                self._branch(body, orelse)
+                self._branch(body, orelse, test)
             case ast.Return(value=value):
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno))
@@ -108,9 +109,9 @@ class Body:
                     entered = lower(item.context_expr)
                     if item.optional_vars is not None:
                         self._assign(item.optional_vars, entered, node.lineno)
-                self.read(node.body)
+                self._guarded(node.body, expects_error=any(expects_error(item.context_expr) for item in node.items))
             case ast.Try() | ast.TryStar():
-                self.read(node.body)
+                self._guarded(node.body, expects_error=any(catches_compile_error(one) for one in node.handlers))
                 for handler in node.handlers:
                     self._branch(handler.body, [])
                 self.read(node.orelse)
@@ -127,14 +128,23 @@ class Body:
                 for case in cases:
                     self._branch(case.body, [])
 
-    def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+    def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        self._arms = (*outer, Arm(branch, 0, 2, False))
+        flag, is_true = deciding_flag(test)
+        self._arms = (*outer, Arm(branch, 0, 2, False, is_main_guard(test), flag, is_true))
         self.read(body)
         if orelse:
-            self._arms = (*outer, Arm(branch, 1, 2, False))
+            self._arms = (*outer, Arm(branch, 1, 2, False, False, flag, not is_true))
             self.read(orelse)
+        self._arms = outer
+
+    def _guarded(self, body: list[ast.stmt], *, expects_error: bool) -> None:
+        outer = self._arms
+        if expects_error:
+            self._branches += 1
+            self._arms = (*outer, Arm(self._branches, 0, 1, False, expects_error=True))
+        self.read(body)
         self._arms = outer
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], target: tuple[ast.expr, Expr, int] | None) -> None:

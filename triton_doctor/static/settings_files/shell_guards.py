@@ -81,6 +81,6 @@ class Guards:
 
 def _is_absence(test: str, name: str | None) -> bool:
     """Whether `test` only asks whether the variable `name` has a value yet."""
-    if name is None or not re.search(rf"\b{name}\b", test):
+    if name is None or not re.search(rf"\b{re.escape(name)}\b", test):
         return False
     return bool(re.search(r"(?:^|\s)(?:-z|-n|-v|!)\s", test))

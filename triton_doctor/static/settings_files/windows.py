@@ -113,6 +113,6 @@ def _literal(value: str, sigil: str) -> str | None:
 
 def _is_absence(test: str, name: str) -> bool:
     """Whether `test` only asks whether the variable `name` has a value yet."""
-    if not re.search(rf"\b{name}\b", test, re.IGNORECASE):
+    if not re.search(rf"\b{re.escape(name)}\b", test, re.IGNORECASE):
         return False
     return bool(re.search(r"-not\b|!|\bnot\s+defined\b|==\s*\"\"", test, re.IGNORECASE))

@@ -1,0 +1,22 @@
+"""What torch.compile says of itself: each compile of Dynamo's, with the guard that made it again."""
+
+import torch
+
+import triton_doctor
+from triton_doctor.runtime.event import GraphEvent
+
+
+def test_each_compile_of_dynamo_is_recorded_with_its_guard():
+    def double(x):
+        return 2 * x
+
+    torch._dynamo.reset()
+    compiled = torch.compile(double, backend="eager")
+    compiled(torch.ones(3, 2))
+    with triton_doctor.record() as recording:
+        compiled(torch.ones(4, 2))
+
+    (graph,) = [event for event in recording.events if isinstance(event, GraphEvent)]
+    assert (graph.function, graph.path, graph.failure) == ("double", __file__, "")
+    assert "tensor 'x' size mismatch at index 0. expected 3, actual 4" in graph.reason
+    assert graph.duration_us > 0

@@ -1,0 +1,83 @@
+"""What torch.compile says of itself: each compile of Dynamo's with its guard, and the time of Inductor's benchmarks.
+
+torch keeps both whether anybody reads them or not (torch 2.13 _dynamo/utils.py:187, 2047); nothing is hooked.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.event import ChoicesEvent, GraphEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# Names under which torch times `do_autotuning` of an operation (torch 2.13 _inductor/select_algorithm.py:4198, 4289).
+BENCHMARKED, PRECOMPILED = "_template_autotuning", "_template_precompiling"
+
+
+class GraphReader:
+    """Reads what happened since it was made, and since it last read."""
+
+    def __init__(self) -> None:
+        self._since_us = time.time_ns() // 1000
+        self._read: set[tuple[str, int]] = set()
+        self._timed = {name: len(times) for name, times in _timings().items()}
+
+    def read(self) -> Iterator[GraphEvent | ChoicesEvent]:
+        """The compiles and benchmarks since; none where torch is not imported. Never raises."""
+        try:
+            yield from list(self._graphs())
+            yield from list(self._choices())
+        except Exception:  # a torch that keeps something else there: it says nothing about kernels
+            return
+
+    def _graphs(self) -> Iterator[GraphEvent]:
+        dynamo = sys.modules.get("torch._dynamo.utils")
+        for one in dynamo.get_compilation_metrics() if dynamo is not None else ():
+            started_us = one.start_time_us or int((one.start_time or 0) * 1_000_000)
+            place = (str(one.compile_id), started_us)
+            if place in self._read or started_us < self._since_us or not one.co_filename:
+                continue
+            self._read.add(place)
+            duration_us = int(one.duration_us or (one.entire_frame_compile_time_s or 0) * 1_000_000)
+            yield GraphEvent(
+                compile_id=str(one.compile_id),
+                function=str(one.co_name),
+                path=str(one.co_filename),
+                line=int(one.co_firstlineno or 0),
+                duration_us=duration_us,
+                at_ns=(started_us + duration_us) * 1000,
+                reason=_first_line(getattr(one, "recompile_reason", None)),
+                failure=_first_line(one.fail_reason),
+            )
+
+    def _choices(self) -> Iterator[ChoicesEvent]:
+        timings = _timings()
+        names = {name.removesuffix(BENCHMARKED) for name in timings if name.endswith(BENCHMARKED)}
+        for name in sorted(names):
+            new = {}
+            for kind in (BENCHMARKED, PRECOMPILED):
+                times = timings.get(name + kind, [])
+                new[kind] = times[self._timed.get(name + kind, 0) :]
+                self._timed[name + kind] = len(times)
+            if new[BENCHMARKED]:
+                yield ChoicesEvent(
+                    name=name,
+                    count=len(new[BENCHMARKED]),
+                    precompile_us=int(sum(new[PRECOMPILED]) * 1_000_000),
+                    benchmark_us=int(sum(new[BENCHMARKED]) * 1_000_000),
+                    at_ns=time.time_ns(),
+                )
+
+
+def _timings() -> Mapping[str, list[float]]:
+    timings: Any = getattr(sys.modules.get("torch._dynamo.utils"), "compilation_time_metrics", {})
+    return timings if isinstance(timings, dict) else {}
+
+
+def _first_line(text: object) -> str:
+    lines = str(text or "").strip().splitlines()
+    return lines[0] if lines else ""

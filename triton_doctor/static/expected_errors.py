@@ -1,0 +1,53 @@
+"""Kernels and launches to whether a test expects them to fail: `pytest.raises`, `xfail`, `except CompilationError`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.expression import Call, Name, children, dotted
+from triton_doctor.static.launched import launches_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.expression import Expr
+    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.model_function import Arm, Function
+
+
+def expects_error(launch: LinkedLaunch) -> bool:
+    """Whether the launch is there to fail."""
+    return _is_expected(launch.function, launch.launch.arms)
+
+
+def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
+    """Whether every launch of the kernel is there to fail; of one that is only compiled, every call it is handed to."""
+    launches = launches_of(project).get(kernel.key, ())
+    if launches:
+        return all(map(expects_error, launches))
+    module = project.modules[kernel.path]
+    handed = [
+        _is_expected(function, site.arms)
+        for function in module.functions.values()
+        if function.holds(b"raises") or function.decorators or function.holds(b"Error")
+        for site in function.calls
+        if _mentions(site.call, kernel.name)
+    ]
+    return bool(handed) and all(handed)
+
+
+def _is_expected(function: Function, arms: Sequence[Arm]) -> bool:
+    if any(arm.expects_error for arm in arms):
+        return True
+    names = (dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators)
+    return any(name.rpartition(".")[2] in ("xfail", "expectedFailure") for name in names)
+
+
+def _mentions(call: Call, name: str) -> bool:
+    pending: list[Expr] = [*call.args, *(value for _, value in call.keywords)]
+    while pending:
+        expr = pending.pop()
+        if expr == Name(name):
+            return True
+        pending.extend(children(expr))
+    return False
