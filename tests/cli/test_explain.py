@@ -243,3 +243,15 @@ def test_unknown_kernel_is_told_with_what_there_is(doctor: Callable, name: str, 
 
     assert outcome.status == 2
     assert hint in outcome.err
+
+
+def test_values_that_launches_give_are_variants_each(doctor: Callable, write: Callable) -> None:
+    write("pyproject.toml", "")
+    write("kernels.py", KERNEL.format(more=""))
+    launches = "".join(f"    scale[(1,)](x, {n})\n" for n in (4, 4, 8))
+    write("launcher.py", f"from kernels import scale\n\ndef f(x):\n{launches}")
+
+    (kernel,) = json.loads(doctor("explain", "scale", "--output-format", "json").out)["kernels"]
+    (constexpr,) = [one for one in kernel["parameters"] if one["role"] == "constexpr"]
+
+    assert (constexpr["given"], constexpr["variants"], kernel["variants"]) == ("4, 8", 2, 2)

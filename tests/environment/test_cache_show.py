@@ -140,3 +140,15 @@ def test_cache_without_intermediate_code_tells_options_only(tmp_path: Path) -> N
     story = story_of("scale", kernels)
 
     assert [(difference.part, difference.name) for difference in story.differences] == [("option", "num_warps")]
+
+
+@pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[-1]])
+def test_constexprs_without_a_trace_are_named(doctor: Callable[..., Outcome], tmp_path: Path, version: str) -> None:
+    folder = fill("flags_left.py", version, tmp_path)
+
+    assert doctor("cache", "show", "negate", "--cache-dir", str(folder)).out.splitlines()[1:] == [
+        "  constexprs that leave no trace in the IR: bs, FLAG",
+        "    6 variants have the same IR as another",
+    ]
+    # Until Triton 3.5 it cannot be told which argument was compiled in, and no other is blamed.
+    assert "x_ptr" not in doctor("cache", "show", "fill", "--cache-dir", str(folder)).out

@@ -95,7 +95,7 @@ def test_gpu_with_little_free_memory_is_told(installed: dict[str, str], tmp_path
 
     said = ask_env(installed | {"LD_LIBRARY_PATH": str(library)})
 
-    assert said.finding("TRD631")["message"] == "GPU 0 has little free memory: 0.6 of 80.0 GB"
+    assert said.finding("TRD631")["message"] == "GPU 0 has little free memory: 0.6 of 74.5 GiB"
 
 
 def test_ptxas_of_a_triton_older_than_the_gpu_is_told(machine: dict[str, str], tmp_path: Path) -> None:

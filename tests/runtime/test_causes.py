@@ -6,6 +6,7 @@ import pytest
 
 from triton_doctor.runtime.causes import Seen, explain, explain_all
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, FailureEvent, KernelName
+from triton_doctor.runtime.recording import Recording
 from triton_doctor.runtime.wording import tell
 
 KERNEL = KernelName(name="scale", module="m", path="m.py", line=3)
@@ -277,3 +278,10 @@ def test_what_a_guard_refused_is_not_in_memory():
 
     assert [cause.code for cause in causes] == ["TRD701", "TRD702", "TRD702"]
     assert causes[-1].changes[0].before == 64
+
+
+def test_recording_prints_as_a_summary():
+    recording = Recording(events=[event(block=block) for block in (64, 32)])
+
+    assert str(recording) == "Recording: 2 compiled, 0 from disk\n  scale: 1x TRD701\n  scale: 1x TRD702"
+    assert recording._repr_html_() == f"<pre>{recording!r}</pre>"

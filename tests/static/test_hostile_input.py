@@ -346,3 +346,49 @@ def test_name_of_a_variable_is_no_pattern(check: Callable[[], set[str]], write: 
     write(name, text)
 
     check()
+
+
+# large files
+
+PREAMBLE, LAUNCH = (
+    KERNEL.partition("\n\n\ndef f")[0],
+    "\n\ndef f{0}(x, lens: list[int]):\n    k[(1,)](x, max(lens), BLOCK=128)\n",
+)
+
+
+def calls_of_check(doctor: Doctor, write: Write, text: str) -> int:
+    """How many functions a check of `text` calls, those in C included."""
+    write("large.py", text)
+    count = 0
+
+    def counting(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counting)
+    try:
+        doctor("check", "--no-cache", "--output-format", "json", "large.py")
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(lambda count: PREAMBLE + "".join(LAUNCH.format(one) for one in range(count)), id="launches"),
+        pytest.param(
+            lambda count: "".join(KERNEL.replace("k(", f"k{one}(").replace("f(", f"f{one}(") for one in range(count)),
+            id="kernels",
+        ),
+        pytest.param(
+            lambda count: PREAMBLE + "\n\ndef f(x, n):\n" + "    k[(1,)](x, n, BLOCK=128)\n" * count,
+            id="launches in one function",
+        ),
+    ],
+)
+def test_work_grows_with_the_size_of_a_file(doctor: Doctor, write: Write, text: Callable[[int], str]) -> None:
+    calls_of_check(doctor, write, text(10))  # what is imported and compiled once
+    small, medium, large = (calls_of_check(doctor, write, text(count)) for count in (50, 100, 200))
+
+    assert large - medium < 2.3 * (medium - small)

@@ -27,17 +27,20 @@ VARIANTS_READ = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One entry, read. `code` is None where the cache keeps binaries only."""
+    """One entry, read. `code` is None where the cache keeps binaries only; `text` is a hash of the IR."""
 
     entry: CacheEntry
     options: Mapping[str, str]
     code: KernelCode | None
+    text: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing that differs. `part` is "constexpr", "argument", "option" or "constant"; the last where no parameter
-    could be told, and `name` is then a place.
+    """One thing that differs. `part` is "constexpr", "argument", "option", "constant" or "untraced".
+
+    Of a constant no parameter could be told, and `name` is a place. A constexpr that is untraced leaves nothing in what
+    the cache keeps, and `count` variants are alike in all else: it can only be one of those.
 
     `count` values were seen; `values` are those, where the cache tells them and not only that there were so many.
     """
@@ -99,7 +102,7 @@ def read_variant(folder: Path, entry: CacheEntry) -> Variant | None:
     except OSError:
         text = ""
     options = {name: spell(value) for name, value in metadata.items() if name not in DERIVED}
-    return Variant(entry=entry, options=options, code=read_code(text) if text else None)
+    return Variant(entry=entry, options=options, code=read_code(text) if text else None, text=hash(text))
 
 
 def spell(value: Any) -> str:
@@ -112,6 +115,7 @@ def compare(variants: Sequence[Variant], source: KernelSource | None) -> Iterato
     codes = [variant.code for variant in variants if variant.code is not None]
     yield from sorted(compare_constants(codes, source), key=lambda found: (-found.count, found.name))
     yield from compare_arguments(codes, source)
+    yield from find_untraced(variants, source)
     names = dict.fromkeys(name for variant in variants for name in variant.options)
     for name in names:
         values = distinct(variant.options.get(name, "unset") for variant in variants)
@@ -119,18 +123,42 @@ def compare(variants: Sequence[Variant], source: KernelSource | None) -> Iterato
             yield Difference(part="option", name=name, count=len(values), values=values)
 
 
+def find_untraced(variants: Sequence[Variant], source: KernelSource | None) -> Iterator[Difference]:
+    """The constexprs that no constant of the IR stands for, where variants differ in nothing that the cache keeps."""
+    if source is None:
+        return
+    alike = defaultdict[object, int](int)
+    named = set[str]()
+    for variant in variants:
+        if variant.code is None:
+            return
+        alike[variant.text, tuple(sorted(variant.options.items()))] += 1
+        for place in variant.code.constants:
+            naming = source.naming(place, source.constexprs)
+            named.update(naming.names if naming is not None else ())
+    unexplained = sum(count for count in alike.values() if count > 1)
+    if unexplained:
+        for name in source.constexprs:
+            if name not in named:
+                yield Difference(part="untraced", name=name, count=unexplained, values=())
+
+
 def compare_arguments(codes: Sequence[KernelCode], source: KernelSource | None) -> Iterator[Difference]:
     """Arguments whose type or divisibility differs, or that were compiled in by some: 1, or None."""
     plain = [name for name in source.parameters if name not in source.constexprs] if source else []
     spelled: dict[str, list[str]] = defaultdict(list)
-    for code in codes:
+    # Without names, an argument that is compiled in shifts the others.
+    readable = [
+        code for code in codes if all(name for name, _, _ in code.arguments) or len(code.arguments) == len(plain)
+    ]
+    for code in readable:
         for position, (name, kind, attributes) in enumerate(code.arguments):
             if name is None and len(code.arguments) == len(plain):
                 name = plain[position]
             if name is not None:
                 spelled[name].append(spell_argument(kind, attributes))
     for name, seen in spelled.items():
-        missing = ["1 or none"] * (len(codes) - len(seen)) if all(code.arguments for code in codes) else []
+        missing = ["1 or none"] * (len(readable) - len(seen)) if all(code.arguments for code in readable) else []
         values = distinct([*seen, *missing])
         if len(values) > 1:
             yield Difference(part="argument", name=name, count=len(values), values=values)

@@ -24,11 +24,11 @@ def diagnose_gpus(machine: Machine) -> Iterator[MachineFinding]:
         if gpu.memory_bytes is None or gpu.free_bytes is None:
             continue
         if gpu.free_bytes < max(FEW_BYTES, SMALL_PART * gpu.memory_bytes):
-            free, total = gpu.free_bytes / 1e9, gpu.memory_bytes / 1e9
+            free, total = gpu.free_bytes / 2**30, gpu.memory_bytes / 2**30
             yield MachineFinding(
                 code="TRD631",
                 severity=Severity.WARNING,
-                message=f"GPU {number} has little free memory: {free:.1f} of {total:.1f} GB",
+                message=f"GPU {number} has little free memory: {free:.1f} of {total:.1f} GiB",
                 evidence=f"{gpu.name}; another process holds the rest, and slows what is measured here",
                 remedy="see who holds it, and choose another GPU",
                 command="nvidia-smi" if gpu.backend == "cuda" else "rocm-smi --showpids",

@@ -77,6 +77,11 @@ def story_lines(story: KernelStory) -> Iterator[str]:
             if number == 0:
                 yield f"  {title} that differ"
             yield f"    {difference_line(difference)}"
+    untraced = [found for found in story.differences if found.part == "untraced"]
+    if untraced:
+        names = ", ".join(found.name for found in untraced)
+        yield f"  constexprs that leave no trace in the IR: {names}"
+        yield f"    {untraced[0].count:,} variants have the same IR as another"
     if not story.differences and len(story.variants) > 1:
         yield "  what differs is not in what the cache keeps: the source around, triton itself, or variables"
 

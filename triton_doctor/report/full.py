@@ -20,6 +20,7 @@ from triton_doctor.report.concise import plural, summarize, summarize_evidence, 
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
 from triton_doctor.report.statistics import count_rules, tell_counts
+from triton_doctor.report.verdicts import tell_verdicts
 from triton_doctor.rulebook import page_uri, rule_name
 from triton_doctor.terminal import escape_line, escape_text
 
@@ -59,6 +60,8 @@ def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
     listed = [one for one in scan.findings if lists_infos or one.severity > Severity.INFO]
     kernels = group_findings(listed)
     count = sum(len(kernel.blocks) for kernel in kernels)
+    verdicts = [Text(line, "bold" if number == 0 else "") for number, line in enumerate(tell_verdicts(scan))]
+    yield from (*verdicts, Text()) if verdicts else ()
     detailed = count if Show.ALL in view.show or count <= LONG else DETAILED
     drawn = 0
     for kernel in kernels:

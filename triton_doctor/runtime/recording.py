@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import Header
 
 
-@dataclass(slots=True, kw_only=True)
+CAUSES_SHOWN = 12
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
 class Recording:
     """What was seen, and of which processes. `events` holds at most one LaunchesEvent a process.
 
@@ -39,6 +43,24 @@ class Recording:
     headers: list[Header] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     live: Callable[[], LaunchesEvent] | None = None
+
+    def __repr__(self) -> str:
+        """A summary: what compiled, and the cause of each kernel's compiles."""
+        return "\n".join(self._summarize())
+
+    def _repr_html_(self) -> str:
+        """The summary for a notebook."""
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _summarize(self) -> Iterator[str]:
+        launches = f"{sum(self.launches.values()):,} launches, " if self.launches else ""
+        rounds = f", {len(self.tunings):,} rounds of tuning" if self.tunings else ""
+        yield f"Recording: {launches}{len(self.compiled):,} compiled, {len(self.loaded):,} from disk{rounds}"
+        counts = Counter((cause.event.kernel.name, cause.code) for cause in self.causes)
+        for (kernel, code), count in counts.most_common(CAUSES_SHOWN):
+            yield f"  {kernel}: {count:,}x {code}"
+        if len(counts) > CAUSES_SHOWN:
+            yield f"  and {len(counts) - CAUSES_SHOWN:,} more"
 
     @property
     def compiles(self) -> tuple[CompileEvent, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Place
+from triton_doctor.static.expression import Const
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.launched import launches_of
 from triton_doctor.static.parameters import Parameters
@@ -152,10 +153,23 @@ def _parameter(parameter: Parameter) -> Explained:
         bound=source.scalar.bound if source is not None else None,
         use=parameter.use,
         in_autotune_key=parameter.in_autotune_key,
-        given=spelled(source) if source is not None else ("a config" if tuned else None),
-        variants=_variants(role, kind, source),
+        given=_given(parameter, source) if source is not None else ("a config" if tuned else None),
+        variants=max(len(_fixed_values(parameter)), 1) if kind is Kind.FIXED else _variants(role, kind, source),
         trail=trail(parameter, source) if source is not None and kind is not Kind.FIXED else (),
     )
+
+
+def _fixed_values(parameter: Parameter) -> tuple[str, ...]:
+    """The literals that the launches give a constexpr: each is a variant, though no launch ever changes its own."""
+    if not parameter.param.is_constexpr:
+        return ()
+    literals = [source for source in parameter.sources if isinstance(source.expr, Const)]
+    return tuple(dict.fromkeys(spelled(source) for source in literals))
+
+
+def _given(parameter: Parameter, source: Source) -> str:
+    values = _fixed_values(parameter)
+    return ", ".join(values) if source.kind is Kind.FIXED and len(values) > 1 else spelled(source)
 
 
 def _kind(source: Source | None, *, defaulted: bool) -> Kind:

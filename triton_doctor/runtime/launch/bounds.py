@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import explain_all
+from triton_doctor.runtime.event import COMPILED
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from triton_doctor.runtime.event import Event
+    from triton_doctor.runtime.event import CompileEvent, Event
     from triton_doctor.runtime.recording import Recording
 
 
@@ -38,6 +39,17 @@ def _tell(counted: Sequence[Event], limits: Sequence[Limit], events: Sequence[Ev
         last = excess.events[-1]
         rank = "" if last.rank is None else f" on rank {last.rank}"
         yield (
-            f"`{excess.kernel.name}` compiled {len(excess.events)} times{when}{rank}, {excess.limit.at_most} allowed; "
+            f"`{excess.kernel.name}` {count_tiers(excess.events)}{when}{rank}, {excess.limit.at_most} allowed; "
             f"the last time: {tell(causes[id(last)])}"
         )
+
+
+def count_tiers(events: Sequence[CompileEvent]) -> str:
+    """`compiled 6 times`, `was loaded from disk 6 times`, or both."""
+    compiled = sum(1 for event in events if event.tier == COMPILED)
+    told = [
+        f"{what} {count:,} {'time' if count == 1 else 'times'}"
+        for count, what in ((compiled, "compiled"), (len(events) - compiled, "was loaded from disk"))
+        if count
+    ]
+    return " and ".join(told)

@@ -62,10 +62,11 @@ def _made_by_triton(kernel: Kernel, name: str) -> bool:
 
 def _mixed(given: Sequence[_Given]) -> tuple[_Given, _Given] | None:
     """The first two, in order, that are equal and not the same."""
-    for later, second in enumerate(given):
-        for first in given[:later]:
-            if first.value == second.value and _type(first.value) != _type(second.value):
-                return first, second
+    by_value: dict[int | float, _Given] = {}
+    for second in given:
+        first = by_value.setdefault(second.value, second)
+        if _type(first.value) != _type(second.value):
+            return first, second
     return None
 
 

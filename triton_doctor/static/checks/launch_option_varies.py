@@ -80,11 +80,12 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
 
 def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
     """The first launch that says otherwise what an earlier one said."""
-    for later, second in enumerate(spellings):
-        for first in spellings[:later]:
-            if first.meaning == second.meaning and first.options != second.options:
-                yield _finding(kernel, first, second)
-                return
+    by_meaning: dict[frozenset[tuple[str, Expr]], _Spelling] = {}
+    for second in spellings:
+        first = by_meaning.setdefault(second.meaning, second)
+        if first.options != second.options:
+            yield _finding(kernel, first, second)
+            return
 
 
 def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
