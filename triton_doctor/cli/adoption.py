@@ -145,5 +145,9 @@ def tell_weighing(weighed: Weighing | None) -> None:
 
 def only_changed(result: Scan, changed: frozenset[str], cwd: Path) -> Scan:
     """`result` with the findings in the files `changed` alone."""
-    kept = [finding for finding in result.findings if (cwd / finding.path).resolve().as_posix() in changed]
-    return replace(result, findings=tuple(kept))
+    from triton_doctor.finding import split_cell
+
+    def is_changed(path: str) -> bool:
+        return (cwd / split_cell(path)[0]).resolve().as_posix() in changed
+
+    return replace(result, findings=tuple(finding for finding in result.findings if is_changed(finding.path)))

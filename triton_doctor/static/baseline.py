@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.fingerprint import fingerprint, source_text
 from triton_doctor.static.fix.write import write_whole
@@ -70,7 +71,7 @@ class Entries:
 
     def path_of(self, shown: str) -> str:
         """`shown`, as findings spell it, as the baseline does."""
-        return Path(os.path.relpath(self._cwd / shown, self._folder)).as_posix()
+        return Path(os.path.relpath(self._cwd / split_cell(shown)[0], self._folder)).as_posix()
 
     def exists(self, entry: Entry) -> bool:
         """Whether the file of `entry` is there."""

@@ -25,7 +25,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=Severity.INFO if file.cpu_only else severity_at(file),
+            severity=Severity.INFO if file.cpu_only else severity_at(file, setting=setting),
             message=_message(setting),
             advice="delete the line, and set the variable in the shell for the one run that needs it",
         )

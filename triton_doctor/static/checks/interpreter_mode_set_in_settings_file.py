@@ -25,7 +25,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=Severity.INFO if file.cpu_only else severity_at(file),
+            severity=Severity.INFO if file.cpu_only else severity_at(file, setting=setting),
             message=(
                 f"`{setting.variable}={setting.value}` runs every kernel in Python on the CPU {reach}: "
                 "600 to 16,000 times slower than compiled"

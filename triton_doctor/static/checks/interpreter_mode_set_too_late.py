@@ -28,7 +28,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=severity_at(file, Severity.INFO if setting.guarded else Severity.WARNING),
+            severity=severity_at(file, Severity.INFO if setting.guarded else Severity.WARNING, setting),
             message=_message(order),
             advice="set the variable before the first import of triton, best in the shell",
             trail=_trail(file.path, setting),
