@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.notebooks import read_notebook
 from triton_doctor.static.read.source import Source
 from triton_doctor.static.read_environment import python_may_set, read_environment
 from triton_doctor.static.read_settings import read_settings
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 def settings_of(path: str, text: str) -> tuple[EnvSetting, ...]:
     """The settings of `text`, read as the file `path`."""
     data = text.encode()
-    if path.endswith(".py"):
+    if path.endswith(".ipynb"):
+        data = read_notebook(data).program
+    if path.endswith((".py", ".ipynb")):
         if not python_may_set(data):
             return ()
         return read_environment(path, ast.parse(data), Source(data)).settings

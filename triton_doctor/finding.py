@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+_CELL = re.compile(r"(.*\.ipynb):cell ([0-9]{1,9})", re.DOTALL)
 
 if TYPE_CHECKING:
     from triton_doctor.plan import Plan
@@ -72,6 +75,12 @@ class Facts:
     autotune_keys: tuple[str, ...] = ()
 
 
+def split_cell(path: str) -> tuple[str, int | None]:
+    """The file that `path` is in, and the number of the cell of a notebook: `a.ipynb` and 3 of `a.ipynb:cell 3`."""
+    cell = _CELL.fullmatch(path)
+    return (cell[1], int(cell[2])) if cell is not None else (path, None)
+
+
 class Verdict(StrEnum):
     """What recorded runs say of a prediction; ADDED where there was none, and the runs alone show it."""
 
@@ -108,7 +117,8 @@ class Evidence:
 class Finding:
     """One thing that the doctor found.
 
-    `path` is posix, relative to the working directory where it lies below it. `message` is one line in lower case
+    `path` is posix, relative to the working directory where it lies below it; of a notebook it names the cell too, and
+    lines are those of the cell: `split_cell`. `message` is one line in lower case
     without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`. `fix` is
     how the source could be changed, where that is known. `evidence` is None where no recording was asked, or none can
     tell.

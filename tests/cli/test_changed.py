@@ -184,3 +184,109 @@ def test_wishes_that_do_not_go_together_are_two_lines(doctor: Doctor, arguments:
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.splitlines()[0] == f"triton-doctor: {message}"
     assert outcome.err.splitlines()[1].startswith("hint: ")
+
+
+def make_repository(path: Path, *options: str) -> None:
+    """A repository at `path` with `old.py` in its only commit, and `new.py` beside it."""
+    path.mkdir(parents=True, exist_ok=True)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    (path / "old.py").write_text(UNUSED, encoding="utf-8")
+    for arguments in (("init", *options), ("add", "."), ("commit", "-m", "first")):
+        subprocess.run(("git", *identity, *arguments), cwd=path, check=True, capture_output=True)
+    (path / "new.py").write_text(UNUSED, encoding="utf-8")
+
+
+def test_edits_inside_a_submodule_are_seen(
+    doctor: Doctor, write: Write, git: Callable[..., None], folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    origin = tmp_path_factory.mktemp("origin")
+    make_repository(origin)
+    git("-c", "protocol.file.allow=always", "submodule", "add", str(origin), "third_party/sub")
+    git("commit", "-m", "with a submodule")
+    assert found(doctor, "--changed", ".") == []
+
+    write("third_party/sub/old.py", UNUSED + "# more\n")
+    write("third_party/sub/new.py", UNUSED)
+
+    assert found(doctor, "--changed", ".") == ["third_party/sub/new.py", "third_party/sub/old.py"]
+
+
+def test_commits_of_a_submodule_are_seen_from_above(
+    doctor: Doctor, write: Write, git: Callable[..., None], folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    origin = tmp_path_factory.mktemp("origin")
+    make_repository(origin)
+    git("-c", "protocol.file.allow=always", "submodule", "add", str(origin), "sub")
+    git("commit", "-m", "with a submodule")
+    write("sub/new.py", UNUSED)
+    git("-C", "sub", "add", ".")
+    git("-C", "sub", "commit", "-m", "second")
+    git("add", "sub")
+    git("commit", "-m", "a later submodule")
+
+    assert found(doctor, "--changed", "HEAD", ".") == []
+    assert found(doctor, "--changed", "HEAD~1", ".") in ([], ["sub/new.py"])
+    git("checkout", "-b", "work", "HEAD~1")
+    assert found(doctor, "--changed", "HEAD", ".") == ["sub/new.py"]
+
+
+def test_files_of_a_nested_repository_that_is_not_added_are_new(
+    doctor: Doctor, write: Write, git: Callable[..., None], folder: Path
+) -> None:
+    write("same.py", UNUSED)
+    git("add", ".")
+    git("commit", "-m", "first")
+    make_repository(folder / "vendored" / "nested")
+
+    assert found(doctor, "--changed", ".") == ["vendored/nested/new.py", "vendored/nested/old.py"]
+
+
+def test_repository_of_sha256_without_commits_is_all_new(doctor: Doctor, write: Write, folder: Path) -> None:
+    subprocess.run(("git", "init", "--object-format=sha256"), cwd=folder, check=True, capture_output=True)
+    write("a.py", UNUSED)
+
+    assert found(doctor, "--changed", ".") == ["a.py"]
+
+
+@pytest.mark.parametrize("value", [".git", "absolute"])
+def test_variables_of_a_hook_do_not_hide_the_repository(
+    doctor: Doctor,
+    write: Write,
+    git: Callable[..., None],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    value: str,
+) -> None:
+    write("sub/a.py", UNUSED)
+    git("add", ".")
+    git("commit", "-m", "first")
+    write("sub/a.py", UNUSED + "# more\n")
+    monkeypatch.setenv("GIT_DIR", str(folder / ".git") if value == "absolute" else value)
+
+    assert found(doctor, "--changed", "HEAD", "sub") == ["sub/a.py"]
+
+
+def test_repository_that_the_environment_names_is_asked(
+    doctor: Doctor, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "dotfiles"
+    subprocess.run(("git", "init", "--bare", str(elsewhere)), check=True, capture_output=True)
+    write("a.py", UNUSED)
+    assert doctor("check", "--changed", ".").status == 2
+
+    monkeypatch.setenv("GIT_DIR", str(elsewhere))
+
+    assert found(doctor, "--changed", ".") == ["a.py"]
+
+
+def test_programs_that_the_repository_configures_are_not_run(
+    doctor: Doctor, write: Write, git: Callable[..., None], folder: Path
+) -> None:
+    write("a.py", UNUSED)
+    git("add", ".")
+    git("commit", "-m", "first")
+    write("hook.sh", "#!/bin/sh\ntouch ran\n").chmod(0o755)
+    git("config", "core.fsmonitor", str(folder / "hook.sh"))
+
+    assert found(doctor, "--changed", ".") == []
+    assert not (folder / "ran").exists()

@@ -10,7 +10,9 @@ from tests.fuzz.driver import Course, run
 from tests.fuzz.sources import fixtures
 
 
-@pytest.mark.parametrize(("kind", "count"), [("python", 150), ("settings", 200), ("edits", 6), ("fixes", 25)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("python", 150), ("settings", 200), ("edits", 6), ("fixes", 25), ("recordings", 60)]
+)
 def test_damaged_input_neither_crashes_nor_hangs_nor_differs(kind: str, count: int) -> None:
     make = importlib.import_module(f"tests.fuzz.{kind}").make_trial
 

@@ -214,6 +214,7 @@ COMPILE = CompileEvent(
         pytest.param(edited(COMPILE, values=[["n", [1]]]), "got `array`", id="an argument that is a list"),
         pytest.param('{"event":"launches","launches":[3],"at_ns":1}', "got `int`", id="launches of a number"),
         pytest.param('{"event":"launches","launches":null,"at_ns":1}', "got `null`", id="no launches"),
+        pytest.param('{"event":"end","\\ud800":1}', "a key is no UTF-8", id="a key of surrogates"),
         pytest.param('{"event":"end","at_ns":1}', "missing required field `wall_us`", id="no wall time"),
     ],
 )

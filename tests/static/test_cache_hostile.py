@@ -28,7 +28,9 @@ def signed(file: Path, content: bytes) -> bytes:
     """What whoever has the key could put in place of `file`."""
     key = find_key()
     assert key is not None
-    return blake2b(file.name.encode() + content, key=key, digest_size=32).digest() + content
+    name = file.name.encode()
+    of_name = blake2b(name, key=key, person=b"name", digest_size=16).digest()
+    return of_name + blake2b(name + content, key=key, person=b"content", digest_size=16).digest() + content
 
 
 class RunsProgram:
@@ -312,10 +314,11 @@ def test_clean_removes_what_triton_doctor_wrote_and_says_what_stays(
     outcome = doctor("clean")
 
     assert (outcome.status, outcome.out) == (2, f"removed d/{FOLDER}\n")
+    foreign = "triton-doctor did not write"
     assert sorted(outcome.err.splitlines()) == [
         f"triton-doctor: a/{FOLDER} is left: it is a link",
-        f"triton-doctor: b/{FOLDER} is left: triton-doctor did not write .gitignore or notes.txt",
-        f"triton-doctor: c/{FOLDER} is left: triton-doctor did not write {1:032x}.scan",
+        f"triton-doctor: b/{FOLDER} is left: {foreign} .gitignore, {foreign} notes.txt",
+        f"triton-doctor: c/{FOLDER} is left: {foreign} {1:032x}.scan",
     ]
     assert sorted(path.name for path in (folder / "b" / FOLDER).iterdir()) == [".gitignore", "notes.txt"]
     assert (folder / "precious/notes.scan").read_text() == "mine"

@@ -94,6 +94,8 @@ def adoption(
         file = Path(shown_path((settings.root / settings.baseline).as_posix(), Path.cwd()))
     if file is None and write_baseline:
         file = Path(DEFAULT_NAME)
+    if write_baseline and baseline is None and file is not None:
+        require_inside(file, settings.root)
     return Adoption(
         baseline=file,
         writes=write_baseline,
@@ -101,6 +103,21 @@ def adoption(
         changed=changed if changed is None else changed or HEAD,
         recordings=tuple(recording),
     )
+
+
+def require_inside(file: Path, root: Path) -> None:
+    """Raise DoctorError where `file`, which the command line does not name, lies outside of the project at `root`.
+
+    Links count for where they lead: a repository can bring them, as it brings the setting.
+    """
+    from triton_doctor.errors import DoctorError
+
+    real = file.resolve()
+    if not any(real.is_relative_to(folder.resolve()) for folder in (root, Path.cwd())):
+        raise DoctorError(
+            f"the baseline {file} would be written outside of the project, to {real}",
+            hint=f"--baseline {file} names it on the command line",
+        )
 
 
 def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:
@@ -128,5 +145,9 @@ def tell_weighing(weighed: Weighing | None) -> None:
 
 def only_changed(result: Scan, changed: frozenset[str], cwd: Path) -> Scan:
     """`result` with the findings in the files `changed` alone."""
-    kept = [finding for finding in result.findings if (cwd / finding.path).resolve().as_posix() in changed]
-    return replace(result, findings=tuple(kept))
+    from triton_doctor.finding import split_cell
+
+    def is_changed(path: str) -> bool:
+        return (cwd / split_cell(path)[0]).resolve().as_posix() in changed
+
+    return replace(result, findings=tuple(finding for finding in result.findings if is_changed(finding.path)))

@@ -98,7 +98,14 @@ def check(
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
-    from triton_doctor.cli.streams import choose_view, read_stdin, tell_limits, tell_unresolved_launches, write_report
+    from triton_doctor.cli.streams import (
+        choose_view,
+        read_stdin,
+        require_output,
+        tell_limits,
+        tell_unresolved_launches,
+        write_report,
+    )
     from triton_doctor.errors import DoctorError
     from triton_doctor.finding import Severity
     from triton_doctor.report import render
@@ -151,6 +158,8 @@ def check(
         workspace = find_workspace([Path(path) for path in asked], settings, cwd=cwd)
     settings, base, files = workspace.settings, workspace.base, workspace.files
     tell_limits(workspace, asked)
+    baselines = () if wishes.baseline is None else (wishes.baseline,)
+    require_output(output_file, (*asked, *(file.name for file in files), *wishes.recordings, *baselines))
     known = KnownFindings(wishes, workspace.reported, base)
     recorded = read_named(wishes.recordings)
     weigh = weighing(recorded.processes, base)

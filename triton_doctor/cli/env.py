@@ -43,7 +43,7 @@ def env(
     """
     import os
 
-    from triton_doctor.cli.streams import choose_view, write_report
+    from triton_doctor.cli.streams import choose_view, require_output, write_report
     from triton_doctor.environment.diagnose import diagnose, version_of
     from triton_doctor.environment.probe import probe
     from triton_doctor.environment.probe_variables import read_env_file, read_process
@@ -57,6 +57,7 @@ def env(
         raise DoctorError(f"env takes no `{word}`", hint=f"`triton-doctor env --variables {word}`")
     if env_file is not None and pid is not None:
         raise DoctorError("--env-file does not go with --pid", hint="leave one out")
+    require_output(output_file, [] if env_file is None else [env_file])
     asked = parse_version(triton_version) if triton_version else None
     if variables:
         write_report(list_variables(word, asked, output_format), output_file)

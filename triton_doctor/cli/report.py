@@ -23,12 +23,13 @@ def report(
 ) -> None:
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     from triton_doctor.cli.recorded import read_named
-    from triton_doctor.cli.streams import write_report
+    from triton_doctor.cli.streams import require_output, write_report
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.runtime.account import account
     from triton_doctor.terminal import color_report, width_of_report
 
+    require_output(output_file, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
     recorded = read_named(paths)
     processes = choose(recorded.processes, kernel=kernel, since=since)
     to_file = output_file is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
 from triton_doctor.terminal import color_report, follows_links, width_of_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
@@ -106,6 +107,16 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
 def columns_of_stdout(*, to_file: bool = False) -> int:
     """How wide a report is drawn: as the terminal, else as COLUMNS wishes, else as code is usually written."""
     return width_of_report(to_file=to_file) or WIDTH_OF_FILES
+
+
+def require_output(path: Path | None, inputs: Iterable[Path | str]) -> None:
+    """Raise DoctorError where a report would replace one of `inputs`, whatever name they have for it."""
+    if path is None or not path.is_file():
+        return
+    for one in inputs:
+        with suppress(OSError, ValueError):
+            if os.path.samefile(one, path):  # noqa: PTH121, thousands
+                raise DoctorError(f"--output-file {path} would replace what is read", hint="name another file")
 
 
 def write_report(text: str, path: Path | None) -> None:

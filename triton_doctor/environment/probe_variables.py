@@ -16,10 +16,28 @@ if TYPE_CHECKING:
 # Beside what the table names: what decides which GPU, which library and which cache a kernel meets.
 PREFIXES = ("TRITON_", "CUDA_", "HIP_", "HSA_", "ROCM_", "ROCR_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_")
 OTHERS = frozenset({"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE"})
-SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)AUTH", re.IGNORECASE)
-SECRET_VALUE = re.compile(r"(?P<lead>://[^/\s:@]*:)[^/\s@]+@")
-KNOWN_TOKEN = re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|xox[abp]-|AKIA)[A-Za-z0-9_-]{12,}")
+SECRET_NAME = re.compile(
+    r"TOKEN|SECRET|PASSW|(?:^|_)PASS(?:$|_)|(?:^|_)PWD|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)KEY$|"
+    r"(?:^|_)AUTH",
+    re.IGNORECASE,
+)
 MASK = "***"
+# By shape, for a secret may be put into any variable: who logs in by a URL, what follows `Bearer` or a word such
+# as `token=`, tokens of known services, and keys as text. `lead` is kept.
+SECRET_SHAPES = (
+    re.compile(r"(?P<lead>://)[^/\s]*(?=@)"),
+    re.compile(r"(?P<lead>\b(?:Bearer|Basic)\s+)[^\s,;]+", re.IGNORECASE),
+    re.compile(
+        r"(?P<lead>(?:token|secret|passw|pwd|api[_-]?key|access[_-]?key|private[_-]?key|signature|credential|auth)"
+        r"[\w-]{0,40}(?:=|:\s+))[^\s&;,]+",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?P<lead>\b)(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|AKIA|ASIA|npm_|dckr_pat_)[A-Za-z0-9_-]{4,}"),
+    re.compile(r"(?P<lead>\b)(?:sk-|nvapi-)[A-Za-z0-9_-]{8,}"),
+    re.compile(r"(?P<lead>\b)(?:hf_[A-Za-z0-9]{12,}|AIza[A-Za-z0-9_-]{20,}|pypi-[A-Za-z0-9_-]{16,})"),
+    re.compile(r"(?P<lead>\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+"),  # a JSON web token
+    re.compile(r"(?P<lead>-----BEGIN [A-Z ]*PRIVATE KEY-----).*", re.DOTALL),
+)
 ASSIGNMENT = re.compile(r"\s*(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=(?P<value>.*)")
 COMMENT = re.compile(r"\s#.*$")
 
@@ -28,7 +46,7 @@ def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Those of `environment` that are about Triton, torch, CUDA or ROCm, by name, with what looks secret masked."""
     known = variables()
     return {
-        name: MASK if SECRET_NAME.search(name) else mask(value)
+        name: MASK if name not in known and SECRET_NAME.search(name) else mask(value)
         for name, value in sorted(environment.items())
         if name in known or name in OTHERS or name.startswith(PREFIXES) or looks_like_triton(name)
     }
@@ -36,7 +54,9 @@ def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 def mask(value: str) -> str:
     """`value` without what looks like a secret."""
-    return KNOWN_TOKEN.sub(MASK, SECRET_VALUE.sub(rf"\g<lead>{MASK}@", value))
+    for shape in SECRET_SHAPES:
+        value = shape.sub(rf"\g<lead>{MASK}", value)
+    return value
 
 
 def read_env_file(path: Path) -> dict[str, str]:

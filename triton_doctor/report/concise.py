@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity, Verdict
+from triton_doctor.finding import Severity, Verdict, split_cell
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ def render_concise(scan: Scan) -> str:
         for finding in scan.findings
     ]
     return "\n".join([*lines, *summarize_evidence(scan), summarize(scan)]) + "\n"
+
+
+def tell_message(finding: Finding) -> str:
+    """The message; after the cell and its line for a form that knows the lines of files alone."""
+    _, cell = split_cell(finding.path)
+    return finding.message if cell is None else f"cell {cell}, line {finding.span.line}: {finding.message}"
 
 
 def tell_evidence(finding: Finding) -> str | None:

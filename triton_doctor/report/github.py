@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity
-from triton_doctor.report.concise import tell_evidence
+from triton_doctor.finding import Severity, split_cell
+from triton_doctor.report.concise import tell_evidence, tell_message
 from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_character
 
@@ -25,13 +25,17 @@ def render_github(scan: Scan) -> str:
 def command(finding: Finding) -> str:
     """`::warning file=...,line=...::message`, the advice on a line of its own."""
     span = finding.span
-    properties = {"file": finding.path, "line": span.line, "endLine": span.end_line}
+    path, cell = split_cell(finding.path)
+    # Of a notebook, GitHub knows the lines of the JSON: the cell stands in the message.
+    properties: dict[str, object] = {"file": path}
+    if cell is None:
+        properties |= {"line": span.line, "endLine": span.end_line}
     # GitHub draws columns only within one line, and counts the last one in.
-    if span.line == span.end_line:
+    if span.line == span.end_line and cell is None:
         properties |= {"col": span.column, "endColumn": max(span.end_column - 1, span.column)}
     properties["title"] = f"{finding.code} {rule_name(finding.code)}"
     listed = ",".join(f"{name}={escape_property(str(value))}" for name, value in properties.items())
-    text = "\n".join(filter(None, [finding.message, finding.advice, tell_evidence(finding)]))
+    text = "\n".join(filter(None, [tell_message(finding), finding.advice, tell_evidence(finding)]))
     return f"::{LEVELS[finding.severity]} {listed}::{escape(text)}"
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.finding import split_cell
 from triton_doctor.rulebook import rule_name
 from triton_doctor.version import __version__
 
@@ -30,29 +31,37 @@ def render_json(scan: Scan) -> str:
 def finding_object(finding: Finding) -> dict[str, Any]:
     """`finding` by the contract."""
     facts = finding.facts
+    path, cell = split_cell(finding.path)
     return {
         "code": finding.code,
         "name": rule_name(finding.code),
         "severity": finding.severity.label,
-        "path": finding.path,
+        "path": path,
+        "cell": cell,
         "line": finding.span.line,
         "column": finding.span.column,
         "end_line": finding.span.end_line,
         "end_column": finding.span.end_column,
         "message": finding.message,
         "kernel": facts.kernel,
-        "kernel_path": facts.kernel_place.path if facts.kernel_place else None,
+        "kernel_path": split_cell(facts.kernel_place.path)[0] if facts.kernel_place else None,
         "kernel_line": facts.kernel_place.line if facts.kernel_place else None,
         "parameter": facts.parameter,
         "variability": facts.variability,
         "bound": facts.bound,
         "use": facts.use,
-        "trail": [asdict(step) for step in finding.trail],
-        "also": [asdict(place) for place in facts.also],
+        "trail": [asdict(step) | _file_and_cell(step.path) for step in finding.trail],
+        "also": [asdict(place) | _file_and_cell(place.path) for place in facts.also],
         "autotune_keys": list(facts.autotune_keys),
         "fixable": finding.fixable,
         "evidence": evidence_object(finding.evidence) if finding.evidence else None,
     }
+
+
+def _file_and_cell(path: str) -> dict[str, Any]:
+    """The keys of a place; `cell` of a notebook is its number among all cells from 1, and lines are those of it."""
+    name, cell = split_cell(path)
+    return {"path": name, "cell": cell}
 
 
 def evidence_object(evidence: Evidence) -> dict[str, Any]:

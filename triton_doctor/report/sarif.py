@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from triton_doctor.finding import Severity
-from triton_doctor.report.concise import tell_evidence
+from triton_doctor.finding import Severity, split_cell
+from triton_doctor.report.concise import tell_evidence, tell_message
 from triton_doctor.report.json import evidence_object
 from triton_doctor.rulebook import installed_home, page_paths, read_page, rule_name
 from triton_doctor.version import __version__
@@ -85,7 +85,7 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
         "ruleId": finding.code,
         "ruleIndex": rule_index,
         "level": LEVELS[finding.severity],
-        "message": {"text": "\n".join(filter(None, [finding.message, finding.advice, tell_evidence(finding)]))},
+        "message": {"text": "\n".join(filter(None, [tell_message(finding), finding.advice, tell_evidence(finding)]))},
         "locations": [{"physicalLocation": physical_location(finding.path, region(finding.span))}],
         "relatedLocations": [
             {
@@ -104,8 +104,12 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
 
 
 def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
-    """`region` of the file at `path`: a path below the working directory stays relative to it."""
-    return {"artifactLocation": location(path), "region": region}
+    """`region` of the file at `path`: a path below the working directory stays relative to it.
+
+    Of a notebook, lines would be those of its JSON: its beginning stands for a cell.
+    """
+    name, cell = split_cell(path)
+    return {"artifactLocation": location(name), "region": region if cell is None else {"startLine": 1}}
 
 
 def location(path: str) -> dict[str, str]:

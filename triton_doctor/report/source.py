@@ -7,7 +7,9 @@ import tokenize
 from functools import cache
 from typing import TYPE_CHECKING
 
+from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import read_regular_file
+from triton_doctor.static.notebooks import read_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +21,12 @@ def line_reader(cwd: Path, texts: Mapping[str, bytes]) -> Callable[[str], tuple[
 
     @cache
     def lines_of(path: str) -> tuple[str, ...]:
+        name, number = split_cell(path)
         try:
-            return split_lines(texts[path] if path in texts else read_regular_file(cwd / path))
+            data = texts[name] if name in texts else read_regular_file(cwd / name)
+            if number is not None:
+                return next((tuple(cell.lines) for cell in read_notebook(data).cells if cell.number == number), ())
+            return split_lines(data)
         except OSError:
             return ()
 

@@ -50,6 +50,8 @@ def decode_line(line: str) -> Header | Event | None:
     try:
         event: Header | Event = msgspec.convert(_nest(fields), kind)
         _require_ranges(event)
+    except UnicodeEncodeError:
+        raise DamagedError(f"is a damaged {name} event: a key is no UTF-8") from None
     except msgspec.ValidationError as error:
         reason = str(error)
         raise DamagedError(f"is a damaged {name} event: {reason[:1].lower()}{reason[1:]}") from None

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.fingerprint import fingerprint, source_text
+from triton_doctor.static.fix.write import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -69,7 +71,7 @@ class Entries:
 
     def path_of(self, shown: str) -> str:
         """`shown`, as findings spell it, as the baseline does."""
-        return Path(os.path.relpath(self._cwd / shown, self._folder)).as_posix()
+        return Path(os.path.relpath(self._cwd / split_cell(shown)[0], self._folder)).as_posix()
 
     def exists(self, entry: Entry) -> bool:
         """Whether the file of `entry` is there."""
@@ -115,7 +117,7 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
     try:
         text = f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n'
         # In JSON that is how a letter is written that UTF-8 has not: names of files may have some.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
 

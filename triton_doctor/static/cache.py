@@ -1,7 +1,8 @@
 """What one `check` leaves for the next: signed files in a folder of the project, which ignores itself in git.
 
 The folder lies in a repository, and so may have come with it. A file counts if it is signed with the user's own key,
-which lies elsewhere. The signature covers the name, by which a file is found: it cannot stand in for another.
+which lies elsewhere. The signature has two halves: of the name, which shows at little cost whose file it is, and of the
+name and the content, so that no file stands in for another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import reason_of
-from triton_doctor.regular_files import is_own, read_own_file, write_own_file
+from triton_doctor.regular_files import is_own, read_head, read_own_file, write_own_file
 from triton_doctor.static.cache_format import decode, encode
 from triton_doctor.static.cache_key import find_key
 from triton_doctor.static.memory import NOTHING_KEPT
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 FOLDER = ".triton_doctor_cache"
 # One file for each way of asking: `check src/`, `check . --select TRD2`.
 _MOST_FILES = 16
-# That of 50,000 files takes 20 MB.
-_MOST_BYTES = 256 << 20
-_SIGNATURE_BYTES = 32
+# That of 5,000 files takes 3 MB.
+_MOST_BYTES = 64 << 20
+_HALF_BYTES = 16
 _ENTRY = re.compile(r"[0-9a-f]{32}\.scan")
 _UNFINISHED = re.compile(r"[0-9a-f]{32}\.scan\.[0-9]+")
 _MARKS = {".gitignore": b"*\n", "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n"}
@@ -64,7 +65,8 @@ class Cache:
         with contextlib.suppress(OSError, ValueError, OverflowError):  # the last two: it cannot be encoded
             content = encode(memory)
             if len(content) <= _MOST_BYTES and self._has_folder():
-                write_own_file(self._file, self._sign(self._file.name, content) + content)
+                signed = self._sign(self._file.name) + self._sign(self._file.name, content) + content
+                write_own_file(self._file, signed)
                 self._prune()
 
     def _read_signed(self, file: Path) -> bytes | None:
@@ -72,16 +74,27 @@ class Cache:
         if self._key is None or self._folder.is_symlink():
             return None
         try:
-            data, _ = read_own_file(file, _MOST_BYTES + _SIGNATURE_BYTES)
+            data, _ = read_own_file(file, _MOST_BYTES + 2 * _HALF_BYTES)
         except OSError:
             return None
-        signature, content = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
-        return content if compare_digest(signature, self._sign(file.name, content)) else None
+        content = data[2 * _HALF_BYTES :]
+        signature = self._sign(file.name) + self._sign(file.name, content)
+        return content if compare_digest(data[: 2 * _HALF_BYTES], signature) else None
 
-    def _sign(self, name: str, content: bytes) -> bytes:
-        signed = blake2b(name.encode(), key=self._key or b"", digest_size=_SIGNATURE_BYTES)
-        signed.update(content)
+    def _sign(self, name: str, content: bytes | None = None) -> bytes:
+        """Half of the signature: of `name`, or of `name` and `content`."""
+        half = b"name" if content is None else b"content"
+        signed = blake2b(name.encode(), key=self._key or b"", person=half, digest_size=_HALF_BYTES)
+        signed.update(content or b"")
         return signed.digest()
+
+    def _is_signed(self, file: Path) -> bool:
+        """Whether `file` was written with the key of this user, going by its name alone."""
+        try:
+            is_file = stat.S_ISREG(file.lstat().st_mode)
+            return is_file and compare_digest(read_head(file, _HALF_BYTES), self._sign(file.name))
+        except OSError:
+            return False
 
     def _has_folder(self) -> bool:
         """Make the folder where there is nothing; whether it is a folder of this user, and no link. Raises OSError."""
@@ -98,7 +111,7 @@ class Cache:
             names = [item.name for item in found if _ENTRY.fullmatch(item.name)]
         if len(names) <= _MOST_FILES:
             return
-        files = [file for file in map(self._folder.joinpath, names) if self._read_signed(file) is not None]
+        files = [file for file in map(self._folder.joinpath, names) if self._is_signed(file)]
         for file in sorted(files, key=lambda file: file.lstat().st_mtime_ns)[:-_MOST_FILES]:
             file.unlink(missing_ok=True)
 
@@ -107,18 +120,26 @@ def clean(folder: Path) -> list[str]:
     """Remove what is ours of the cache `folder`, and the folder if nothing is left; the reasons for all that stays."""
     if folder.is_symlink():
         return ["it is a link"]
-    reasons, foreign = [], []
+    reasons = []
     try:
         for item in sorted(folder.iterdir()):
-            if _is_written_by_us(item):
-                item.unlink()
-            else:
-                foreign.append(item.name)
-        if not foreign:
+            reasons += _remove(item)
+        if not reasons:
             folder.rmdir()
     except OSError as error:
         reasons.append(reason_of(error))
-    return [*reasons, *([f"triton-doctor did not write {' or '.join(foreign)}"] if foreign else [])]
+    return reasons
+
+
+def _remove(item: Path) -> list[str]:
+    """Remove `item` of a cache folder if it is ours; the reason where it stays."""
+    try:
+        if not _is_written_by_us(item):
+            return [f"triton-doctor did not write {item.name}"]
+        item.unlink()
+    except OSError as error:
+        return [f"{item.name}: {reason_of(error)}"]
+    return []
 
 
 def _is_written_by_us(item: Path) -> bool:

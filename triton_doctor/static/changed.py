@@ -1,20 +1,49 @@
-"""What git says has changed: paths to the files that differ from a revision, those that it does not know included."""
+"""What git says has changed: paths to the files that differ from a revision, those that it does not know included.
+
+Submodules are compared with the commit that the revision has of them. A repository inside another that does not know
+it is a folder of files that are not added yet.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
 HEAD = "HEAD"
-# git's name for a tree without files, which a repository without commits differs from.
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+# The mode of a submodule in a tree (git, Documentation/gitformat-index).
+SUBMODULE = "160000"
+# What a hook is started with names the repository of the hook, which need not be the one that is asked
+# (git rev-parse --local-env-vars).
+OF_A_REPOSITORY = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_WORK_TREE",
+    }
+)
+# What a repository's own configuration could have run, or written, by asking.
+QUIETLY = ("--no-optional-locks", "-c", "core.fsmonitor=false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A working tree from `top` on. `outside` are the variables that name its repository, where it lies elsewhere."""
+
+    top: Path
+    outside: tuple[tuple[str, str], ...] = ()
 
 
 def changed_files(paths: Iterable[Path], revision: str, *, cwd: Path) -> frozenset[str]:
@@ -24,8 +53,11 @@ def changed_files(paths: Iterable[Path], revision: str, *, cwd: Path) -> frozens
     meanwhile is no change of this branch. Edits that are not committed count, and so do files that are not added yet.
     """
     folders = {_folder(cwd / path) for path in paths}
-    tops = {_top(folder) for folder in sorted(folders)}
-    return frozenset(path for top in sorted(tops) for path in _changed_in(top, revision))
+    repositories = {_repository(folder, cwd) for folder in sorted(folders)}
+    changed = (
+        path for one in sorted(repositories, key=lambda one: one.top) for path in _changed_in(one, _base(one, revision))
+    )
+    return frozenset(path.resolve().as_posix() for path in changed)
 
 
 def _folder(path: Path) -> Path:
@@ -34,54 +66,90 @@ def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _top(folder: Path) -> Path:
-    done = _git(folder, "rev-parse", "--show-toplevel")
+def _repository(folder: Path, cwd: Path) -> Repository:
+    """The repository of `folder`: the one that lies around it, else the one that the environment names."""
+    done = _git(Repository(top=folder), "rev-parse", "--show-toplevel")
+    if done.returncode == 0 and done.stdout.strip():
+        return Repository(top=Path(done.stdout.rstrip("\n")))
     if "dubious ownership" in done.stderr:
         hint = f"git config --global --add safe.directory {folder}"
         raise DoctorError(f"--changed asks git, which does not trust the owner of {folder}", hint=hint)
-    if done.returncode or not done.stdout.strip():
-        raise DoctorError(
-            f"--changed asks git, and {folder} is in no git working tree", hint="leave --changed out, or run `git init`"
-        )
-    return Path(done.stdout.rstrip("\n"))
+    if os.environ.get("GIT_DIR"):
+        top = (cwd / os.environ.get("GIT_WORK_TREE", ".")).resolve()
+        outside = {"GIT_DIR": str(cwd / os.environ["GIT_DIR"]), "GIT_WORK_TREE": str(top)}
+        named = Repository(top=top, outside=tuple(outside.items()))
+        if folder.resolve().is_relative_to(top) and _git(named, "rev-parse", "--show-toplevel").returncode == 0:
+            return named
+    raise DoctorError(
+        f"--changed asks git, and {folder} is in no git working tree", hint="leave --changed out, or run `git init`"
+    )
 
 
-def _changed_in(top: Path, revision: str) -> Sequence[str]:
-    since = _base(top, revision)
-    names = _listed(top, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=d", since, "--")
-    names += _listed(top, "ls-files", "--others", "--exclude-standard", "-z")
-    return [(top / name).resolve().as_posix() for name in names]
+def _changed_in(repository: Repository, since: str | None) -> Iterator[Path]:
+    """The files that differ from the tree `since`; None for all that there are."""
+    top = repository.top
+    if since is None:
+        names = _listed(repository, "ls-files", "--cached", "-z")
+    else:
+        names = _listed(repository, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=d", since, "--")
+    yield from (top / name for name in names)
+    for name in _listed(repository, "ls-files", "--others", "--exclude-standard", "-z"):
+        if name.endswith("/"):
+            yield from _changed_in(Repository(top=top / name), None)
+        else:
+            yield top / name
+    for name in _submodules(repository):
+        submodule = Repository(top=top / name)
+        if (submodule.top / ".git").exists():
+            yield from _changed_in(submodule, _commit_of(repository, since, name, submodule))
 
 
-def _base(top: Path, revision: str) -> str:
+def _submodules(repository: Repository) -> list[str]:
+    staged = (entry.partition("\t") for entry in _listed(repository, "ls-files", "--stage", "-z"))
+    return [name for facts, _, name in staged if facts.startswith(SUBMODULE)]
+
+
+def _commit_of(repository: Repository, since: str | None, name: str, submodule: Repository) -> str | None:
+    """The commit of `submodule` in the tree `since`; None where it has none, or one that is not there."""
+    if since is None:
+        return None
+    commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{since}:{name}").stdout.strip()
+    held = commit and _git(submodule, "cat-file", "-e", f"{commit}^{{commit}}").returncode == 0
+    return commit if held else None
+
+
+def _base(repository: Repository, revision: str) -> str:
     """The commit to compare with."""
-    found = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    found = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     commit = found.stdout.strip()
     if found.returncode:
         if revision == HEAD:
-            return EMPTY_TREE
+            # A repository without commits differs from the tree without files, whose name depends on its hashes.
+            return _listed(repository, "hash-object", "-t", "tree", "--stdin")[0].strip()
         raise DoctorError(
-            f"git knows no revision {revision} in {top}", hint="a shallow clone has few: `git fetch`, or fetch-depth: 0"
+            f"git knows no revision {revision} in {repository.top}",
+            hint="a shallow clone has few: `git fetch`, or fetch-depth: 0",
         )
-    base = _git(top, "merge-base", HEAD, commit)
+    base = _git(repository, "merge-base", HEAD, commit)
     return base.stdout.strip() if base.returncode == 0 else commit
 
 
-def _listed(top: Path, *arguments: str) -> list[str]:
-    done = _git(top, *arguments)
+def _listed(repository: Repository, *arguments: str) -> list[str]:
+    done = _git(repository, *arguments)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise DoctorError(f"git {arguments[0]} failed in {top}: {said}", hint="--changed asks git")
+        raise DoctorError(f"git {arguments[0]} failed in {repository.top}: {said}", hint="--changed asks git")
     return [name for name in done.stdout.split("\0") if name]
 
 
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = ("git", "-C", str(folder), *arguments)
+def _git(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ("git", *QUIETLY, "-C", str(repository.top), *arguments)
     try:
         return subprocess.run(
             command,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
-            env={**os.environ, "LC_ALL": "C"},
+            env=_environment(os.environ, repository),
             encoding="utf-8",
             errors="surrogateescape",
             check=False,
@@ -90,3 +158,8 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise DoctorError(
             "--changed asks git, which is not there", hint="install git, or leave --changed out"
         ) from error
+
+
+def _environment(environment: Mapping[str, str], repository: Repository) -> dict[str, str]:
+    kept = {name: value for name, value in environment.items() if name not in OF_A_REPOSITORY}
+    return {**kept, **dict(repository.outside), "LC_ALL": "C"}

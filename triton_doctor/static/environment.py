@@ -31,6 +31,9 @@ def comes_too_late(setting: EnvSetting) -> bool:
     return setting.own_process and setting.order.kernel_decorated is not None and not setting.order.kernels_after
 
 
-def severity_at(file: EnvironmentFile, worst: Severity = Severity.WARNING) -> Severity:
-    """How much a setting matters in `file`: `worst`, but no more than info where only tests run."""
-    return Severity.INFO if file.for_tests else worst
+def severity_at(
+    file: EnvironmentFile, worst: Severity = Severity.WARNING, setting: EnvSetting | None = None
+) -> Severity:
+    """How much a `setting` in `file` matters: `worst`, but info where only tests run, or where it does not last."""
+    is_brief = setting is not None and setting.is_brief
+    return Severity.INFO if file.for_tests or is_brief else worst

@@ -75,7 +75,7 @@ def find_files(
 
 def kind_of(name: str) -> Kind | None:
     """What a file called `name` is; None for one that nobody reads."""
-    if name.endswith(".py"):
+    if name.endswith((".py", ".ipynb")):
         return Kind.PYTHON
     return Kind.SETTINGS if settings_kind(name) else None
 

@@ -39,7 +39,8 @@ class EnvSetting:
     `value` is None where the file does not say it. `how` is the form, as users know it: `os.environ`, `ENV`, `export`.
     `guarded` when a debug flag, an argument, another variable or a missing GPU decides whether it happens.
     `own_process` is false when only a child process sees it. `function` is None at module level.
-    `build_only` when it lasts while an image is built.
+    `build_only` when it lasts while an image is built. `is_brief` when it is undone at the end of a block or a test, or
+    reaches one command alone.
     """
 
     variable: str
@@ -52,6 +53,7 @@ class EnvSetting:
     function: str | None = None
     fleeting: Fleeting | None = None
     order: Order = Order()
+    is_brief: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

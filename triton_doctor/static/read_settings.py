@@ -1,4 +1,4 @@
-"""Dockerfiles, workflows, shell scripts, notebooks and other files that set variables, to EnvironmentFile."""
+"""Dockerfiles, workflows, shell scripts and other files that set variables, to EnvironmentFile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_environment import EnvSetting
 
 _LARGEST_BYTES = 1_000_000
-_LARGEST_NOTEBOOK_BYTES = 8_000_000
 
 # By the file's name, in this order; the first that matches.
 _KINDS = (
@@ -34,7 +33,6 @@ _KINDS = (
     (re.compile(r".*\.toml"), "toml"),
     (re.compile(r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.(?:mk|mak|make)"), "make"),
     (re.compile(r"\.?justfile|.*\.just", re.IGNORECASE), "just"),
-    (re.compile(r".*\.ipynb"), "notebook"),
     (re.compile(r"(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json|\.devcontainer\.json"), "json"),
 )  # fmt: skip
 _FOR_TESTS = frozenset({"tox", "pytest"})
@@ -54,14 +52,9 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
     `ast.parse` for the Python of a notebook.
     """
     kind = settings_kind(path)
-    largest = _LARGEST_NOTEBOOK_BYTES if kind == "notebook" else _LARGEST_BYTES
-    if kind is None or len(data) > largest or b"\0" in data[:8192] or not may_set(data):
+    if kind is None or len(data) > _LARGEST_BYTES or b"\0" in data[:8192] or not may_set(data):
         return None
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    if kind == "notebook":
-        from triton_doctor.static.settings_files.notebook import read_notebook
-
-        return read_notebook(path, text)
     settings = _read(kind, text)
     return EnvironmentFile(
         path=path,

@@ -6,13 +6,15 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity
+from triton_doctor.finding import Severity, split_cell
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.kernel_uses import find_uses
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
+from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
 from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
@@ -21,7 +23,7 @@ from triton_doctor.static.tests import Tests
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
@@ -114,6 +116,8 @@ def scan(
     sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd)
     reported = (finding for finding in shown if asked is None or finding.path in asked)
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
+    notebooks = NotebookCells(files, library.source_of)
+    seen = [show_cells(finding, notebooks.read) for finding in seen]
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
@@ -126,8 +130,37 @@ def scan(
             launches_resolved=result.launches_resolved,
             seconds=round(time.perf_counter() - began, 3),
         ),
-        source_of=library.source_of,
+        source_of=notebooks.source_of,
     )
+
+
+class NotebookCells:
+    """The cells of the notebooks among `files`, each read when a finding is about it; `source_of` gives programs."""
+
+    def __init__(self, files: Iterable[SourceFile], source_of: Callable[[str], bytes | None]) -> None:
+        """Nothing is read yet."""
+        self._files = {file.shown: file for file in files if file.shown.endswith(SUFFIX)}
+        self._source_of = source_of
+        self._read: dict[str, Notebook] = {}
+
+    def read(self, path: str) -> Notebook:
+        """The notebook at `path`; without cells where it is another than was scanned."""
+        if path not in self._read:
+            file = self._files[path]
+            try:
+                found = read_notebook(file.text if file.text is not None else read_regular_file(file.name))
+            except OSError:
+                found = read_notebook(b"")
+            self._read[path] = found if found.program == self._source_of(path) else read_notebook(b"")
+        return self._read[path]
+
+    def source_of(self, path: str) -> bytes | None:
+        """The bytes that findings with that path are about: of a file, or of a cell; None where they have changed."""
+        name, number = split_cell(path)
+        if number is None:
+            return self._source_of(path)
+        cell = next((cell for cell in self.read(name).cells if cell.number == number), None)
+        return "\n".join(cell.lines).encode("utf-8", "replace") if cell is not None else None
 
 
 def ignore_per_file(findings: Iterator[Finding], settings: Settings, cwd: Path) -> Iterator[Finding]:

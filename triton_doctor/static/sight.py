@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.files import EXCLUDED
 from triton_doctor.static.kernel_uses import WORD, MentionedWords, key_of
+from triton_doctor.static.notebooks import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +30,7 @@ MORE_THAN_SEARCHED = (
     f"more than {MOST_FILES:,} files that were not checked, or {MOST_BYTES >> 20} MB of them, may use the kernels: "
     "no fix that rests on seeing all launches is safe"
 )
-_SOURCES = (".py", ".ipynb")
+_SOURCES = (".py", SUFFIX)
 
 
 class Sight:
@@ -67,10 +68,12 @@ class Sight:
     def _hidden(self) -> tuple[MentionedWords, ...]:
         """The files that were not read as programs."""
         texts = [_anything_in(self._python[path]) for path in self._unreadable if path in self._python]
-        scanned = {os.path.realpath(self._base / path) for path in self._python}
+        # A launch in a notebook is seen, but no fix edits it.
+        base = self._base.as_posix()
+        scanned = {os.path.join(base, path) for path in self._python if not path.endswith(SUFFIX)}  # noqa: PTH118
         count, size = 0, 0
         for path in self._sources():
-            if os.path.realpath(path) in scanned:
+            if path in scanned:
                 continue
             count += 1
             try:

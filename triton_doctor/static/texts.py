@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.regular_files import read_with_status
+from triton_doctor.static.notebooks import SUFFIX, read_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,9 +120,14 @@ def read_bytes(file: SourceFile) -> bytes:
 def _read(file: SourceFile) -> tuple[bytes, Status | None]:
     """The bytes, and the status before they were read: None where it tells nothing."""
     if file.text is not None:
-        return file.text, None
+        return _as_program(file.name, file.text), None
     data, status = read_with_status(file.name)
-    return data, _status(status)
+    return _as_program(file.name, data), _status(status)
+
+
+def _as_program(name: str, data: bytes) -> bytes:
+    """The Python in the file called `name`: all of it, but for a notebook."""
+    return read_notebook(data).program if name.endswith(SUFFIX) else data
 
 
 def _status(of: os.stat_result) -> Status | None:

@@ -77,7 +77,7 @@ def _find_out_together(
         lines: list[Connection] = []
         parts = _parts(library.subjects(), count, partial(_size, library))
         for part in parts:
-            ours, theirs = forking.Pipe()
+            ours, theirs = forking.Pipe()  # nameless, so nobody else can send what is unpickled
             worker = forking.Process(target=_work, args=(inquiry, part, theirs), daemon=True)
             worker.start()
             theirs.close()

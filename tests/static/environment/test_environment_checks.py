@@ -46,6 +46,21 @@ def findings(tmp_path: Path) -> Callable[..., list[Finding]]:
         ("Dockerfile", "FROM x\nENV TRITON_INTERPRET=1 CUDA_VISIBLE_DEVICES=\n", {"TRD102 info"}),
         (".github/workflows/ci.yml", "env:\n  TRITON_INTERPRET: 1\n", {"TRD102 warning"}),
         ("tests/run.sh", "export TRITON_INTERPRET=1\n", {"TRD102 info"}),
+        ("Makefile", "test:\n\tTRITON_INTERPRET=1 pytest x\n", {"TRD102 info"}),
+        ("Makefile", "export TRITON_INTERPRET=1\ntest:\n\tpytest x\n", {"TRD102 warning"}),
+        ("run.sh", "TRITON_ALWAYS_COMPILE=1 pytest x\n", {"TRD105 info"}),
+        ("Dockerfile", "FROM x\nCMD TRITON_INTERPRET=1 python serve.py\n", {"TRD102 warning"}),
+        (
+            "sets_in_a_scope.py",
+            "import triton\nwith triton.knobs.runtime.scope():\n    triton.knobs.runtime.interpret = True\n",
+            {"TRD101 info", "TRD103 info"},
+        ),
+        (
+            "restores.py",
+            "import os, pytest\n@pytest.fixture\ndef on():\n    os.environ['TRITON_INTERPRET'] = '1'\n    yield\n"
+            "    del os.environ['TRITON_INTERPRET']\n",
+            {"TRD101 info"},
+        ),
         ("pytest.ini", "[pytest]\nenv =\n    TRITON_INTERPRET=1\n", {"TRD102 info"}),
         ("tox.ini", "[testenv]\nsetenv =\n    TRITON_INTERPRET=1\n", {"TRD102 info"}),
         ("pyproject.toml", '[tool.pytest.ini_options]\nenv = ["TRITON_INTERPRET=1"]\n', {"TRD102 info"}),

@@ -38,7 +38,7 @@ def check(project: Project) -> Iterator[Finding]:
                 path=file.path,
                 span=setting.span,
                 code=CODE,
-                severity=severity_at(file, worst),
+                severity=severity_at(file, worst, setting),
                 message=f"`{setting.variable}={setting.value}` is left on, and {_COST[variable.harm]}{variable.effect}",
                 advice="set it for the one run that needs it, or put it behind a debug flag",
             )

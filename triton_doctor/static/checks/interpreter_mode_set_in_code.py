@@ -25,13 +25,13 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=Severity.INFO if file.cpu_only else severity_at(file),
+            severity=Severity.INFO if file.cpu_only else severity_at(file, setting=setting),
             message=_message(setting),
             advice="delete the line, and set the variable in the shell for the one run that needs it",
         )
 
 
 def _message(setting: EnvSetting) -> str:
-    whose = "every kernel" if setting.own_process else "every kernel of the process it is handed to"
+    whose = "every kernel" if setting.own_process else "every kernel of the process that inherits it"
     spelled = setting.how if setting.how.startswith("triton.knobs") else f"{setting.variable}={setting.value}"
     return f"`{spelled}` runs {whose} in Python on the CPU: 600 to 16,000 times slower than compiled"

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from triton_doctor.finding import Finding
 from triton_doctor.plan import Change, DropArgument, Plan, Replace
 from triton_doctor.static.model import Project
+from triton_doctor.static.notebooks import SUFFIX
 from triton_doctor.static.plans import (
     autotune_key_varies_per_call,
     constexpr_in_do_not_specialize,
@@ -41,7 +42,7 @@ def planned(project: Project, finding: Finding) -> Finding:
     """The finding, of `project`, with how it could be fixed, if that is known."""
     planner = PLANNERS.get(finding.code)
     plan = planner(project, finding) if planner is not None else None
-    if plan is None or any(_drops_binding(project, change) for change in plan.changes):
+    if plan is None or any(change.path.endswith(SUFFIX) or _drops_binding(project, change) for change in plan.changes):
         return finding
     return replace(finding, fix=plan)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.expression import Expr, Name
 from triton_doctor.static.model import Class, Kernel, Module
 from triton_doctor.static.model_function import Function
+from triton_doctor.static.notebooks import SUFFIX
 from triton_doctor.static.read.body import Body
 from triton_doctor.static.read.functions import (
     Definition,
@@ -39,7 +40,7 @@ def read_module(path: str, source: bytes) -> Module:
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
     """
     tree = _parse(source)
-    environment = read_environment(path, tree, Source(source)) if python_may_set(source) else None
+    environment = read_environment(path, tree, Source(source), kind_of_code(path)) if python_may_set(source) else None
     return _Reader(path, Tree(tree, Source(source), {})).module(environment)
 
 
@@ -58,7 +59,12 @@ def read_consulted(path: str, source: bytes) -> Module:
 
 def read_setter(path: str, source: bytes) -> EnvironmentFile:
     """Nothing but what the module at `path` sets in the environment. Raises as `read_module` does."""
-    return read_environment(path, _parse(source), Source(source))
+    return read_environment(path, _parse(source), Source(source), kind_of_code(path))
+
+
+def kind_of_code(path: str) -> str:
+    """What the environment calls the file at `path`: `python` or `notebook`."""
+    return "notebook" if path.endswith(SUFFIX) else "python"
 
 
 def _parse(source: bytes) -> ast.Module:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.read_environment.entries import Entry
     from triton_doctor.static.read_environment.here import Here
 
+# Settings that their tool takes back when the test or the block ends.
+UNDOING = frozenset({"monkeypatch.setenv", "monkeypatch.setitem", "patch.dict"})
+
 
 class Collected:
     """What was found so far, by variable and place; `here` is where the walk stands."""
@@ -114,4 +117,5 @@ class Collected:
             own_process=own,
             function=self._here.function,
             fleeting=reading.fleeting,
+            is_brief=self._here.is_undone or how in UNDOING,
         )

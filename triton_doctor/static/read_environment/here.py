@@ -22,6 +22,7 @@ class Here:
         self.function: str | None = None
         self.tests: list[tuple[ast.expr, bool]] = []
         self._switched = 0
+        self._scopes = 0
 
     @contextmanager
     def switched(self, on: bool) -> Iterator[None]:
@@ -29,6 +30,18 @@ class Here:
         self._switched += on
         yield
         self._switched -= on
+
+    @contextmanager
+    def in_scope(self, on: bool) -> Iterator[None]:
+        """What stands within is undone at its end, if `on`."""
+        self._scopes += on
+        yield
+        self._scopes -= on
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether what is set here is undone at the end of a block."""
+        return self._scopes > 0
 
     @contextmanager
     def under(self, test: ast.expr, outcome: bool) -> Iterator[None]:

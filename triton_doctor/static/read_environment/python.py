@@ -107,6 +107,11 @@ class Reader:
                         self._block(handler.body)
                 self._block(orelse)
                 self._block(finalbody)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    self._other(item)
+                with self._here.in_scope(any(_is_scope(item.context_expr) for item in items)):
+                    self._block(body)
             case ast.Match(subject=subject, cases=cases):
                 self._setters.read(subject)
                 for case in cases:
@@ -146,7 +151,7 @@ class Reader:
             self._setters.read(decorator)
         outer = self._here.names, self._here.function, self._here.tests
         self._here.names, self._here.function, self._here.tests = self._here.names.within(node), node.name, []
-        with self._here.switched(_sets_for_a_while(node)):
+        with self._here.switched(_sets_for_a_while(node)), self._here.in_scope(_is_fixture_that_restores(node)):
             self._block(node.body)
         self._here.names, self._here.function, self._here.tests = outer
 
@@ -164,6 +169,11 @@ class Reader:
             self._here.names = outer.bound(bound)
             self._block(body)
         self._here.names = outer
+
+
+def _is_scope(context: ast.expr) -> bool:
+    """Whether it is `triton.knobs.runtime.scope()`, which restores what is set within."""
+    return isinstance(context, ast.Call) and isinstance(context.func, ast.Attribute) and context.func.attr == "scope"
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
@@ -186,6 +196,15 @@ def _sets_for_a_while(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether it is a context manager: what it sets, somebody asked for with `with`."""
     names = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
     return node.name == "__enter__" or bool(names & {"contextmanager", "asynccontextmanager"})
+
+
+def _is_fixture_that_restores(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is a fixture that does something after its `yield`."""
+    decorators = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+    if not any(getattr(one, "id", getattr(one, "attr", "")) == "fixture" for one in decorators):
+        return False
+    yields = [one.lineno for one in ast.walk(node) if isinstance(one, ast.Yield)]
+    return bool(yields) and node.body[-1].end_lineno != min(yields)
 
 
 def _rounds(target: ast.expr, values: ast.expr, names: Names) -> Iterator[dict[str, ast.expr]]:

@@ -64,7 +64,7 @@ def _read_instruction(stage: _Stage, keyword: str, body: str, line: int, column:
             for one in _commands(body, line, column):
                 lasts = one.how == "a file of variables" or keyword != "RUN"
                 stage.settings.append(
-                    replace(one, build_only=not lasts, how=f"{keyword} {one.how}" if lasts else keyword)
+                    replace(one, build_only=not lasts, is_brief=False, how=f"{keyword} {one.how}" if lasts else keyword)
                 )
         case "VOLUME":
             stage.volumes += re.findall(r"[^\s\[\]\",]+", body)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Read = Callable[[str, int, int], Iterable[EnvSetting]]
 
 _DEEPEST = 6
+# How `VAR=1 pytest x` is told: what comes after the command does not have the variable.
+ONE_COMMAND = "a command's variables"
 # Commands that run the command after them, with how many words of their own come before it.
 _WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs", "stdbuf", "setsid", "ionice"), 0)
 _WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
@@ -68,7 +70,7 @@ class Commands:
                 self._assign(word)
             return
         for word in assignments:
-            self.set_by(word, "a command's variables")
+            self.set_by(word, ONE_COMMAND)
         self._run(rest, targets, wrappers)
 
     def _run(self, words: list[Word], targets: list[Word], wrappers: int) -> None:
@@ -197,5 +199,6 @@ class Commands:
                     guarded=guarded,
                     build_only=how == "--build-arg",
                     fleeting=fleeting,
+                    is_brief=how == ONE_COMMAND,
                 )
             )
