@@ -192,7 +192,7 @@ def test_limit_counts_one_tier(run, tier, status):
     done = run(f"{LAUNCH}launch(10, 11)", "--max-compiles", "1", "--tier", tier)
 
     assert done.returncode == status
-    assert ("`scale` loaded from disk 2 times, 1 allowed" in done.stderr) is bool(status)
+    assert ("`scale` was loaded from disk 2 times, 1 allowed" in done.stderr) is bool(status)
 
 
 def test_own_python_without_triton_runs_the_projects(folder, write, tmp_path):
