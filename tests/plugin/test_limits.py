@@ -36,7 +36,7 @@ def test_constexpr_that_varies_fails_and_the_message_names_it_and_its_values(pro
         "test_constexpr": "triton-doctor: `scale` compiled 3 times in this test, at most 2 allowed\n"
         "  TRD702 2 times, last: `n` is 702, was 701: 3 values so far: 700, 701, 702\n"
         "    launched at kernels.py:26\n"
-        "  hint: pass `n` without tl.constexpr, or rounded up so that few values occur"
+        "  hint: pass `n` without tl.constexpr, unless the kernel needs the value while it compiles"
     }
     assert "1 failed, 1 passed" in done.stdout
 
