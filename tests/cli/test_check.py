@@ -142,7 +142,7 @@ def test_bad_setting_is_two_lines(doctor: Doctor, write: Write) -> None:
 
     assert outcome.status == 2
     assert outcome.err == (
-        f"triton-doctor: {path}: tool.triton-doctor has no setting `selekt`\nhint: did you mean `select`?\n"
+        f"triton-doctor: {path}:2: tool.triton-doctor has no setting `selekt`\nhint: did you mean `select`?\n"
     )
 
 

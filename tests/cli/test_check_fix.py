@@ -53,7 +53,7 @@ def test_fix_writes_what_is_safe_and_reports_the_rest(doctor: Doctor, write: Wri
     assert outcome.status == 1
     assert outcome.err == snapshot("triton-doctor: fixed 1 problem (1 TRD201) in 1 file\n")
     assert outcome.out == snapshot("""\
-a.py:12:34: warning: TRD211 `8` is given to `num_warps` of `fill` by position: that sets the parameter alone, and the kernel runs with triton's own `num_warps`
+a.py:12:34: warning: TRD211 `8` is passed to `num_warps` of `fill` by position: this sets only the parameter, and the kernel runs with Triton's default `num_warps`
 found 1 problem (1 warning) in 1 file, 1 kernel, 1 launch
 fixable: 1 with `--fix --unsafe-fixes`
 """)  # noqa: E501

@@ -43,7 +43,7 @@ def test_text_marks_the_parameters_that_are_findings(
     doctor: Callable, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.chdir(SEED.parent)
-    monkeypatch.setattr("triton_doctor.cli.streams.columns_of_stdout", lambda: width)
+    monkeypatch.setenv("COLUMNS", str(width))
 
     text = doctor("explain", "ragged_mask*", SEED.name).out
 

@@ -127,7 +127,9 @@ def _in_literals(project: Project, kernel: Kernel, arange: Arange) -> Iterator[F
             span=arange.span,
             code=CODE,
             severity=Severity.ERROR,
-            message=f"`tl.arange` of {count} elements in `{kernel.name}` does not compile: {count} is no power of two",
+            message=(
+                f"`tl.arange` of {count} elements in `{kernel.name}` does not compile: {count} is not a power of two"
+            ),
             advice=_advice(count),
             facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
         )
@@ -142,8 +144,8 @@ def _in_parameter(kernel: Kernel, arange: Arange, value: _Value, count: int) -> 
         code=CODE,
         severity=Severity.ERROR,
         message=(
-            f"`{kernel.name}` does not compile where `{value.name}` is {value.number}: its `tl.arange` over {what} is "
-            f"then of {count} elements, which is no power of two"
+            f"`{kernel.name}` does not compile when `{value.name}` is {value.number}: its `tl.arange` over {what} then "
+            f"has {count} elements, which is not a power of two"
         ),
         advice=_advice(count),
         facts=Facts(
@@ -158,4 +160,4 @@ def _in_parameter(kernel: Kernel, arange: Arange, value: _Value, count: int) -> 
 
 
 def _advice(count: int) -> str:
-    return f"take {1 << max(count - 1, 0).bit_length()}, and mask what is too much"
+    return f"use {1 << max(count - 1, 0).bit_length()}, and mask the elements beyond the end"

@@ -29,8 +29,8 @@ def check(project: Project) -> Iterator[Finding]:
                     code=CODE,
                     severity=Severity.ERROR,
                     message=(
-                        f"the autotune key of `{kernel.name}` names `{name}`, which is no parameter: triton 3.9 raises "
-                        "ValueError, earlier ones never tune again for it"
+                        f"the autotune key of `{kernel.name}` names `{name}`, which is not a parameter: Triton 3.9 "
+                        "raises ValueError, and earlier versions ignore it"
                     ),
                     advice=f"the parameters are {', '.join(f'`{name}`' for name in names)}",
                     facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), parameter=name),

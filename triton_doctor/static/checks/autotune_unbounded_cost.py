@@ -32,6 +32,9 @@ def check(project: Project) -> Iterator[Finding]:
                 code=CODE,
                 severity=Severity.WARNING,
                 message=f"`{kernel.name}` compiles and times {count} configs{again}, in every process",
-                advice="list fewer, leave some out with `prune_configs_by`, or keep the results: `cache_results=True`",
+                advice=(
+                    "list fewer configs, prune them with `prune_configs_by`, or keep the results with "
+                    "`cache_results=True`"
+                ),
                 facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), bound=count),
             )

@@ -70,7 +70,7 @@ def _tensors(module: Module, function: Function) -> Iterator[Finding]:
         for binding in function.bindings.get(name, ()):
             size = _first_axis(binding)
             if size is not None and _is_odd(size):
-                yield _finding(module, binding.line, f"the batch `{name}` is of {spell(size)}")
+                yield _finding(module, binding.line, f"the batch `{name}` has {spell(size)} samples")
 
 
 def _tensor(argument: Expr, function: Function) -> str | None:
@@ -104,7 +104,9 @@ def _finding(module: Module, line: int, what: str) -> Finding:
         span=Span(line, 1, line, 1),
         code=CODE,
         severity=Severity.INFO,
-        message=f"{what}, which is no multiple of {STEP}: matrix units work in steps of {STEP}, and idle in part",
-        advice=f"try a multiple of {STEP}, with fewer steps of accumulation in return",
+        message=(
+            f"{what}, which is not a multiple of {STEP}: matrix units work in steps of {STEP}, so some of them idle"
+        ),
+        advice=f"try a multiple of {STEP}, and fewer steps of gradient accumulation in exchange",
         facts=Facts(),
     )

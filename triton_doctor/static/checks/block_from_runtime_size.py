@@ -32,7 +32,7 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO,
             message=(
-                f"`{name}` is as large as the data: {tell_value(worst)} has no cap, and `{parameter.kernel.name}` "
+                f"`{name}` grows with the data: {tell_value(worst)} has no upper limit, and `{parameter.kernel.name}` "
                 "compiles for each power of two"
             ),
             advice=f"cap `{name}` with `min(...)` and loop over blocks of that size in the kernel",

@@ -29,5 +29,5 @@ def check(project: Project) -> Iterator[Finding]:
                 code=CODE,
                 severity=severity_at(file, worst),
                 message=f"compiled kernels are not kept: `{setting.variable}` is {setting.fleeting.why}",
-                advice="name a folder that stays: one on a volume, or under the user's cache folder",
+                advice="use a folder that persists: on a volume, or under the user's cache folder",
             )

@@ -69,7 +69,9 @@ def _assigned_later(home: Module, name: str) -> tuple[Function, Binding] | None:
 
 def _not_constexpr(kernel: Kernel, name: str, home: Module, bindings: Sequence[Binding]) -> Finding:
     annotated = any(binding.annotation == "constexpr" for binding in bindings)
-    how = "which is only annotated as a constexpr: an error since triton 3.3" if annotated else "which is no constexpr"
+    how = (
+        "which is only annotated as a constexpr: an error since triton 3.3" if annotated else "which is not a constexpr"
+    )
     return Finding(
         path=kernel.path,
         span=kernel.span,
@@ -92,10 +94,10 @@ def _changes(
         code=CODE,
         severity=Severity.WARNING,
         message=(
-            f"`{kernel.name}` reads the global `{name}`, which `{function.qualname}` assigns: the next launch after "
-            "that is a RuntimeError"
+            f"`{kernel.name}` reads the global `{name}`, which `{function.qualname}` reassigns: the next launch "
+            "after that raises RuntimeError"
         ),
-        advice=f"make `{name}` a `tl.constexpr` parameter of the kernel: another value is then another variant",
+        advice=f"make `{name}` a `tl.constexpr` parameter of the kernel: each value then gets its own variant",
         facts=_facts(kernel, name),
         trail=(
             Step(home.path, bindings[-1].line, f"`{name}` is set"),

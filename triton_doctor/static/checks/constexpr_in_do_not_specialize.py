@@ -45,10 +45,10 @@ def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
         severity=Severity.ERROR,
         message=(
             # triton 3.6 compiler/code_generator.py:644 refuses; 3.4 has no such line.
-            f"`{option}` of `{kernel.name}` names the constexpr `{name}`: triton 3.6 and newer refuse to compile it, "
-            "3.4 and older compile it for each value all the same"
+            f"`{option}` of `{kernel.name}` names the constexpr `{name}`: Triton 3.6 and newer do not compile the "
+            "kernel, 3.4 and older still compile it for each value"
         ),
-        advice=f"drop the `tl.constexpr` annotation of `{name}`, or take it from the list",
+        advice=f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list",
         facts=_facts(kernel, option, name),
     )
 
@@ -61,7 +61,7 @@ def _unknown(kernel: Kernel, option: str, name: str) -> Finding:
         span=kernel.jit_span or kernel.span,
         code=CODE,
         severity=Severity.WARNING,
-        message=f"`{option}` names {named}, which `{kernel.name}` has no parameter of: triton ignores it",
+        message=f"`{option}` names {named}, but `{kernel.name}` has no such parameter: Triton ignores it",
         advice=f"did you mean {' or '.join(f'`{one}`' for one in meant)}?"
         if meant
         else f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",

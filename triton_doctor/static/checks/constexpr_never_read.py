@@ -28,7 +28,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _finding(parameter: Parameter) -> Finding:
     kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
-    advice = f"delete `{param.name}` from `{kernel.name}` and from its launches"
+    advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
     if worst is None or worst.kind is not Kind.PER_CALL:
         source = worst or next(iter(parameter.sources), None)
         return Finding(
@@ -46,7 +46,7 @@ def _finding(parameter: Parameter) -> Finding:
         code=CODE,
         severity=Severity.INFO if worst.for_tests else Severity.WARNING,
         message=(
-            f"`{kernel.name}` never reads its constexpr `{param.name}`, and yet recompiles for each value of "
+            f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
             f"{tell_value(worst)}"
         ),
         advice=advice,

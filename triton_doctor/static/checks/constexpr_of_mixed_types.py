@@ -84,8 +84,8 @@ def _finding(kernel: Kernel, param: Param, first: _Given, second: _Given) -> Fin
         code=CODE,
         severity=Severity.WARNING if bool_and_int else Severity.ERROR,
         message=(
-            f"`{param.name}` of `{kernel.name}` is {other} and {one}: triton 3.5 to 3.9 takes them for one, and runs "
-            "the kernel that was compiled first for both"
+            f"`{param.name}` of `{kernel.name}` is {other} and {one}: Triton 3.5 to 3.9 treats equal values of "
+            "different types as one, and runs the variant that was compiled first for both"
         ),
         advice=f"give `{param.name}` one type at every launch: `{float(second.value)}`"
         if not bool_and_int
@@ -109,4 +109,4 @@ def _finding(kernel: Kernel, param: Param, first: _Given, second: _Given) -> Fin
 
 def _written(given: _Given, path: str) -> str:
     place = given.written
-    return f"{given.value!r} in line {place.line}" + (f" of {place.path}" if place.path != path else "")
+    return f"{given.value!r} on line {place.line}" + (f" of {place.path}" if place.path != path else "")

@@ -39,7 +39,8 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=_severity(parameter, worst, is_tuned=bool(keys)),
             message=_message(parameter, worst) + tell_tuning(parameter, keys),
-            advice=_advice(parameter, worst) + ("; take it out of the autotune key too" if keys else ""),
+            advice=_advice(parameter, worst)
+            + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
             facts=facts(parameter, worst, autotune_keys=keys),
             trail=trail(parameter, worst),
         )
@@ -66,14 +67,17 @@ def _message(parameter: Parameter, worst: Source) -> str:
     each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
     message = f"`{name}` recompiles `{kernel}` for each {each} of {tell_value(worst)}"
     if worst.scalar.bound is not None:
-        message += f", {worst.scalar.bound:,} at the most"
+        message += f" (at most {worst.scalar.bound:,} values)"
     return message
 
 
 def _advice(parameter: Parameter, worst: Source) -> str:
     name = parameter.param.name
     if worst.kind is Kind.LOGARITHMIC:
-        return f"few variants in the long run; warm `{name}` up for each power of two, or cap it, where stalls matter"
+        return (
+            "there are few powers of two, so few variants in the long run; where a stall matters, warm up each of "
+            f"them, or cap `{name}`"
+        )
     match parameter.need:
         case None:
             return (

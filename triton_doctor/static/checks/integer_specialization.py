@@ -163,10 +163,13 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
         code=CODE,
         severity=Severity.INFO,
         message=(
-            f"{named} of `{kernel.name}` {'change' if len(names) > 1 else 'changes'} with each call: as 1, a multiple "
-            f"of 16 or neither, {variants} variants at the most"
+            f"{named} of `{kernel.name}` {'differ' if len(names) > 1 else 'differs'} between calls; Triton compiles "
+            f"separate variants for 1, multiples of 16 and other values: up to {variants} here"
         ),
-        advice=f"`@triton.jit(do_not_specialize=[{listed}])` makes it one, where the kernel gains nothing by them",
+        advice=(
+            f"`@triton.jit(do_not_specialize=[{listed}])` compiles one variant for all values; use it if the kernel "
+            "gains nothing from divisibility by 16"
+        ),
         facts=Facts(
             kernel=kernel.name,
             kernel_place=Place(kernel.path, kernel.span.line),

@@ -32,6 +32,6 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _message(setting: EnvSetting) -> str:
-    whose = "every kernel" if setting.own_process else "every kernel of the process it is handed to"
+    whose = "every kernel" if setting.own_process else "every kernel of the process that inherits it"
     spelled = setting.how if setting.how.startswith("triton.knobs") else f"{setting.variable}={setting.value}"
     return f"`{spelled}` runs {whose} in Python on the CPU: 600 to 16,000 times slower than compiled"

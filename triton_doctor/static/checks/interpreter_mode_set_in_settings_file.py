@@ -20,7 +20,7 @@ def check(project: Project) -> Iterator[Finding]:
     for file, setting in settings_that_interpret(project):
         if file.kind in CODE_KINDS or setting.guarded:
             continue
-        reach = "while the image is built" if setting.build_only else "in whatever is started from here"
+        reach = "while the image is built" if setting.build_only else "in every process started from here"
         yield Finding(
             path=file.path,
             span=setting.span,
@@ -31,7 +31,7 @@ def check(project: Project) -> Iterator[Finding]:
                 "600 to 16,000 times slower than compiled"
             ),
             advice=(
-                "set it for the one command that needs it, or say in the file why it is meant: "
+                "set it for the one command that needs it, or say in the file why it is intended: "
                 f"`# triton-doctor: ignore-file[{CODE}] reason`"
             ),
         )

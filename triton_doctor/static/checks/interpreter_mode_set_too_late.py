@@ -37,11 +37,11 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _message(order: Order) -> str:
     if order.kernel_decorated is not None:
-        told = f"interpreter mode comes too late for `{order.kernel}`, decorated in line {order.kernel_decorated}"
+        told = f"interpreter mode comes too late for `{order.kernel}`, decorated on line {order.kernel_decorated}"
         if order.kernels_after:
-            return f"{told}: it compiles, while `{order.kernels_after[0]}` is interpreted"
-        return f"{told}: it compiles all the same"
-    told = f"interpreter mode comes after triton was imported in line {order.triton_imported}"
+            return f"{told}: it is compiled, while `{order.kernels_after[0]}` is interpreted"
+        return f"{told}: it is compiled anyway"
+    told = f"interpreter mode is turned on after triton was imported on line {order.triton_imported}"
     if order.helper is not None:
         return f"{told}: `{order.helper}`, which a kernel here calls, is not interpreted, and the launch fails"
     return f"{told}: kernels are interpreted, but not triton's own helpers, such as `tl.sum`, which fail at launch"

@@ -24,8 +24,10 @@ def check(project: Project) -> Iterator[Finding]:
             span=kernel.span,
             code=CODE,
             severity=Severity.WARNING,
-            message=f"`{kernel.name}` is made anew whenever `{maker}` runs, and keeps nothing that it compiled before",
-            advice=(f"define `{kernel.name}` at the top of the module, or keep it: put `functools.cache` on `{maker}`"),
+            message=(
+                f"each call of `{maker}` creates a new `{kernel.name}`, which reuses nothing that was compiled before"
+            ),
+            advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
             facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
             trail=(
                 Step(kernel.path, kernel.span.line, f"`{kernel.name}` is defined inside `{maker}`"),

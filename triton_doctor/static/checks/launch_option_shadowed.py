@@ -44,9 +44,9 @@ def _launch(launch: LinkedLaunch, kernel: Kernel, param: Param) -> Iterator[Find
             yield _finding(launch.module.path, launch.launch.span, launch, kernel, param, message)
     elif argument.name is None and not _is_default(param.name, argument.value):
         value = spell(argument.value)
-        message = f"`{param.name}` of `{kernel.name}` is given by position"
+        message = f"`{param.name}` of `{kernel.name}` is passed by position"
         if value != param.name:
-            message = f"`{value}` is given to `{param.name}` of `{kernel.name}` by position"
+            message = f"`{value}` is passed to `{param.name}` of `{kernel.name}` by position"
         yield _finding(launch.module.path, argument.span, launch, kernel, param, message)
 
 
@@ -60,8 +60,8 @@ def _finding(path: str, span: Span, launch: LinkedLaunch, kernel: Kernel, param:
         span=span,
         code=CODE,
         severity=Severity.WARNING,
-        message=f"{message}: that sets the parameter alone, and the kernel runs with triton's own `{param.name}`",
-        advice=f"give it by name, `{param.name}=...`, which sets both, or rename the parameter",
+        message=f"{message}: this sets only the parameter, and the kernel runs with Triton's default `{param.name}`",
+        advice=f"pass it by name, `{param.name}=...`, which sets both, or rename the parameter",
         facts=_facts(kernel, param, launch.launch.span),
     )
 
@@ -80,8 +80,8 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
                 code=CODE,
                 severity=Severity.WARNING,
                 message=(
-                    f"a config of `{kernel.name}` sets `{param.name}` among its parameters: the config's option of "
-                    "that name overrides it by its default"
+                    f"a config of `{kernel.name}` sets `{param.name}` as a parameter: the config's own option of "
+                    "that name has a default, which overrides it"
                 ),
                 advice=f"`triton.Config({{...}}, {param.name}=...)` sets both",
                 facts=_facts(kernel, param, None),

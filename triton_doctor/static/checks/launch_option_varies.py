@@ -65,7 +65,7 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
         code=CODE,
         severity=Severity.WARNING,
         message=f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`",
-        advice=f"choose `{name}` among a few literals: it is part of the kernel's key",
+        advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,
             kernel_place=Place(kernel.path, kernel.span.line),
@@ -97,10 +97,11 @@ def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
         code=CODE,
         severity=Severity.INFO,
         message=(
-            f"`{kernel.name}` is launched with {_told(second)} here and {_told(first)} in line {place.line}"
-            f"{f' of {place.path}' if place.path != path else ''}: one kernel under two keys, loaded once for each"
+            f"`{kernel.name}` is launched with {_told(second)} here and {_told(first)} on line {place.line}"
+            f"{f' of {place.path}' if place.path != path else ''}: the same options under two keys, so the kernel "
+            "is loaded for each"
         ),
-        advice="give the same options in the same order at every launch, defaults included",
+        advice="pass the same options in the same order at every launch, including those left at their defaults",
         facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), launch=span, also=(place,)),
     )
 

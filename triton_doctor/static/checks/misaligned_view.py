@@ -88,10 +88,11 @@ def _finding(
         code=CODE,
         severity=Severity.INFO,
         message=(
-            f"`{name}` of `{kernel.name}` begins at element `{spell(view.start)}` of `{spell(view.base)}`: aligned to "
-            "16 bytes or not, two variants, and the one that is not loads narrower"
+            f"`{name}` of `{kernel.name}` begins at element `{spell(view.start)}` of `{spell(view.base)}`, which is "
+            "aligned to 16 bytes only at some values: Triton compiles a variant for each case, and the unaligned "
+            "one uses narrower loads"
         ),
-        advice=f"give `{spell(view.base)}` and the offset apart, or pad the offsets to 16 bytes",
+        advice=f"pass `{spell(view.base)}` and the offset separately, or pad the offsets to multiples of 16 bytes",
         facts=Facts(
             kernel=kernel.name,
             kernel_place=Place(kernel.path, kernel.span.line),

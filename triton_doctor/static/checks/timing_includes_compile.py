@@ -66,7 +66,7 @@ def _finding(stretch: Stretch, start: Start) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         message=f"the time since `{stretch.name}` includes compiling `{kernel.name}`: this is its first launch",
-        advice="launch it once before the clock starts, or measure with `triton.testing.do_bench`, which does",
+        advice="launch it once before the clock starts, or measure with `triton.testing.do_bench`, which warms up",
         facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
         trail=(
             Step(path, stretch.begin_line, f"`{stretch.name}` is set"),

@@ -77,10 +77,9 @@ def _finding(stretch: Stretch, kernel: Kernel, line: int) -> Finding:
         code=CODE,
         severity=Severity.WARNING,
         message=(
-            f"the time since `{stretch.name}` ends before `{kernel.name}` has run: a launch only puts the kernel in a "
-            "queue"
+            f"the time since `{stretch.name}` does not include running `{kernel.name}`: a launch only queues the kernel"
         ),
-        advice="`torch.cuda.synchronize()` before the clock is read, or `triton.testing.do_bench`",
+        advice="call `torch.cuda.synchronize()` before reading the clock, or measure with `triton.testing.do_bench`",
         facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
         trail=(
             Step(path, stretch.begin_line, f"`{stretch.name}` is set"),

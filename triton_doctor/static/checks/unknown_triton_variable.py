@@ -54,14 +54,14 @@ def _known(variable: Variable, version: Version) -> tuple[Severity, str, str] | 
             return Severity.WARNING, f"{told}: `{variable.instead}` took its place", f"set `{variable.instead}`"
         return Severity.WARNING, told, "delete it"
     told = f"triton {version} does not read `{variable.name}`, triton {variable.first} is the first that does"
-    return Severity.WARNING, told, f"it takes triton {variable.first} or newer"
+    return Severity.WARNING, told, f"use Triton {variable.first} or newer"
 
 
 def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
     name = setting.variable
     if not looks_like_triton(name):
         return None
-    told = f"no triton up to {newest_version()} reads `{name}`"
+    told = f"no Triton up to {newest_version()} reads `{name}`"
     near = meant(name)
     if near is not None and near[1]:
         return Severity.WARNING, f"{told}: did you mean `{near[0]}`?", f"set `{near[0]}`, or delete the line"
@@ -69,5 +69,5 @@ def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
         # A build argument of the image's own, not meant for Triton.
         return None
     if near is not None:
-        told = f"{told}: the nearest that it reads is `{near[0]}`"
+        told = f"{told}; the closest name that it reads is `{near[0]}`"
     return Severity.INFO, told, "it has no effect, unless a fork, a plug-in or the program itself reads it"

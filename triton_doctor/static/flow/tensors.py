@@ -63,7 +63,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 pro.add(leanings.FOLD)
             if front == 0:
                 pro.add(leanings.FIRST)
-            text = f"`{root.name}` is viewed as fewer axes: this one holds all that the others leave"
+            text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
             if atom == Rest(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
     if root.item:
