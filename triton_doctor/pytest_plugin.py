@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.testing.compiles import Compiles
 
-MARK = "max_compiles"
+MARK, FIXTURE = "max_compiles", "compiles"
 SESSION = pytest.StashKey[Session]()
 PHASES = pytest.StashKey[dict[str, Phase]]()
 
@@ -55,7 +55,8 @@ def _begin(config: pytest.Config, flags: Any) -> None:
     except DoctorError as error:
         raise pytest.UsageError(f"{GROUP}: {_line(error)}") from error
     config.stash[SESSION] = session
-    session.start()
+    if session.is_asked:
+        session.start()
     config.pluginmanager.register(Gathering(session), f"{GROUP}-gathering")
 
 
@@ -69,6 +70,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """What its fixtures compile is not the test's."""
     item.stash[PHASES] = {}
+    if item.get_closest_marker(MARK) is not None or FIXTURE in getattr(item, "fixturenames", ()):
+        item.config.stash[SESSION].start()
     with _phase(item, "setup"):
         return (yield)
 
@@ -117,8 +120,11 @@ def compiles(request: pytest.FixtureRequest) -> Compiles:
     """What the test itself compiled so far: `assert compiles.of("_rope_kernel").count == 1`."""
     from triton_doctor.testing.compiles import Compiles
 
-    ledger, phases = request.config.stash[SESSION].ledger, request.node.stash[PHASES]
-    return Compiles(lambda: phases["call"].of_test(ledger.events) if "call" in phases else [])
+    session, phases = request.config.stash[SESSION], request.node.stash[PHASES]
+    # A test may ask for it while it runs.
+    session.start()
+    events = lambda: phases["call"].of_test(session.ledger.events) if "call" in phases else []  # noqa: E731
+    return Compiles(events, session.before)
 
 
 @contextlib.contextmanager

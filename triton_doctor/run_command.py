@@ -15,8 +15,12 @@ from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
 from triton_doctor.runtime.launch.folder import RecordingFolder
+from triton_doctor.runtime.launch.following import is_python
+from triton_doctor.runtime.launch.notes import NotesFolder, process_of
 from triton_doctor.runtime.launch.options import read_options
+from triton_doctor.runtime.launch.processes import ProcessTree
 from triton_doctor.runtime.launch.supervise import supervise
+from triton_doctor.runtime.launch.unseen import gather_unseen
 from triton_doctor.terminal import escape_line, use_color
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
@@ -29,16 +33,19 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.launch.options import RunOptions
     from triton_doctor.runtime.recording import Recording
 
-FOUND = 1
+FOUND, UNCHECKED = 1, 2
 # How often we look at what the program has recorded, and how often the GPUs are asked.
 LOOK_S, FIRST_SAMPLE_S, SAMPLE_S = 0.1, 1.0, 0.5
 PREPARE_AFTER_S = 0.3
+# What ends with its parent, such as Inductor's workers, is given this long before it is said to outlive the run.
+OUTLIVE_S = 2.0
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run the program that `arguments` name; its exit status, negative for the signal that ended it.
 
-    1 where it was 0 and a limit is exceeded. Raises DoctorError where the program was not started.
+    Where it was 0, it is 1 if a limit is exceeded, and 2 if one could not be checked. Raises DoctorError where the
+    program was not started.
     """
     options = read_options(arguments)
     command = resolve(options.program)
@@ -47,13 +54,19 @@ def run_command(arguments: Sequence[str]) -> int:
 
         parse_target(options.target)
     budgets = read_budgets()
-    folder = RecordingFolder(options.output)
-    watch = Watch(options, command, folder, budgets)
-    environment = watched(os.environ, folder.path, target=options.target, parent=os.getpid())
+    if command[0] != sys.executable and command[0] != options.program[0] and is_python(command[0]):
+        say(f"running {command[0]}: triton is not installed in triton-doctor's own Python")
+    folder = RecordingFolder(options.output, force=options.force)
+    notes = NotesFolder()
+    watch = Watch(options, command, folder, notes, budgets)
+    environment = watched(
+        os.environ, folder.path, run=folder.run, notes=notes.path, target=options.target, parent=os.getpid()
+    )
     try:
         status, pid = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
     except DoctorError:
         folder.close()
+        notes.remove()
         raise
     try:
         return watch.end(status, pid)
@@ -63,6 +76,8 @@ def run_command(arguments: Sequence[str]) -> int:
         error.add_note("the program had ended; this was triton-doctor reporting on it")
         sys.excepthook(type(error), error, error.__traceback__)
         return status
+    finally:
+        notes.remove()
 
 
 class Watch:
@@ -73,26 +88,30 @@ class Watch:
         options: RunOptions,
         command: tuple[str, ...],
         folder: RecordingFolder,
+        notes: NotesFolder,
         budgets: tuple[tuple[str, int], ...],
     ) -> None:
         self._options, self._command, self._folder, self._budgets = options, command, folder, budgets
+        self._notes = notes
+        self._tree: ProcessTree | None = None
         self._started_ns, self._started_at_ns = time.perf_counter_ns(), time.time_ns()
         self._gauge: Gauge | None = None
         self._follower: Follower | None = None
         self._sample_at_ns = 0
         self._prepared, self._looking = False, True
 
-    def look(self) -> None:
+    def look(self, pid: int) -> None:
         """Once in a while. A fault of ours ends the looking, and not the program."""
         if self._looking:
             try:
-                self._look()
+                self._look(pid)
             except Exception as error:
                 self._looking = False
                 say(f"looking at the program failed, and it goes on: {error!r}")
 
-    def _look(self) -> None:
+    def _look(self, pid: int) -> None:
         now_ns = time.perf_counter_ns()
+        self._tree_of(pid).look()
         if not self._prepared and now_ns - self._started_ns > PREPARE_AFTER_S * 1e9:
             self._prepared = True
             prepare()
@@ -114,30 +133,60 @@ class Watch:
     def end(self, status: int, pid: int) -> int:
         """Report, keep what is to be kept, and say with what status to leave."""
         wall_ns = time.perf_counter_ns() - self._started_ns
+        tree = self._tree_of(pid)
+        outliving = tree.wait_for_the_rest(OUTLIVE_S)
         recordings = self._folder.recordings()
+        alive = {pid for pid, _ in outliving}
+        incomplete = self._notes.complete(path for path in recordings if process_of(path) not in alive)
         if self._options.live:
             self._tell(recordings)
+        unseen = gather_unseen(self._command, self._notes, tree, self._folder, outliving) + incomplete
+        unwritten = None
         if recordings or self._folder.kept:
-            self._write_program(status, pid, wall_ns)
-        found = False
+            unwritten = self._write_program(status, pid, wall_ns, unseen)
+        found, unchecked = False, list(unseen)
         if recordings:
-            found = self._report()
-        missing = self._folder.close()
+            found, hidden = self._report()
+            unchecked += hidden
+        if unwritten and os.path.isdir(self._folder.path):
+            say(unwritten)
+        if unwritten or not recordings:
+            for line in unseen:
+                say(line)
+        missing = self._folder.close(outliving=alive)
         if missing:
             say(missing)
+            unchecked.append(missing)
         elif not recordings:
-            say(f"no process of {' '.join(self._options.program)[:80]} imported triton: nothing to report")
+            which = "that could be followed " if unseen else ""
+            say(f"no process of {' '.join(self._options.program)[:80]} {which}imported triton: nothing to report")
         elif self._options.output:
             say(f"the recording is in {self._options.output}: `triton-doctor report {self._options.output}`")
-        return FOUND if found and status == 0 else status
+        return self._leave(status, found=found, unchecked=unchecked)
 
-    def _write_program(self, status: int, pid: int, wall_ns: int) -> None:
+    def _leave(self, status: int, *, found: bool, unchecked: Sequence[str]) -> int:
+        options = self._options
+        limited = options.max_compiles is not None or options.max_compiles_after_warmup is not None or self._budgets
+        if status or found:
+            return status or FOUND
+        if unchecked and limited:
+            say(f"the limit on compiles could not be checked: {unchecked[0]}")
+            return UNCHECKED
+        return status
+
+    def _tree_of(self, pid: int) -> ProcessTree:
+        if self._tree is None:
+            self._tree = ProcessTree(pid, self._notes.path)
+        return self._tree
+
+    def _write_program(self, status: int, pid: int, wall_ns: int, unseen: Sequence[str]) -> str | None:
         from pathlib import Path
 
         from triton_doctor.runtime.launch.program import write_program
 
-        write_program(
+        return write_program(
             Path(self._folder.path),
+            self._folder.run,
             command=self._command,
             target=self._options.target,
             warmup_s=self._options.warmup_seconds,
@@ -146,31 +195,34 @@ class Watch:
             status=status,
             pid=pid,
             gpus=() if self._gauge is None else self._gauge.summary(),
+            unseen=unseen,
         )
 
-    def _report(self) -> bool:
-        """Write the report; whether a limit is exceeded."""
+    def _report(self) -> tuple[bool, list[str]]:
+        """Write the report. Returns whether a limit is exceeded, and why compiles may be missing."""
         from pathlib import Path
 
         from triton_doctor.report.recording import Order
         from triton_doctor.report.recording.choice import sort_kernels
         from triton_doctor.report.recording.text import render_text
         from triton_doctor.runtime.account import account
+        from triton_doctor.runtime.launch.bounds import find_unchecked
         from triton_doctor.runtime.recording_files import read_recordings
 
-        reading = read_recordings([self._folder.path])
-        for error in reading.errors:
-            say(error.message)
+        reading = read_recordings(self._folder.recordings())
+        errors = [error.message for error in reading.errors]
+        for message in errors:
+            say(message)
         processes = reading.processes
         if not processes:
-            return False
+            return False, errors
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), Order.TIME)
         text = render_text(whole, cwd=Path.cwd(), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess)
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
-        return bool(excess)
+        return bool(excess), [*errors, *find_unchecked(processes)]
 
     def _excess(self, processes: Sequence[Recording]) -> list[str]:
         from triton_doctor.runtime.launch.bounds import tell_excess
@@ -180,6 +232,7 @@ class Watch:
             processes,
             budgets=self._budgets,
             at_most=options.max_compiles,
+            tier=options.tier,
             warm_at_ns=self._started_at_ns + int((options.warmup_seconds or 0) * 1e9),
             at_most_warm=options.max_compiles_after_warmup,
         )

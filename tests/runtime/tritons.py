@@ -13,6 +13,8 @@ REPOSITORY = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
 VERSIONS = ("3.2.0", "3.4.0", "3.6.0", "3.9.0")
 NEWEST = VERSIONS[-1]
+# What says how this machine compiles, and that these tests may run in a worker of pytest-xdist.
+OTHERS = ("TRITON_", "PYTEST_XDIST_")
 
 
 def triton_folder(version: str) -> Path:
@@ -39,7 +41,7 @@ class Runner:
 
     def __init__(self, folder: Path, kernels: Path) -> None:
         self.path = os.pathsep.join([str(REPOSITORY), str(folder)])
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TRITON_")}
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
         self.environment |= {"PYTHONPATH": self.path, "TRITON_CACHE_DIR": str(kernels), "PYTHONWARNINGS": "ignore"}
 
     def __call__(self, *command: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:

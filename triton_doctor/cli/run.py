@@ -20,17 +20,22 @@ def run(
     max_compiles: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
     ] = None,
+    tier: Annotated[
+        str | None,
+        typer.Option(metavar="compiled|loaded", help="Hold only compiles, or only loads from disk, to that."),
+    ] = None,
     warmup_seconds: Annotated[str | None, typer.Option(metavar="S", help="How long compiles are expected.")] = None,
     max_compiles_after_warmup: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often after that.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file that -o names, if there is one.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Tell each compile as it happens, with its cause.")] = False,
 ) -> None:
     """Run a program and report which kernels compiled, why, what it cost and what to change.
 
     PROGRAM is a script, `-m` and a module, `-c` and code, or a command by its name; processes that it starts are
     followed. The report goes to stderr, and the exit status is the program's. It is 1 where it would be 0 and a limit
-    is exceeded, and 2 where the program could not be started.
+    is exceeded, and 2 where the program could not be started or a limit could not be checked.
     """
     from triton_doctor.run_command import run_command
 
@@ -38,9 +43,10 @@ def run(
         ("--output", output),
         ("--target", target),
         ("--max-compiles", max_compiles),
+        ("--tier", tier),
         ("--warmup-seconds", warmup_seconds),
         ("--max-compiles-after-warmup", max_compiles_after_warmup),
     ]
-    ours = [f"{name}={value}" for name, value in given if value is not None] + ["--live"] * live
+    ours = [f"{name}={value}" for name, value in given if value is not None] + ["--live"] * live + ["--force"] * force
     status = run_command([*ours, "--", *context.args])
     raise typer.Exit(status if status >= 0 else 128 - status)

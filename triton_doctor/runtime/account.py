@@ -83,11 +83,11 @@ class Account:
 
 def account(recordings: Sequence[Recording]) -> Account:
     """What `recordings`, one a process, say together."""
-    program = next(
-        (event for recording in recordings for event in recording.events if isinstance(event, ProgramEvent)), None
-    )
+    programs = [event for recording in recordings for event in recording.events if isinstance(event, ProgramEvent)]
+    # Of several runs none is the whole.
+    program = programs[0] if len(programs) == 1 else None
     processes = [recording for recording in recordings if "triton" in dict(recording.headers[0].versions)]
-    outside = next((one.headers[0] for one in recordings if one not in processes), None)
+    outside = next((one.headers[0] for one in recordings if program is not None and one not in processes), None)
     start_ns, end_ns = span_ns([outside] if outside else [one.headers[0] for one in processes], recordings)
     wall_us = (end_ns - start_ns) // 1000 if program is None else program.wall_us
     # The first process lives as long as the program: also before it could be watched, and after it could write.

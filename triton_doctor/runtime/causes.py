@@ -76,12 +76,16 @@ def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
     return history.explain(event)
 
 
-def explain_all(events: Iterable[Event]) -> tuple[Recompile, ...]:
+def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[Recompile, ...]:
     """Why each compile and each round of tuning in `events` happened, in their order. First rounds are not told.
 
-    Ranks and kernels of one name in different places are kept apart.
+    `before` are earlier ones, or stand for what is in memory. Ranks, and kernels of one name in different places, are
+    kept apart.
     """
     histories: defaultdict[tuple[type, KernelName, int | None], History] = defaultdict(History)
+    for event in before:
+        if isinstance(event, CompileEvent | AutotuneEvent):
+            histories[type(event), event.kernel, event.rank].remember(event)
     told: list[Recompile] = []
     for event in events:
         if isinstance(event, FailureEvent) and event.refused:

@@ -10,6 +10,8 @@ Scalar = None | bool | int | float | str
 SCHEMA = 1
 COMPILED = "compiled"
 LOADED = "loaded from disk"
+HIDING = frozenset({"unseen", "fault", "torn", "damaged"})
+"""Kinds of warnings after which compiles may be missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

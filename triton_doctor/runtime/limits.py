@@ -20,7 +20,7 @@ class Limit:
     """Each kernel whose name matches the glob `kernel` may compile this often in a process.
 
     Of the tier `tier` (COMPILED or LOADED), or of both: so that it does not matter what the disk happens to hold.
-    The variants that a round of tuning tries count as any other.
+    The variants that a round of tuning tries do not count: the program chooses how many configs there are.
     """
 
     at_most: int
@@ -48,7 +48,7 @@ def find_excess(events: Iterable[Event], limits: Sequence[Limit]) -> tuple[Exces
     """
     compiles: defaultdict[tuple[KernelName, int | None], list[CompileEvent]] = defaultdict(list)
     for event in events:
-        if isinstance(event, CompileEvent):
+        if isinstance(event, CompileEvent) and not event.tuning:
             compiles[event.kernel, event.rank].append(event)
     found: list[Excess] = []
     for (kernel, _), of_kernel in compiles.items():

@@ -37,12 +37,14 @@ CAUSES_SHOWN = 12
 class Recording:
     """What was seen, and of which processes. `events` holds at most one LaunchesEvent a process.
 
-    While it is watched, `events` grows and `live` counts the launches so far.
+    While it is watched, `events` grows and `live` counts the launches so far. `before` stands for what kernels had in
+    memory before the first compile of theirs in `events`, where that is known.
     """
 
     headers: list[Header] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     live: Callable[[], LaunchesEvent] | None = None
+    before: list[CompileEvent] = field(default_factory=list)
 
     def __repr__(self) -> str:
         """A summary: what compiled, and the cause of each kernel's compiles."""
@@ -110,12 +112,13 @@ class Recording:
     @property
     def causes(self) -> tuple[Recompile, ...]:
         """Why each compile and each round of tuning happened, in order of time."""
-        return explain_all(self.events)
+        return explain_all(self.events, self.before)
 
     def of(self, kernel: str) -> Recording:
         """What concerns the kernels whose name matches the glob `kernel`, as it stands now."""
         events = self.events + ([] if self.live is None else [self.live()])
-        return Recording(headers=list(self.headers), events=list(_of(events, kernel)))
+        before = [event for event in self.before if fnmatchcase(event.kernel.name, kernel)]
+        return Recording(headers=list(self.headers), events=list(_of(events, kernel)), before=before)
 
     @classmethod
     def read(cls, paths: str | Path | Iterable[str | Path]) -> Recording:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.event import EndEvent, Event, Header, LaunchesEvent
+from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent
 from triton_doctor.runtime.hooks.graphs import GraphReader
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import TextIO
 
     from triton_doctor.runtime.event import KernelName
@@ -43,6 +43,8 @@ def record(
     hooks.require_triton()
     undo = None if target is None else activate(target)
     try:
+        if path is not None:
+            make_folder(Path(path))
         session = Session(None if path is None else Path(path))
         hooks.attach(session.receive, count_launches=count_launches)
         session.count_from(hooks.launches_so_far() if count_launches else None)
@@ -60,11 +62,18 @@ def record(
 class Session:
     """One recording on its way to memory and to its file."""
 
-    def __init__(self, path: Path | None, *, started_ns: int | None = None) -> None:
-        """`started_ns` is when it began, as `time.perf_counter_ns` has it; now for None."""
+    def __init__(
+        self, path: Path | None, *, started_ns: int | None = None, when_lost: Callable[[str], None] | None = None
+    ) -> None:
+        """`started_ns` is when it began, as `time.perf_counter_ns` has it; now for None.
+
+        `when_lost` is called with the reason when its file takes no more. Its folder is there.
+        """
+        self._when_lost = when_lost
         self._started_ns = time.perf_counter_ns() if started_ns is None else started_ns
         self.recording = Recording(headers=[make_header(self._started_ns)])
         self._path = path
+        self._seen: set[tuple[KernelName, int]] = set()
         self._before: dict[KernelName, int] | None = None
         self._last_count: LaunchesEvent | None = None
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
@@ -80,10 +89,12 @@ class Session:
         """Launches beyond `before` are this recording's; None when they are not counted."""
         self._before = before
         if before is not None:
-            self.recording.live = self._launches
+            self.recording.live = self.count_launches
 
     def receive(self, event: Event) -> None:
         """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
+        if isinstance(event, CompileEvent):
+            self._remember_memory(event)
         self.recording.events.append(event)
         if self._path is None:
             return
@@ -92,19 +103,42 @@ class Session:
                 self._write(event)
                 if self._before is not None and time.monotonic() >= self._checkpoint_at:
                     self._checkpoint_at = time.monotonic() + CHECKPOINT_S
-                    self._write(self._launches())
-        except (OSError, DoctorError):
-            self._path, full, self._file = None, self._file, None
-            with contextlib.suppress(OSError):
-                if full is not None:
-                    full.close()
+                    self._write(self.count_launches())
+        except (OSError, DoctorError) as error:
+            self._give_up(error)
             raise
+
+    def _remember_memory(self, event: CompileEvent) -> None:
+        """Keep what the kernel object of `event`, the first of it here, has in memory."""
+        from triton_doctor.runtime import hooks
+
+        if (event.kernel, event.made) not in self._seen:
+            self._seen.add((event.kernel, event.made))
+            self.recording.before += hooks.compiled_before(event)
+
+    def require_file(self) -> Path | None:
+        """Write the file if nothing is in it yet, and return its path; None where it takes no more, or is not asked."""
+        if self._file is None and self._path is not None:
+            try:
+                with self._lock:
+                    self._open(self._path)
+            except (OSError, DoctorError) as error:
+                self._give_up(error)
+        return self._path
+
+    def _give_up(self, error: Exception) -> None:
+        self._path, full, self._file = None, self._file, None
+        with contextlib.suppress(OSError):
+            if full is not None:
+                full.close()
+        if self._when_lost is not None:
+            self._when_lost(error.message if isinstance(error, DoctorError) else str(error))
 
     def checkpoint(self) -> None:
         """Write how many launches there were so far: the process may end without a word."""
         self._receive_graphs()
         if self._path is not None and self._before is not None:
-            launches = self._launches()
+            launches = self.count_launches()
             if launches.launches:
                 with contextlib.suppress(OSError, DoctorError), self._lock:
                     self._write(launches)
@@ -118,7 +152,7 @@ class Session:
         """Count for the last time, while the counters still stand."""
         self._receive_graphs()
         if self._before is not None:
-            self._last_count = self._launches()
+            self._last_count = self.count_launches()
             self.recording.live = None
 
     def finish(self) -> None:
@@ -130,9 +164,12 @@ class Session:
         nothing = not self.recording.events and (self._last_count is None or not self._last_count.launches)
         self.recording.events += last
         if self._path is not None and not (self._file is None and nothing):
-            with contextlib.suppress(OSError, DoctorError), self._lock:
-                for event in last:
-                    self._write(event)
+            try:
+                with self._lock:
+                    for event in last:
+                        self._write(event)
+            except (OSError, DoctorError) as error:
+                self._give_up(error)
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -152,7 +189,8 @@ class Session:
         if self._path is not None:
             self._path = self._path.with_name(f"{self._path.stem}.{os.getpid()}{self._path.suffix}")
 
-    def _launches(self) -> LaunchesEvent:
+    def count_launches(self) -> LaunchesEvent:
+        """Launches so far."""
         from triton_doctor.runtime import hooks
 
         before = self._before or {}
@@ -162,7 +200,6 @@ class Session:
 
     def _open(self, path: Path) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("w", encoding="utf-8")
             self._write(self.recording.headers[0])
         except OSError as error:
@@ -188,6 +225,14 @@ def _begin_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_begin_in_child)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of the file `path`. Raises DoctorError where it cannot be made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DoctorError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
 
 
 def make_header(started_ns: int | None = None) -> Header:

@@ -125,10 +125,10 @@ def _named_at_run_time(data: bytes) -> Iterator[bytes]:
     if _RUN.search(data):
         for text in _quoted(data):
             yield from WORD.findall(text)
-    elif _BY_NAME.search(data):
-        for line in data.splitlines():
-            if _BY_NAME.search(line):
-                yield from _quoted(line)
+        return
+    for found in _BY_NAME.finditer(data):
+        end = data.find(b"\n", found.end())
+        yield from _quoted(data[data.rfind(b"\n", 0, found.start()) + 1 : end if end >= 0 else len(data)])
 
 
 def _quoted(data: bytes) -> Iterator[bytes]:

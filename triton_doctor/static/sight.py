@@ -69,10 +69,11 @@ class Sight:
         """The files that were not read as programs."""
         texts = [_anything_in(self._python[path]) for path in self._unreadable if path in self._python]
         # A launch in a notebook is seen, but no fix edits it.
-        scanned = {os.path.realpath(self._base / path) for path in self._python if not path.endswith(SUFFIX)}
+        base = self._base.as_posix()
+        scanned = {os.path.join(base, path) for path in self._python if not path.endswith(SUFFIX)}  # noqa: PTH118
         count, size = 0, 0
         for path in self._sources():
-            if os.path.realpath(path) in scanned:
+            if path in scanned:
                 continue
             count += 1
             try:

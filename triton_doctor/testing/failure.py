@@ -27,8 +27,8 @@ TYPE = re.compile(r"\*|[iu]\d|b?f[p]?\d|none|tensordesc|nvTmaDesc")
 SHOWN = 4
 
 
-def tell_excess(excess: Excess, events: Iterable[Event], root: Path) -> str:
-    """`events` are all of the test; launch sites are told relative to `root`."""
+def tell_excess(excess: Excess, events: Iterable[Event], root: Path, before: Sequence[Event] = ()) -> str:
+    """`events` are all of the test, `before` those before it; launch sites are told relative to `root`."""
     limit, count = excess.limit, len(excess.events)
     tuning = sum(event.tuning for event in excess.events)
     tried = f" ({tuning} tried by tuning)" if tuning else ""
@@ -37,7 +37,7 @@ def tell_excess(excess: Excess, events: Iterable[Event], root: Path) -> str:
     lines = [f"`{excess.kernel.name}` {happened} {times(count)} in this test{tried}, at most {limit.at_most} allowed"]
     of_kernel = [event for event in events if isinstance(event, CompileEvent) and event.kernel == excess.kernel]
     counted = set(map(id, excess.events))
-    causes = [cause for cause in explain_all(of_kernel) if id(cause.event) in counted]
+    causes = [cause for cause in explain_all(of_kernel, before) if id(cause.event) in counted]
     return "\n".join([*lines, *_by_cause(causes, root)])
 
 

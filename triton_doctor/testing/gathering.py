@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.testing.options import report_of_worker
 from triton_doctor.testing.session import IMPORTS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Gathering:
         self._session = session
         self._setups_fail: str | None = None
         self._written: str | None = None
+        self._workers: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Each report, also from a worker."""
@@ -32,6 +34,7 @@ class Gathering:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """What a worker did in no test comes with its end."""
+        self._workers.append(str(node.gateway.id))
         output = getattr(node, "workeroutput", {}).get(OUTPUT)
         if output is not None:
             self._session.add(IMPORTS, output["rows"])
@@ -56,6 +59,18 @@ class Gathering:
             except DoctorError as error:
                 ours.trouble.append(error.message)
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Put the recordings of the workers, which have ended, together in one."""
+        report = self._session.options.report
+        parts = [] if report is None else [report_of_worker(report, worker) for worker in self._workers]
+        parts = [part for part in parts if part.is_file()]
+        if report is not None and parts:
+            # A worker's stays where all could not be written.
+            report.write_bytes(b"".join(part.read_bytes() for part in parts))
+            for part in parts:
+                part.unlink()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Silent, unless asked or in trouble."""

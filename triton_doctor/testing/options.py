@@ -58,8 +58,7 @@ def read_options(flags: argparse.Namespace, config: pytest.Config) -> Options:
         )
     report = _path("report", flags, config)
     if worker is not None and report is not None:
-        # Each worker writes its own; `report` reads them together.
-        report = report.with_name(f"{report.stem}.{worker}{report.suffix}")
+        report = report_of_worker(report, worker)
     return Options(
         max_compiles=_count(_value("max_compiles", flags, config)),
         summary=bool(flags.triton_doctor),
@@ -69,6 +68,11 @@ def read_options(flags: argparse.Namespace, config: pytest.Config) -> Options:
         update_baseline=update,
         hands_out=worker is None and bool(getattr(flags, "numprocesses", None) or getattr(flags, "tx", None)),
     )
+
+
+def report_of_worker(report: Path, worker: str) -> Path:
+    """The recording that a worker of pytest-xdist writes, until all are put together in `report`."""
+    return report.with_name(f"{report.stem}.{worker}{report.suffix}")
 
 
 def _value(name: str, flags: argparse.Namespace, config: pytest.Config) -> str | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from triton_doctor.runtime.event import Event
     from triton_doctor.runtime.limits import Limit
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.testing.baseline import Baseline
@@ -52,6 +53,7 @@ class Session:
         self.setups: dict[str, list[Row]] = {}
         self._made_with: dict[str, str] = {}
         self._contexts = contextlib.ExitStack()
+        self._started = False
         self._budgets = tuple(budgets)
         self._baseline: Baseline | None = None
         if options.target is not None:
@@ -63,9 +65,17 @@ class Session:
 
             self._baseline = read_baseline(options.baseline)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether a flag, a setting or a budget asks what tests compile; else a mark or the `compiles` fixture may."""
+        options = self.options
+        asked = (options.max_compiles, options.report, options.target, options.baseline)
+        return options.summary or bool(self._budgets) or any(option is not None for option in asked)
+
     def start(self) -> None:
-        """Record from when triton is there; in a process that only hands tests out, never."""
-        if not self.options.hands_out:
+        """Record from when triton is there; in a process that only hands tests out, never. Twice does no harm."""
+        if not self.options.hands_out and not self._started:
+            self._started = True
             self._contexts.callback(when_triton_arrives(self._record))
 
     def stop(self) -> None:
@@ -98,14 +108,29 @@ class Session:
         marked = limits_of_marks((mark.args, mark.kwargs) for mark in marks)
         everyone = () if self.options.max_compiles is None else (Limit(at_most=self.options.max_compiles),)
         default: tuple[Limit, ...] = (*limits_of(self._budgets), *everyone)
-        if self.trouble and (marked or default or self._baseline is not None):
-            return f"what it compiled is not known: {self.trouble[0]}"
         events = self.ledger.of_test(test, phase)
-        told = [tell_excess(excess, events, self.root) for excess in excess_of_test(events, marked, default)]
+        hidden = self._hidden(events)
+        if hidden is not None and (marked or default or self._baseline is not None):
+            return f"what it compiled is not known: {hidden}"
+        before = self.before(events)
+        told = [tell_excess(excess, events, self.root, before) for excess in excess_of_test(events, marked, default)]
         if self._baseline is not None:
             unknown = self._baseline.unknown(variants_in(events))
             told += [tell_unknown(unknown, self._baseline, self._baseline_name)] if unknown else []
         return "\n".join(told) or None
+
+    def _hidden(self, events: Iterable[Event]) -> str | None:
+        """Why compiles may be missing from `events`; None where all were seen."""
+        if self.trouble:
+            return self.trouble[0]
+        if not self._started:
+            return "the mark was added after setup"
+        from triton_doctor.runtime import hooks
+        from triton_doctor.runtime.event import HIDING, WarningEvent
+
+        hooks.verify()
+        every = [*events, *(event for event in self.ledger.events if getattr(event, "kind", "") == "unseen")]
+        return next((one.message for one in every if isinstance(one, WarningEvent) and one.kind in HIDING), None)
 
     def judge_setups(self) -> str | None:
         """Which variants of fixtures and imports the baseline does not know; None where it knows all."""
@@ -126,8 +151,22 @@ class Session:
             return None
         from triton_doctor.testing.tally import tally
 
-        own, aside = tally(phase.of_test(events)), tally(phase.aside(events))
-        return {"tests": own, "setups": aside, "made_with": self._made_with_here()}
+        of_test, aside = phase.of_test(events), phase.aside(events)
+        tests, setups = tally(of_test, self.before(of_test)), tally(aside, self.before(aside))
+        return {"tests": tests, "setups": setups, "made_with": self._made_with_here()}
+
+    def before(self, events: Sequence[Event]) -> list[Event]:
+        """What happened in this process before the last of `events`, and is none of them; first what was in memory."""
+        if not events or self.recording is None:
+            return []
+        own, last = set(map(id, events)), events[-1]
+        earlier: list[Event] = [*self.recording.before]
+        for event in self.ledger.events:
+            if event is last:
+                break
+            if id(event) not in own:
+                earlier.append(event)
+        return earlier
 
     def rows_outside(self) -> Sent:
         """What this process did in no test."""

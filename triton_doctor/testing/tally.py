@@ -10,7 +10,7 @@ from triton_doctor.runtime.event import COMPILED, CompileEvent
 from triton_doctor.testing.variants import variants_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.runtime.event import Event, KernelName
     from triton_doctor.testing.variants import Variant
@@ -27,8 +27,8 @@ class Row(TypedDict):
     variants: list[tuple[str, list[list[str]], int]]
 
 
-def tally(events: Iterable[Event]) -> list[Row]:
-    """A row for each kernel in `events`, in the order in which they first compiled."""
+def tally(events: Iterable[Event], before: Sequence[Event] = ()) -> list[Row]:
+    """A row for each kernel in `events`, in the order in which they first compiled; `before` are those before them."""
     by_kernel: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
     for event in events:
         if isinstance(event, CompileEvent):
@@ -39,7 +39,7 @@ def tally(events: Iterable[Event]) -> list[Row]:
             compiled=sum(event.tier == COMPILED for event in of_kernel),
             loaded=sum(event.tier != COMPILED for event in of_kernel),
             milliseconds=sum(event.duration_us for event in of_kernel) / 1000,
-            causes=dict(Counter(cause.code for cause in explain_all(of_kernel))),
+            causes=dict(Counter(cause.code for cause in explain_all(of_kernel, before))),
             variants=[
                 (path, [list(part) for part in variant], count)
                 for (path, variant), count in variants_in(of_kernel).items()

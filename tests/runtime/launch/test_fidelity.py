@@ -127,6 +127,7 @@ def test_command_by_its_name_has_its_status(folder):
 def test_what_was_not_started_ends_with_2_and_two_lines(folder, write, arguments, message):
     write("a.py", "print('started')")
     write("kept/1.jsonl", "{}")
+    write("cut.jsonl.parts/1.jsonl", "{}")
 
     done = python(*RUN, *arguments, folder=folder)
 

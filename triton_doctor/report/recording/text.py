@@ -10,7 +10,9 @@ from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch
 from triton_doctor.report.recording.wording import (
     causes_worth,
     counted,
+    counts_are_whole,
     differing,
+    is_idle,
     milliseconds,
     name_parts,
     name_process,
@@ -93,14 +95,17 @@ def _time(account: Account) -> list[str]:
         parts = [part for part in name_parts(split) if part[1] >= LEAST_SHOWN_US]
         whole = max(1, split.wall_us)
         return align([(name, seconds(us), f"{us / whole:.0%}") for name, us in parts])
-    shown = account.processes[:PROCESSES_SHOWN]
+    busy = [process for process in account.processes if not is_idle(process)] or account.processes[:1]
+    shown = busy[:PROCESSES_SHOWN]
     columns = list(zip(*(name_parts(one.split) for one in shown), strict=True))
     kept = [column for column in columns if any(us >= LEAST_SHOWN_US for _, us in column)]
     rows = [("", *(column[0][0] for column in kept), "in all")] if shown else []
     for index, one in enumerate(shown):
         rows.append((name_process(one), *(seconds(column[index][1]) for column in kept), seconds(one.split.wall_us)))
-    more = len(account.processes) - len(shown)
-    return [*align(rows), *([f"and {counted(more, 'process')} more"] if more else [])]
+    more, idle = len(busy) - len(shown), len(account.processes) - len(busy)
+    below = [f"and {counted(more, 'process')} more"] if more else []
+    below += [f"and {counted(idle, 'process')} that compiled, loaded and tuned nothing"] if idle else []
+    return [*align(rows), *below]
 
 
 def _kernels(account: Account, cwd: Path) -> list[str]:
@@ -108,11 +113,12 @@ def _kernels(account: Account, cwd: Path) -> list[str]:
     kernels = [kernel for kernel in account.kernels if kernel not in inductors]
     shown = kernels[:KERNELS_SHOWN]
     rows = [("kernel", *COLUMNS)]
+    least = "" if counts_are_whole(account) else ">= "
     rows += [
         (
             kernel.kernel.name,
-            "not counted" if kernel.direct else f"{kernel.launches:,}",
-            "" if kernel.direct else f"{kernel.in_memory:,}",
+            "not counted" if kernel.direct else f"{least}{kernel.launches:,}",
+            "" if kernel.direct else f"{least}{kernel.in_memory:,}",
             f"{kernel.compiled:,}" if kernel.compiled else "",
             f"{kernel.from_disk:,}" if kernel.from_disk else "",
             milliseconds(kernel.compile_us),

@@ -84,7 +84,8 @@ def tell_counts(account: Account) -> str:
         return "no kernel compiled"
     target = next((one.header.target for one in account.processes if one.header.compile_only), None)
     total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, compiled and not run")
-    launches = counted(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
+    launches = "" if counts_are_whole(account) else "at least "
+    launches += counted(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
     uncounted = sum(1 for kernel in kernels if kernel.direct)
     if uncounted == len(kernels):
         launches = "launches not counted"
@@ -219,11 +220,21 @@ def tell_unseen(account: Account) -> Iterator[str]:
         yield f"launches of {others} that the program compiled without launching: whoever has them launches past triton"
     cut = [process for process in account.processes if not process.ended]
     if len(cut) == 1:
-        yield f"launches of {name_process(cut[0])} after its last compile: it ended without closing its recording"
+        yield f"the last launches of {name_process(cut[0])}: it ended without closing its recording"
     elif cut:
-        yield f"launches of {len(cut)} processes after their last compile: they ended without closing their recordings"
+        yield f"the last launches of {len(cut)} processes: they ended without closing their recordings"
     for warning in account.warnings:
         yield warning.message
+
+
+def is_idle(process: ProcessAccount) -> bool:
+    """Whether all of its time is spent on other things than kernels."""
+    return process.split.wall_us == process.split.other_us
+
+
+def counts_are_whole(account: Account) -> bool:
+    """Whether each process lived to count its last launch."""
+    return all(process.ended for process in account.processes)
 
 
 def differing(account: Account) -> Iterator[tuple[KernelAccount, str]]:

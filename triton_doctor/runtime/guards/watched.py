@@ -33,7 +33,7 @@ def watch(
     """Watch a kernel, above or below `@triton.jit`, `@triton.autotune` and `@triton.heuristics`; returns it unchanged.
 
     Without `max_compiles` each recompile, and each new round of tuning, is told. With it, each compile or load from
-    disk beyond that number in this process; a round of tuning counts each variant that it tries. `on_excess`: "warn"
+    disk beyond that number in this process; what a round of tuning tries does not count. `on_excess`: "warn"
     gives a CompileWarning at the line that launched, "raise" makes the launch raise UnexpectedCompileError, and a
     callable gets that error unraised; what it raises, the launch raises. A launch costs nothing more than unwatched.
     """
@@ -62,7 +62,7 @@ class Watched:
     def receive(self, event: CompileEvent | AutotuneEvent) -> None:
         """React where `event` is one too many."""
         recompile = self.causes.explain(event)
-        if isinstance(event, CompileEvent):
+        if isinstance(event, CompileEvent) and not event.tuning:
             self.compiles += 1
         reason = self._reason(recompile)
         if reason is not None:
@@ -71,7 +71,7 @@ class Watched:
     def _reason(self, recompile: Recompile) -> str | None:
         event = recompile.event
         if self.max_compiles is not None:
-            over = isinstance(event, CompileEvent) and self.compiles > self.max_compiles
+            over = isinstance(event, CompileEvent) and not event.tuning and self.compiles > self.max_compiles
             return f"number {self.compiles} of at most {self.max_compiles}" if over else None
         # Without a limit, what a round of tuning tries is told by the round.
         if recompile.code == FIRST or (isinstance(event, CompileEvent) and event.tuning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import explain_all
-from triton_doctor.runtime.event import COMPILED
+from triton_doctor.runtime.event import COMPILED, HIDING
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.wording import tell
 
@@ -21,12 +21,13 @@ def tell_excess(
     *,
     budgets: Iterable[tuple[str, int]],
     at_most: int | None,
+    tier: str | None,
     warm_at_ns: int,
     at_most_warm: int | None,
 ) -> Iterator[str]:
     """A line for each kernel that compiled more often than it may, in all or after `warm_at_ns`, in any process."""
-    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most)])]
-    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm)]
+    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]
+    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
     for process in processes:
         yield from _tell(process.events, limits, process.events, "")
         late = [event for event in process.events if event.at_ns > warm_at_ns]
@@ -53,3 +54,9 @@ def count_tiers(events: Sequence[CompileEvent]) -> str:
         if count
     ]
     return " and ".join(told)
+
+
+def find_unchecked(processes: Iterable[Recording]) -> list[str]:
+    """Why compiles may be missing from these recordings."""
+    warnings = [warning for process in processes for warning in process.warnings if warning.kind in HIDING]
+    return list(dict.fromkeys(warning.message for warning in warnings))

@@ -23,20 +23,43 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
     if first in ("-m", "-c"):
         if len(words) < 2:
             raise DoctorError(f"{first} takes {'a module' if first == '-m' else 'code'}", hint=HINT)
-        return (sys.executable, *words)
+        return (python_for_programs(), *words)
     if is_for_python(first):
-        return (sys.executable, *words)
+        return (python_for_programs(), *words)
     if os.sep in first or os.path.exists(first):
         if not os.path.isfile(first):
             raise DoctorError(f"there is no program {first}", hint=f"the working directory is {os.getcwd()}")
         # A script without a suffix, and without the right to be executed, is one for Python.
-        return tuple(words) if os.access(first, os.X_OK) and os.sep in first else (sys.executable, *words)
+        return tuple(words) if os.access(first, os.X_OK) and os.sep in first else (python_for_programs(), *words)
     beside = os.path.join(os.path.dirname(sys.executable), first)
     if on_path(first):
         return tuple(words)
     if os.access(beside, os.X_OK):
         return (beside, *words[1:])
     raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {os.getcwd()}")
+
+
+def python_for_programs() -> str:
+    """The Python that runs programs: our own where it has a triton, else the project's.
+
+    Installed by pipx or uv, we have a Python of our own, in which nothing of the project is.
+    """
+    from importlib.util import find_spec
+
+    return sys.executable if find_spec("triton") is not None else find_project_python() or sys.executable
+
+
+def find_project_python() -> str | None:
+    """The Python of the active virtual environment, else the first on PATH; None where that is our own."""
+    active = os.environ.get("VIRTUAL_ENV")
+    places = [os.path.join(active, "bin")] if active else []
+    places += os.environ.get("PATH", os.defpath).split(os.pathsep)
+    for place in places:
+        for name in ("python", "python3"):
+            python = os.path.join(place, name)
+            if os.access(python, os.X_OK) and os.path.isfile(python):
+                return None if os.path.abspath(python) == sys.executable else python
+    return None
 
 
 def is_for_python(path: str) -> bool:

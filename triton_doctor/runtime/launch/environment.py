@@ -14,12 +14,20 @@ STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 FOLDER = "_TRITON_DOCTOR_RUN"
 TARGET = "_TRITON_DOCTOR_TARGET"
 PARENT = "_TRITON_DOCTOR_PARENT"
+NOTES = "_TRITON_DOCTOR_NOTES"
+RUN = "_TRITON_DOCTOR_NAME"
+OURS = (FOLDER, TARGET, PARENT, NOTES, RUN)
 
 
-def watched(environment: Mapping[str, str], folder: str, *, target: str | None, parent: int) -> dict[str, str]:
-    """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them."""
+def watched(
+    environment: Mapping[str, str], folder: str, *, run: str, notes: str, target: str | None, parent: int
+) -> dict[str, str]:
+    """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them.
+
+    The names of their recordings begin with `run`; `notes` is the folder of their notes.
+    """
     entries = [STARTUP, *filter(None, [environment.get("PYTHONPATH")])]
-    added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent)}
+    added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent), NOTES: notes, RUN: run}
     if target is not None:
         added[TARGET] = target
     return {**environment, **added}

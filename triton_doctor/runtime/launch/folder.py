@@ -6,20 +6,26 @@ import os
 import time
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.launch.notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 # What the processes write lies there until the file that was asked for is put together.
 PARTS = ".parts"
 
 
 class RecordingFolder:
-    """A folder for the recordings of one run. `output` is a file, a folder, or None: then nothing is kept."""
+    """A folder for the recordings of one run. `output` is a file, a folder, or None: then nothing is kept.
 
-    def __init__(self, output: str | None) -> None:
+    The names of its recordings begin with `run`, which no other run on any host has: runs can share a folder.
+    """
+
+    def __init__(self, output: str | None, *, force: bool = False) -> None:
+        """`force` replaces what is in the file `output`. Raises DoctorError where that cannot be written."""
+        self.run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
         self.file = None if output is None or is_folder(output) else os.path.abspath(output)
         self.kept = output is not None
         if output is None:
@@ -29,6 +35,7 @@ class RecordingFolder:
             self.path = os.path.abspath(output) if self.file is None else self.file + PARTS
         try:
             if self.file is not None:
+                require_new(self.file, force=force)
                 open_for_trial(self.file)
             os.makedirs(self.path, mode=0o777 if self.kept else 0o700, exist_ok=True)
         except OSError as error:
@@ -36,19 +43,26 @@ class RecordingFolder:
             raise DoctorError(
                 f"cannot write {output or self.path}: {reason}", hint="-o names a file or a folder"
             ) from error
-        if self.recordings():
-            raise DoctorError(f"{self.path} holds recordings already", hint="name another with -o, or remove it")
+        if self.file is not None and any(name.endswith(".jsonl") for name in os.listdir(self.path)):
+            raise DoctorError(
+                f"{self.path} holds recordings of a run that was cut off",
+                hint=f"`triton-doctor report {self.path}` reads them; name another file with -o, or remove that folder",
+            )
 
     def recordings(self) -> list[str]:
-        """The files that processes wrote."""
+        """The files that processes of this run wrote."""
+        prefix = f"{self.run}."
         try:
-            names = sorted(name for name in os.listdir(self.path) if name.endswith(".jsonl"))
+            names = sorted(n for n in os.listdir(self.path) if n.endswith(".jsonl") and n.startswith(prefix))
         except OSError:
             return []
         return [os.path.join(self.path, name) for name in names]
 
-    def close(self) -> str | None:
-        """Put together what was asked for, and say what is missing; None where nothing is."""
+    def close(self, *, outliving: Collection[int] = ()) -> str | None:
+        """Put together what was asked for, and say what is missing; None where nothing is.
+
+        `outliving` are processes that go on: the folder stays, with their recordings.
+        """
         if not os.path.isdir(self.path):
             return f"the recordings in {self.path} are gone: the program, or somebody, removed them"
         if not self.kept:
@@ -61,7 +75,7 @@ class RecordingFolder:
                 whole.writelines(self._parts())
         except OSError as error:
             return f"cannot write {self.file}: {(error.strerror or str(error)).lower()}; {self.path} has it in parts"
-        self._remove()
+        self._remove(outliving)
         return None
 
     def _parts(self) -> Iterator[bytes]:
@@ -70,11 +84,13 @@ class RecordingFolder:
                 text = part.read()
             yield text if text.endswith(b"\n") or not text else text + b"\n"
 
-    def _remove(self) -> None:
+    def _remove(self, outliving: Collection[int] = ()) -> None:
         try:
             for path in self.recordings():
-                os.unlink(path)
-            os.rmdir(self.path)
+                if process_of(path) not in outliving:
+                    os.unlink(path)
+            if not outliving:
+                os.rmdir(self.path)
         except OSError:
             return  # what somebody else put there stays
 
@@ -84,6 +100,14 @@ def is_folder(output: str) -> bool:
     if os.path.isdir(output):
         return True
     return output.endswith(os.sep) or (not os.path.splitext(output)[1] and not os.path.isfile(output))
+
+
+def require_new(path: str, *, force: bool) -> None:
+    """Raise DoctorError where the file `path` holds something that would be lost."""
+    if not force and os.path.isfile(path) and os.path.getsize(path):
+        raise DoctorError(
+            f"{path} is there already", hint="name another file with -o, a folder that keeps each run, or add --force"
+        )
 
 
 def open_for_trial(path: str) -> None:

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime import hooks
 from triton_doctor.runtime.event import InterpretedEvent
-from triton_doctor.runtime.launch.environment import PARENT, TARGET
+from triton_doctor.runtime.hooks.surroundings import rank
+from triton_doctor.runtime.launch.environment import NOTES, PARENT, RUN, TARGET
+from triton_doctor.runtime.launch.notes import LAUNCHES, STOPPED
+from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.watch import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# So often the count of launches is written; less often where that takes more than this part of the time.
+PERIOD_S, SHARE = 0.25, 0.001
 # prctl(2)
 PR_SET_PDEATHSIG = 1
 
@@ -31,14 +36,21 @@ def join(folder: str, *, started_ns: int) -> None:
         from triton_doctor.runtime.target import activate
 
         activate(target)
-    session = Session(free_path(Path(folder)), started_ns=started_ns)
+    notes = os.environ.get(NOTES, "")
+    session = Session(
+        free_path(Path(folder), os.environ.get(RUN, "")),
+        started_ns=started_ns,
+        when_lost=lambda reason: write_note(f"{os.getpid()}{STOPPED}", notes, reason),
+    )
     hooks.attach(session.receive)
     session.count_from(hooks.launches_so_far())
+    note = LaunchesNote(session, notes)
+    hooks.call_while_launching(note.write)
     atexit.register(end, session)
     before_leaving("_exit", lambda: end(session))
     # An exec can fail, and the program go on.
-    before_leaving("execv", session.checkpoint)
-    before_leaving("execve", session.checkpoint)
+    before_leaving("execv", note.write_into_recording)
+    before_leaving("execve", note.write_into_recording)
 
 
 def end(session: Session) -> None:
@@ -51,12 +63,55 @@ def end(session: Session) -> None:
     session.finish()
 
 
-def free_path(folder: Path) -> Path:
-    """A file for this process in `folder`. After exec the same process is another program: that has a second file."""
-    path, number = folder / f"{os.getpid()}.jsonl", 1
+class LaunchesNote:
+    """The count of launches of a session, written again and again: a signal may end the process without a word."""
+
+    def __init__(self, session: Session, notes: str) -> None:
+        self._session, self._notes = session, notes
+        self._process, self._next_s = 0, 0.0
+
+    def write(self) -> None:
+        """Write it if it is time; the first launch in a process is told at once."""
+        now_s = time.monotonic()
+        if now_s < self._next_s and self._process == os.getpid():
+            return
+        recording = self._session.require_file()
+        if recording is not None:
+            write_note(recording.stem + LAUNCHES, self._notes, write_line(self._session.count_launches()))
+        done_s = time.monotonic()
+        self._process, self._next_s = os.getpid(), done_s + max(PERIOD_S, (done_s - now_s) / SHARE)
+
+    def write_into_recording(self) -> None:
+        """Write the count where it stays: another program may begin in this process."""
+        self._session.checkpoint()
+        recording = self._session.require_file()
+        if recording is not None:
+            self._next_s = 0.0
+            Path(self._notes, recording.stem + LAUNCHES).unlink(missing_ok=True)
+
+
+def write_note(name: str, notes: str, text: str) -> None:
+    """Replace the note `name` in the folder `notes`; where that is gone, nobody reads it any more."""
+    path = os.path.join(notes, name)
+    fresh = f"{path}.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        # There is a note even where no byte can be written.
+        with contextlib.suppress(OSError), open(fresh, "w", encoding="utf-8") as note:
+            note.write(text)
+        os.replace(fresh, path)
+
+
+def free_path(folder: Path, run: str) -> Path:
+    """A file for this process in `folder`: the name of its run, its rank and its id.
+
+    After exec the same process is another program: that has a second file.
+    """
+    place = rank()
+    stem = ".".join([*filter(None, [run, None if place is None else f"rank{place}"]), str(os.getpid())])
+    path, number = folder / f"{stem}.jsonl", 1
     while path.exists():
         number += 1
-        path = folder / f"{os.getpid()}-{number}.jsonl"
+        path = folder / f"{stem}-{number}.jsonl"
     return path
 
 

@@ -7,16 +7,20 @@ from triton_doctor.errors import DoctorError
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 TAKE_A_VALUE = {
     "-o": "output",
     "--output": "output",
     "--target": "target",
     "--max-compiles": "max_compiles",
+    "--tier": "tier",
     "--warmup-seconds": "warmup_seconds",
     "--max-compiles-after-warmup": "max_compiles_after_warmup",
 }
+FLAGS = frozenset({"--live", "--force"})
+# As the max_compiles mark of the pytest plugin calls them; the second is what event.py calls them.
+TIERS = {"compiled": "compiled", "loaded": "loaded from disk", "loaded from disk": "loaded from disk"}
 HINT = "`triton-doctor run --help` lists what it takes; what the program takes follows the program"
 
 
@@ -26,14 +30,25 @@ class RunOptions:
     No dataclass, for `dataclasses` would be imported before the program can start: 15 ms.
     """
 
-    __slots__ = ("live", "max_compiles", "max_compiles_after_warmup", "output", "program", "target", "warmup_seconds")
+    __slots__ = (
+        "force",
+        "live",
+        "max_compiles",
+        "max_compiles_after_warmup",
+        "output",
+        "program",
+        "target",
+        "tier",
+        "warmup_seconds",
+    )
 
-    def __init__(self, program: tuple[str, ...], *, live: bool, values: Mapping[str, str]) -> None:
+    def __init__(self, program: tuple[str, ...], *, flags: Container[str], values: Mapping[str, str]) -> None:
         """`values` are those of the options that were given. Raises DoctorError for one that is none."""
         self.program = program
-        self.live = live
+        self.live, self.force = "--live" in flags, "--force" in flags
         self.output = values.get("output")
         self.target = values.get("target")
+        self.tier = tier(values.get("tier"))
         self.max_compiles = whole("--max-compiles", values.get("max_compiles"))
         self.warmup_seconds = seconds(values.get("warmup_seconds"))
         self.max_compiles_after_warmup = whole("--max-compiles-after-warmup", values.get("max_compiles_after_warmup"))
@@ -43,13 +58,13 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
     """Our options, up to the program. Raises DoctorError for what is none."""
     left = list(arguments)
     values: dict[str, str] = {}
-    live = False
+    flags: set[str] = set()
     while left and left[0].startswith("-") and left[0] not in ("-", "-m", "-c"):
         word = left.pop(0)
         if word == "--":
             break
-        if word == "--live":
-            live = True
+        if word in FLAGS:
+            flags.add(word)
             continue
         name, equals, value = word.partition("=")
         if name not in TAKE_A_VALUE:
@@ -59,9 +74,11 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
                 raise DoctorError(f"{name} takes a value", hint=HINT)
             value = left.pop(0)
         values[TAKE_A_VALUE[name]] = value
-    options = RunOptions(tuple(left), live=live, values=values)
+    options = RunOptions(tuple(left), flags=flags, values=values)
     if options.max_compiles_after_warmup is not None and options.warmup_seconds is None:
         raise DoctorError("--max-compiles-after-warmup goes with --warmup-seconds", hint="--warmup-seconds 30")
+    if options.tier is not None and options.max_compiles is None and options.max_compiles_after_warmup is None:
+        raise DoctorError("--tier goes with --max-compiles", hint="--max-compiles 4 --tier compiled")
     if options.output == "":
         raise DoctorError("-o takes a file or a folder", hint="-o run.jsonl")
     return options
@@ -74,6 +91,15 @@ def whole(name: str, text: str | None) -> int | None:
     if not text.isascii() or not text.isdecimal():
         raise DoctorError(f"{name} takes a whole number, not {text!r}", hint=f"{name} 4")
     return int(text)
+
+
+def tier(text: str | None) -> str | None:
+    """What --max-compiles counts."""
+    if text is None:
+        return None
+    if text not in TIERS:
+        raise DoctorError(f"--tier takes compiled or loaded, not {text!r}", hint="without it, both are counted")
+    return TIERS[text]
 
 
 def seconds(text: str | None) -> float | None:

@@ -7,11 +7,13 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import MarkEvent, ProgramEvent
+from triton_doctor.errors import reason_of
+from triton_doctor.runtime.event import MarkEvent, ProgramEvent, WarningEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.watch import make_header
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 WARMED_UP = "warmed up"
@@ -20,6 +22,7 @@ FILE = "program.jsonl"
 
 def write_program(
     folder: Path,
+    run: str,
     *,
     command: tuple[str, ...],
     target: str | None,
@@ -29,8 +32,9 @@ def write_program(
     status: int,
     pid: int,
     gpus: tuple[tuple[str, int, int, float], ...],
-) -> None:
-    """Write it into `folder`; where that is gone, nobody is told here."""
+    unseen: Sequence[str],
+) -> str | None:
+    """Write it into `folder`, as of `run`, and return why that failed; None where it is written."""
     header = replace(
         make_header(),
         command=command,
@@ -47,5 +51,13 @@ def write_program(
             ProgramEvent(wall_us=wall_ns // 1000, status=status, at_ns=started_at_ns + wall_ns, pid=pid, gpus=gpus)
         )
     )
-    with contextlib.suppress(OSError):
-        (folder / FILE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    at_ns = started_at_ns + wall_ns
+    lines += [write_line(WarningEvent(kind="unseen", message=message, at_ns=at_ns)) for message in unseen]
+    path = folder / f"{run}.{FILE}"
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return f"cannot write {path}: {reason_of(error)}"
+    return None

@@ -18,11 +18,11 @@ FROM_TERMINAL = 0x80
 
 
 def supervise(
-    command: Sequence[str], environment: Mapping[str, str], *, every_s: float, meanwhile: Callable[[], None]
+    command: Sequence[str], environment: Mapping[str, str], *, every_s: float, meanwhile: Callable[[int], None]
 ) -> tuple[int, int]:
     """Run `command` and return its exit status, negative for the signal that ended it, and its process id.
 
-    `meanwhile` is called every `every_s` seconds. Raises DoctorError where it cannot be started.
+    `meanwhile` is called with the process id every `every_s` seconds. Raises DoctorError where it cannot be started.
     """
     awaited = (*PASSED_ON, signal.SIGCHLD)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
@@ -35,7 +35,7 @@ def supervise(
             if done:
                 return os.waitstatus_to_exitcode(status), pid
             if got is None:
-                meanwhile()
+                meanwhile(pid)
             elif got.si_signo != signal.SIGCHLD and got.si_code != FROM_TERMINAL:
                 os.kill(pid, got.si_signo)
     finally:

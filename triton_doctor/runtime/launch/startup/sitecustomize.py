@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 STARTED_NS = time.perf_counter_ns()
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-FOLDER = "_TRITON_DOCTOR_RUN"
+# As in launch/environment.py, which is imported only where triton is.
+FOLDER, NOTES = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES"
+OURS = (FOLDER, NOTES, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
 OLDEST_PYTHON = (3, 11)
 INTERPRETER = "triton.runtime.interpreter"
 
@@ -90,7 +92,7 @@ def record() -> None:
         if INTERPRETER not in sys.modules:
             keeper.after[INTERPRETER] = watch_interpreter
     except Exception as error:  # whatever it is, the program goes on
-        sys.stderr.write(f"triton-doctor: process {os.getpid()} is not watched: {error}\n")
+        note("unfollowed", f"process {os.getpid()} was not followed: {error}")
 
 
 def watch_interpreter() -> None:
@@ -99,6 +101,15 @@ def watch_interpreter() -> None:
         sys.modules["triton_doctor.runtime.hooks"].watch_late_interpreter()
     except Exception as error:
         sys.stderr.write(f"triton-doctor: interpreter mode is not watched: {error}\n")
+
+
+def note(kind: str, line: str) -> None:
+    """Tell `run`, which reads the notes at its end, and knows itself that somebody removed their folder."""
+    try:
+        with open(os.path.join(os.environ[NOTES], f"{os.getpid()}.{kind}"), "a", encoding="utf-8") as notes:
+            notes.write(f"{line}\n")
+    except (OSError, KeyError):
+        return
 
 
 def borrow_package() -> None:
@@ -119,7 +130,7 @@ def borrow_package() -> None:
 
 
 def follow_children() -> None:
-    """A child that is given an environment with another PYTHONPATH is followed too.
+    """A child that is given an environment with another PYTHONPATH, and a Python in any environment, is followed too.
 
     So start Inductor's compile workers: on the sys.path of their parent (torch 2.13 _inductor/utils.py:4644).
     """
@@ -128,14 +139,36 @@ def follow_children() -> None:
 
     def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
         given = options.get("env")
-        if isinstance(given, dict) and FOLDER in given:
+        try:
+            starts_python = find_python(args[0] if args else options.get("args"))
+        except Exception:  # what is no command, Popen says
+            starts_python = False
+        if isinstance(given, dict) and (FOLDER in given or starts_python):
             entries = str(given.get("PYTHONPATH") or "").split(os.pathsep)
             if HERE not in entries:
-                options["env"] = given | {"PYTHONPATH": os.pathsep.join([HERE, *filter(None, entries)])}
+                ours = {name: os.environ[name] for name in OURS if name in os.environ}
+                options["env"] = {**ours, **given, "PYTHONPATH": os.pathsep.join([HERE, *filter(None, entries)])}
         before(self, *args, **options)
 
     __init__.__wrapped__ = before  # type: ignore[attr-defined]
     popen.__init__ = __init__
+
+
+def find_python(command: Any) -> bool:
+    """Whether `command` starts a Python that can be followed; one that cannot is noted."""
+    if isinstance(command, str | bytes | os.PathLike) or not command:
+        return False
+    words = [os.fsdecode(word) for word in command]
+    if not os.path.basename(words[0]).startswith("python"):
+        return False
+    borrow_package()
+    from triton_doctor.runtime.launch.following import is_python, option_that_keeps_us_out, tell_unfollowed
+
+    option = option_that_keeps_us_out(words)
+    if option is not None:
+        reason = f"{option} keeps us out, and whether it imported triton is not known"
+        note("unfollowed", tell_unfollowed(words, reason))
+    return option is None and is_python(words[0])
 
 
 def leave_path() -> None:

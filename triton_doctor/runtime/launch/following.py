@@ -1,0 +1,49 @@
+"""Which commands are Python, and which of them cannot be followed: also asked in each Python that is watched."""
+
+from __future__ import annotations
+
+import os
+import re
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TAKE_A_VALUE = "XW"
+END_THE_OPTIONS = "cm"
+# -E and -I ignore PYTHONPATH, -S does not import sitecustomize (docs.python.org, command line).
+KEEP_US_OUT = "EIS"
+
+
+def is_python(program: str) -> bool:
+    """Whether `program` is named as Pythons are: `python`, `/usr/bin/python3.12`."""
+    return re.fullmatch(r"python[\d.]*[td]*", os.path.basename(program)) is not None
+
+
+def option_that_keeps_us_out(command: Sequence[str]) -> str | None:
+    """`-E`, `-I` or `-S`, where `command` is a Python that is given it; None for any other command."""
+    if not command or not is_python(command[0]):
+        return None
+    words = list(command[1:])
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-") or word in ("-", "--") or word.startswith("--"):
+            return None
+        for index, option in enumerate(word[1:], 1):
+            if option in KEEP_US_OUT:
+                return f"-{option}"
+            if option in END_THE_OPTIONS:
+                return None
+            if option in TAKE_A_VALUE:
+                if index == len(word) - 1 and words:
+                    words.pop(0)
+                break
+    return None
+
+
+def tell_unfollowed(command: Sequence[str], reason: str) -> str:
+    """A line that names a process which cannot be followed."""
+    words = " ".join(" ".join(command).split())
+    shown = words if len(words) <= 80 else words[:77] + "..."
+    return f"`{shown}` was not followed: {reason}"

@@ -1,0 +1,84 @@
+"""What processes say to `run` beside their recordings: how often kernels were launched, and what could not be recorded.
+
+It lies in memory of the machine where there is such a folder, so that neither a full disk nor a slow one keeps it back.
+`<recording>.launches` is replaced about once a second while kernels are launched; `<process>.stopped` says that a
+process records no more, `<process>.unfollowed` that it started one which cannot be followed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+
+from triton_doctor.errors import reason_of
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+IN_MEMORY = "/dev/shm"
+# Of the line that closes a recording.
+LONGEST_END = 512
+LAUNCHES, STOPPED, UNFOLLOWED = ".launches", ".stopped", ".unfollowed"
+
+
+class NotesFolder:
+    """The notes of one run. `path` is where its processes write them."""
+
+    def __init__(self) -> None:
+        base = IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else os.environ.get("TMPDIR") or "/tmp"
+        self.path = os.path.join(base, f"triton-doctor-notes-{os.getpid()}-{time.time_ns():x}")
+        os.makedirs(self.path, mode=0o700)
+
+    def complete(self, recordings: Iterable[str]) -> list[str]:
+        """Add the last count of launches to each file of a process that ended without closing it; say what fails."""
+        failed: list[str] = []
+        for path in recordings:
+            name = os.path.basename(path).removesuffix(".jsonl") + LAUNCHES
+            text = next((text for _, text in self._read(name)), "")
+            try:
+                if text and not is_closed(path):
+                    with open(path, "a", encoding="utf-8") as file:
+                        file.write(f"{text}\n")
+            except OSError as error:
+                failed.append(f"the last count of launches is not in {path}: {reason_of(error)}")
+        return failed
+
+    def unrecorded(self) -> list[str]:
+        """What the processes say that their recordings do not hold, in a line each."""
+        stopped = [
+            f"process {name.partition('.')[0]} stopped recording: {text.strip() or 'nothing could be written'}"
+            for name, text in self._read(STOPPED)
+        ]
+        return stopped + [line for _, text in self._read(UNFOLLOWED) for line in text.splitlines()]
+
+    def remove(self) -> None:
+        """The run is over."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _read(self, suffix: str) -> Iterator[tuple[str, str]]:
+        try:
+            names = sorted(name for name in os.listdir(self.path) if name.endswith(suffix))
+        except OSError:
+            return
+        for name in names:
+            try:
+                with open(os.path.join(self.path, name), encoding="utf-8", errors="replace") as note:
+                    yield name, note.read()
+            except OSError:
+                continue
+
+
+def is_closed(recording: str) -> bool:
+    """Whether the process that wrote the file `recording` ended it in order."""
+    with open(recording, "rb") as file:
+        file.seek(max(0, os.path.getsize(recording) - LONGEST_END))
+        return b'{"event":"end"' in file.read()
+
+
+def process_of(recording: str) -> int:
+    """The id of the process that writes the file `recording`: the last part of its name, before what an exec adds."""
+    number = os.path.basename(recording).removesuffix(".jsonl").rpartition(".")[2].partition("-")[0]
+    return int(number) if number.isdecimal() else 0

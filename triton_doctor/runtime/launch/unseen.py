@@ -1,0 +1,41 @@
+"""What the recordings of a run do not hold, in a line each: limits cannot be checked where there is such a line."""
+
+from __future__ import annotations
+
+from triton_doctor.runtime.launch.following import option_that_keeps_us_out, tell_unfollowed
+from triton_doctor.runtime.launch.notes import process_of
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.runtime.launch.folder import RecordingFolder
+    from triton_doctor.runtime.launch.notes import NotesFolder
+    from triton_doctor.runtime.launch.processes import ProcessTree
+
+
+def gather_unseen(
+    command: Sequence[str],
+    notes: NotesFolder,
+    tree: ProcessTree,
+    folder: RecordingFolder,
+    outliving: Sequence[tuple[int, str]],
+) -> list[str]:
+    """Name what was not followed or recorded; what was seen of a process replaces what was noted of it before."""
+    lines = [*_unfollowed_program(command), *notes.unrecorded()]
+    lines += tree.unfollowed({process_of(path) for path in folder.recordings()})
+    by_process = {line.partition("` was not followed")[0]: line for line in lines}
+    return [*by_process.values(), *_outliving(outliving, folder)]
+
+
+def _unfollowed_program(command: Sequence[str]) -> Iterator[str]:
+    option = option_that_keeps_us_out(command)
+    if option is not None:
+        yield tell_unfollowed(command, f"{option} keeps us out, and whether it imported triton is not known")
+
+
+def _outliving(processes: Sequence[tuple[int, str]], folder: RecordingFolder) -> Iterator[str]:
+    for pid, command in processes:
+        where = f"recorded in {folder.path}" if folder.kept else "not recorded"
+        yield f"process {pid} (`{command}`) outlives the run; what it does from now on is {where}"
