@@ -78,7 +78,7 @@ def width_of_report(*, to_file: bool = False) -> int | None:
 
 
 def environment_of_console() -> Mapping[str, str]:
-    """The environment that rich is to look at: it takes digits for a size, however many (rich 15.0 console.py Console.size)."""
+    """The environment that rich is to see: it takes any number of digits for a size (rich 15.0 console.py size)."""
     sizes = ("COLUMNS", "LINES")
     return {name: value for name, value in os.environ.items() if name not in sizes or _is_size(value)}
 
