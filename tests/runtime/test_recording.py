@@ -5,7 +5,7 @@ import json
 import os
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from triton_doctor import Recording
@@ -103,6 +103,8 @@ HEADER = Header(
 WARNING = WarningEvent(kind="interpreted", message="`k` runs in interpreter mode", at_ns=7)
 
 
+# A slow machine is no failure.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EVENTS)
 def test_event_written_is_the_event_read(event):
     line = write_line(event)

@@ -43,8 +43,8 @@ _WEIGHT_WORDS = frozenset(
 )
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
-# What was received or gathered is stacked by the rank that it is from.
-_STACKED_WORDS = frozenset("recv received gathered".split())
+# What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
+_STACKED_WORDS = frozenset("recv received gathered slice slices".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 

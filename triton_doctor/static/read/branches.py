@@ -22,18 +22,21 @@ class Names:
         """Nothing is read yet."""
         self.loaded: list[str] = []
         self.bound: list[str] = []
+        self._total: Counter[str] | None = None
 
     def mark(self) -> tuple[int, int]:
         """The current position in both lists."""
         return len(self.loaded), len(self.bound)
 
     def outlives(self, begin: tuple[int, int], end: tuple[int, int]) -> bool:
-        """Whether a name bound between two positions is loaded outside them."""
+        """Whether a name bound between two positions is loaded outside them; asked when the whole body was read."""
         bound = self.bound[begin[1] : end[1]]
         if not bound:
             return False
+        if self._total is None:
+            self._total = Counter(self.loaded)
         inside = Counter(self.loaded[begin[0] : end[0]])
-        return any(self.loaded.count(name) > inside[name] for name in set(bound))
+        return any(self._total[name] > inside[name] for name in set(bound))
 
 
 class Branch:

@@ -150,6 +150,8 @@ class _Uses:
         """The names that the body needs while compiling, with the reason."""
         needing = list(self._needing)
         for branch in self._known_tests:
+            if type(branch.node.test) is ast.Constant:
+                continue
             parts = compared(branch.node.test)
             needing += [(part, OTHER) for part in parts if asks_for_more_than_a_number(part)]
             if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
@@ -225,10 +227,15 @@ class _Uses:
         """Names that are bound to what is loaded, or known at run time only, or computed from that, are so too."""
         memory, run_time = self._memory_reads, self._run_time_reads
         self._children(node)
+        if self._memory_reads == memory and self._run_time_reads == run_time:
+            return
+        bound = set[str]()
+        for target in node.targets:
+            bound.update([target.id] if type(target) is ast.Name else names_in(target))
         if self._memory_reads > memory:
-            self._from_memory.update(*map(names_in, node.targets))
+            self._from_memory.update(bound)
         if self._run_time_reads > run_time:
-            self._at_run_time.update(*map(names_in, node.targets))
+            self._at_run_time.update(bound)
 
     def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
         """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
