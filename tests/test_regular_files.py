@@ -108,6 +108,32 @@ def test_pipes_and_devices_beside_a_program_change_nothing(
     assert alone.out.startswith("a.py:14:16: ")
 
 
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        pytest.param(os.mkfifo, "not a regular file", id="a FIFO"),
+        pytest.param(lambda at: at.symlink_to("/dev/zero"), "not a regular file", id="zero"),
+        pytest.param(lambda at: at.write_bytes(b"#" * (LIMIT_BYTES + 1)), "more than 8 MB", id="too large"),
+        pytest.param(lambda at: at.symlink_to(at.name), "too many levels of symbolic links", id="a circle"),
+    ],
+)
+@pytest.mark.parametrize("above", [True, False], ids=["above", "in the folder"])
+def test_gitignore_that_cannot_be_read_is_told(
+    write: Write, folder: Path, make: Callable[[Path], None], reason: str, above: bool
+) -> None:
+    write("sub/a.py", KERNEL)
+    (folder / ".git").mkdir()
+    make(folder / ("" if above else "sub") / ".gitignore")
+    command = [sys.executable, "-m", "triton_doctor", "check", "--no-cache", "--output-format", "concise", "sub"]
+
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    assert done.stdout.startswith("sub/a.py:14:16: ")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("triton-doctor: ")
+    assert line.endswith(f".gitignore is not read, so nothing is left out by it: {reason}")
+
+
 @pytest.mark.parametrize("make", PIPE_AND_DEVICE)
 def test_pipe_or_device_given_by_name_is_told_and_the_others_are_checked(
     doctor: Doctor, write: Write, folder: Path, make: Callable[[Path], None]

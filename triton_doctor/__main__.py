@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -47,7 +48,14 @@ def start(arguments: list[str]) -> int:
     from triton_doctor.cli import main
 
     hear_interrupts(signal.default_int_handler)
-    return main(arguments)
+    # To go over syntax trees and models again and again, once more at exit, took a third of the time: 3.1 s of CPU
+    # against 2.0 for liger-kernel and fla-core. Reference counts free nearly all, and the end of this process the rest.
+    # It is said here and not in `cli.main`, which a longer process may call many times.
+    gc.disable()
+    try:
+        return main(arguments)
+    finally:
+        gc.freeze()
 
 
 def hear_interrupts(handler: Callable[[int, Any], Any]) -> None:

@@ -74,7 +74,17 @@ def width_of_report(*, to_file: bool = False) -> int | None:
 
         return shutil.get_terminal_size().columns
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and len(columns) <= DIGITS_OF_COLUMNS else None
+    return int(columns) if _is_size(columns) else None
+
+
+def environment_of_console() -> Mapping[str, str]:
+    """The environment that rich is to see: it takes any number of digits for a size (rich 15.0 console.py size)."""
+    sizes = ("COLUMNS", "LINES")
+    return {name: value for name, value in os.environ.items() if name not in sizes or _is_size(value)}
+
+
+def _is_size(text: str) -> bool:
+    return text.isdecimal() and len(text) <= DIGITS_OF_COLUMNS
 
 
 def follows_links(environment: Mapping[str, str]) -> bool:

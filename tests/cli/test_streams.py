@@ -145,3 +145,16 @@ def test_interrupt_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("triton-doctor ")
+
+
+@pytest.mark.parametrize("columns", ["9" * 5000, "9" * 7, "0", "-1", "\u0663" * 5000])
+@pytest.mark.parametrize("arguments", [["check", "."], ["rules"], ["rule", "TRD201"], ["env"], ["--help"]])
+def test_width_that_no_terminal_has_is_no_matter(arguments: list[str], columns: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f(:\n    import triton.jit\n")
+    command = [sys.executable, "-m", "triton_doctor", *arguments]
+    environment = {**os.environ, "COLUMNS": columns}
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+
+    assert done.returncode in (0, 1)
+    assert "Traceback" not in done.stderr

@@ -392,3 +392,28 @@ def test_work_grows_with_the_size_of_a_file(doctor: Doctor, write: Write, text: 
     small, medium, large = (calls_of_check(doctor, write, text(count)) for count in (50, 100, 200))
 
     assert large - medium < 2.3 * (medium - small)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        pytest.param("a.sh", "# {}\nexport TRITON_INTERPRET=1\n", "more than 1 MB", id="shell"),
+        pytest.param("a.yml", "# {}\nenv: {{TRITON_INTERPRET: 1}}\n", "more than 1 MB", id="YAML"),
+        pytest.param("b.sh", "# {0}{0}{0}{0}{0}{0}{0}{0}\n", "more than 8 MB", id="beyond what is read"),
+        pytest.param("a.ipynb", "{0}{0}{0}{0}{0}{0}{0}{0}\n", "more than 8 MB", id="notebook"),
+    ],
+)
+def test_settings_that_are_too_large_are_told(doctor: Doctor, write: Write, name: str, text: str, reason: str) -> None:
+    write("good.py", KERNEL)
+    write(name, text.format("x" * (1 << 20)))
+
+    for flags in (["--no-cache"], [], []):
+        outcome = doctor("check", "--output-format", "concise", *flags)
+
+        assert f"{name}:1:1: warning: TRD900 this file was not checked: {reason}" in outcome.out
+
+
+def test_large_file_that_sets_no_variable_is_no_matter(check: Callable[[], set[str]], write: Write) -> None:
+    write("data.yml", f"a: {'x' * (1 << 20)}\n")
+
+    assert check() == {FOUND}

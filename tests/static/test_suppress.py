@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
-from triton_doctor.static.directives import Word, read_hash_directives, read_python_directives
+from triton_doctor.static.directives import Directive, Word, read_hash_directives, read_python_directives
 from triton_doctor.static.suppress import suppress
 
 KNOWN = frozenset({"TRD101", "TRD201", "TRD202", "TRD701", "TRD900", "TRD901"})
@@ -146,3 +146,50 @@ def test_comments_of_other_files_need_no_python() -> None:
         (1, 11, Word.IGNORE),
         (2, 1, Word.IGNORE_FILE),
     ]
+
+
+def test_code_that_is_given_twice_is_reported_once() -> None:
+    assert kept("x  # triton-doctor: ignore[TRD201, TRD201]") == [(1, "`ignore[TRD201]` silences nothing")]
+
+
+class Code(str):
+    """A code that counts how often one is compared or hashed."""
+
+    __slots__ = ()
+    handled = 0
+
+    def __eq__(self, other: object) -> bool:
+        Code.handled += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        Code.handled += 1
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param([Word.IGNORE], id="ignore"),
+        pytest.param([Word.IGNORE_FILE], id="ignore-file"),
+        pytest.param([Word.DISABLE, Word.ENABLE], id="disable and enable"),
+    ],
+)
+@pytest.mark.parametrize("in_one", [True, False], ids=["in one comment", "in a comment each"])
+def test_work_grows_with_the_number_of_codes(words: list[Word], in_one: bool) -> None:
+    def handled(count: int) -> int:
+        codes = [Code(f"TRD2{number:04}") for number in range(count)]
+        parts = [tuple(codes)] if in_one else [(code,) for code in codes]
+        directives = [
+            Directive(Span(line, 1, line, 9), word.value, word, part)
+            for line, (word, part) in enumerate(((word, part) for word in words for part in parts), start=1)
+        ]
+        known = frozenset({str(code) for code in codes})
+        findings = [finding(line, code=f"TRD2{line:04}") for line in range(count)]
+        Code.handled = 0
+        list(suppress(findings, {"a.py": directives}, ran=known | {"TRD901"}, known=known | {"TRD901"}))
+        return Code.handled
+
+    small, medium, large = handled(50), handled(100), handled(200)
+
+    assert large - medium < 2.3 * (medium - small)

@@ -14,7 +14,6 @@ from triton_doctor.cli.adoption import (
     WriteBaselineOption,
 )
 from triton_doctor.cli.asides import say
-from triton_doctor.cli.collection import uncollected
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, FixOnly, ShowFixes, Target, UnsafeFixes, Verify, fix_files
 from triton_doctor.report import Form, Show
 
@@ -38,7 +37,6 @@ class Color(StrEnum):
     NEVER = "never"
 
 
-@uncollected()
 def check(
     paths: Annotated[
         list[str] | None,

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor.cli.collection import uncollected
-
 
 class VariantsForm(StrEnum):
     """The forms of `explain --output-format`."""
@@ -16,7 +14,6 @@ class VariantsForm(StrEnum):
     JSON = "json"
 
 
-@uncollected()
 def explain(
     kernel: Annotated[str, typer.Argument(help="The name of a kernel, or a glob.")],
     paths: Annotated[

@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from triton_doctor.terminal import environment_of_console
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -43,7 +45,7 @@ def start_bar(total: int) -> Progress:
     from rich.console import Console
     from rich.progress import Progress
 
-    bar = Progress(console=Console(stderr=True), transient=True)
+    bar = Progress(console=Console(stderr=True, _environ=environment_of_console()), transient=True)
     bar.add_task("reading", total=total)
     bar.start()
     return bar

@@ -22,7 +22,7 @@ from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, k
 from triton_doctor.report.statistics import count_rules, tell_counts
 from triton_doctor.report.verdicts import tell_verdicts
 from triton_doctor.rulebook import page_uri, rule_name
-from triton_doctor.terminal import escape_line, escape_text
+from triton_doctor.terminal import environment_of_console, escape_line, escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ LONG, DETAILED = 15, 10
 # Counts by rule say nothing that a reader does not see, where there are no more findings than this.
 COUNTED = 3
 # Wrapping asks a console for nothing but its tab size; to make one costs more than to wrap.
-MEASURE = Console(file=io.StringIO())
+MEASURE = Console(file=io.StringIO(), _environ=environment_of_console())
 
 
 def render_full(scan: Scan, view: View) -> str:
@@ -48,7 +48,14 @@ def render_full(scan: Scan, view: View) -> str:
     lines = list(draw_scan(scan, view, width))
     if not view.color:
         return "".join(f"{line.plain}\n" for line in lines)
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", no_color=False)
+    console = Console(
+        file=io.StringIO(),
+        _environ=environment_of_console(),
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+    )
     console.print(Text("\n").join(lines), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()

@@ -7,6 +7,8 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.terminal import environment_of_console
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,7 +25,14 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
     from rich.markdown import Markdown
     from rich.text import Text
 
-    console = Console(file=io.StringIO(), width=width, force_terminal=color, no_color=not color, legacy_windows=False)
+    console = Console(
+        file=io.StringIO(),
+        _environ=environment_of_console(),
+        width=width,
+        force_terminal=color,
+        no_color=not color,
+        legacy_windows=False,
+    )
     facts = f"{page.severity.label}, found by {page.evidence} evidence, since {page.since}"
     console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(), sep="\n")
     console.print(Markdown(page.markdown))

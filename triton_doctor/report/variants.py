@@ -14,7 +14,7 @@ from triton_doctor.report.concise import plural
 from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
 from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.terminal import escape_line
+from triton_doctor.terminal import environment_of_console, escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,14 @@ def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: in
     lines = [line for kernel in kernels for line in (*_draw_kernel(kernel, max(width, NARROWEST)), Text())]
     if not color:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system="standard", no_color=False)
+    console = Console(
+        file=io.StringIO(),
+        _environ=environment_of_console(),
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+    )
     console.print(Text("\n").join(lines), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()

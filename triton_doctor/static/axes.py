@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.arguments import given
@@ -20,10 +19,12 @@ from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.flow.sizes import Axis, Leanings
 from triton_doctor.static.flow.tensors import MANY_AXES
+from triton_doctor.static.nesting import with_own_stack
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.uses_of_parameters import grid_expressions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.flow.evaluate import Told
     from triton_doctor.static.flow.sizes import Atom
@@ -57,7 +58,7 @@ def _says_much(launch: LinkedLaunch) -> bool:
     return _unpacks_many(function) or (around is not None and around is not function and _unpacks_many(around))
 
 
-@cache
+@cached_in_scan()
 def _unpacks_many(function: Function) -> bool:
     """Whether the function says what the many axes of something are."""
     every = (one for found in function.bindings.values() for one in found)
@@ -73,29 +74,35 @@ def spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
     """The undecided axes that the grid of a launch spans."""
     # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
     with suppress(RecursionError):
-        place = flow.at(launch)
-        scalars = [flow.scalar(expr, place) for expr in grid_expressions(launch)]
-        return frozenset(atom for scalar in scalars for atom in scalar.atoms)
+        return with_own_stack(_spanned, launch, flow)
     return frozenset()
+
+
+def _spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
+    place = flow.at(launch)
+    scalars = [flow.scalar(expr, place) for expr in grid_expressions(launch)]
+    return frozenset(atom for scalar in scalars for atom in scalar.atoms)
 
 
 def _said(launch: LinkedLaunch, flow: Flow) -> Iterator[tuple[Atom, str]]:
     yield from ((atom, leanings.COVERED) for atom in spanned(launch, flow))
     for kernel in launch.kernels:
         with suppress(RecursionError):
-            yield from _said_by_kernel(launch, kernel, flow)
+            yield from with_own_stack(_said_by_kernel, launch, kernel, flow)
 
 
-def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Flow) -> Iterator[tuple[Atom, str]]:
+def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Flow) -> Sequence[tuple[Atom, str]]:
     names = kernel.walked | kernel.replaced
     if not names:
-        return
+        return ()
+    said: list[tuple[Atom, str]] = []
     frame = flow.at(launch).frame
     for name, one in given(launch, kernel, flow, names).items():
         scalar = flow.as_scalar(one.value, frame)
         if scalar.kind is Kind.UNKNOWN and len(scalar.atoms) == 1:
             (atom,) = scalar.atoms
             if name in kernel.walked:
-                yield atom, leanings.COVERED
+                said.append((atom, leanings.COVERED))
             if name in kernel.replaced:
-                yield atom, leanings.LOADED
+                said.append((atom, leanings.LOADED))
+    return said

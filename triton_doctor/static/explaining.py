@@ -13,6 +13,7 @@ from triton_doctor.static.memory import NO_MEMORY
 from triton_doctor.static.project import empty_project, parts_about, whole_project
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.scan import ignore_per_file
+from triton_doctor.static.scan_caches import emptying_scan_caches
 from triton_doctor.static.shown_paths import path_shower
 from triton_doctor.static.suppress import suppress
 from triton_doctor.static.tests import Tests
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.workspace import Workspace
 
 
+@emptying_scan_caches()
 def explain_kernels(
     workspace: Workspace,
     pattern: str,

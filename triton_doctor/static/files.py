@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.static.ignore_rules import IgnoreRules, compile_rules
 from triton_doctor.static.read_settings import settings_kind
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.settings import Settings
+
+_LOG = logging.getLogger(__name__)
 
 # Never one's own source; a folder of these names is still read when it is given by name.
 EXCLUDED = frozenset(
@@ -141,9 +145,18 @@ def enclosing_rules(folder: Path) -> list[IgnoreRules]:
 
 
 def read_gitignore(folder: Path) -> IgnoreRules | None:
-    """What the .gitignore of `folder` says; None where there is none that can be read."""
+    """What the .gitignore of `folder` says; None where there is none, or none that can be read, which is said."""
     try:
         text = read_regular_file(folder / ".gitignore").decode("utf-8", "replace")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        _tell_unread(folder / ".gitignore", reason_of(error))
         return None
     return compile_rules(folder, text.splitlines())
+
+
+@cached_in_scan()
+def _tell_unread(gitignore: Path, reason: str) -> None:
+    """Say it once, though what is asked for and the project around it are both walked."""
+    _LOG.warning("triton-doctor: %s is not read, so nothing is left out by it: %s", gitignore, reason)

@@ -10,8 +10,10 @@ import tokenize
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.nesting import with_own_stack
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from triton_doctor.finding import Finding, Span
 
@@ -53,8 +55,12 @@ def normalised(text: str) -> str:
         return " ".join(text.split())
     for parse in (_expression, _parameters, _statements):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return ast.unparse(parse(text))
+            return with_own_stack(_respelled, parse, text)
     return " ".join(_words(text))
+
+
+def _respelled(parse: Callable[[str], ast.AST], text: str) -> str:
+    return ast.unparse(parse(text))
 
 
 def _expression(text: str) -> ast.AST:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.axes import told_by_launches
@@ -11,6 +10,7 @@ from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.model import Kernel
 from triton_doctor.static.positions import positions
 from triton_doctor.static.reaching import reaching
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 _MOST_CALLS = 4
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def flow_of(project: Project) -> Flow:
     """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
     return Flow(project, told_by_launches(project))
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedLaunch, ...]]:
     """The launches of each kernel, by `Kernel.key`, in order of paths and lines."""
     found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.files import Kind
 from triton_doctor.static.importers import Importers
@@ -252,7 +253,7 @@ class Library:
         """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""
         try:
             return with_own_stack(read, path, texts[path])
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError, TooLargeError) as error:
             # The checks lose nothing by a file in newer syntax that has no kernel and no launch.
             if newer_syntax(error) is None or texts is not self.python or self.is_code(path):
                 self._unparsed[path] = explain_unreadable(path, error)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.finding import Place, Step
+from triton_doctor.static.nesting import with_own_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +53,7 @@ class Notebook:
 def read_notebook(data: bytes) -> Notebook:
     """The notebook that `data` holds; without cells where it is none. A cell that does not parse is left empty."""
     try:
-        listed = json.loads(data.decode("utf-8-sig", "replace"))["cells"]
+        listed = with_own_stack(json.loads, data.decode("utf-8-sig", "replace"))["cells"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return Notebook(cells=(), program=b"")
     cells, program = [], list(_HEAD)
@@ -77,7 +78,7 @@ def _parses(text: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            with_own_stack(ast.parse, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.arguments import given
@@ -17,10 +16,12 @@ from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
 from triton_doctor.static.launched import flow_of, launches_of
 from triton_doctor.static.model_function import Function
+from triton_doctor.static.nesting import with_own_stack
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.uses_of_parameters import Uses, keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from triton_doctor.finding import Span
     from triton_doctor.static.flow.sizes import Atom
@@ -73,7 +74,7 @@ class Parameter(NamedTuple):
         return in_autotune_key(self.kernel, self.param)
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def parameters(project: Project) -> tuple[Parameter, ...]:
     """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and place."""
     every = Parameters(project)
@@ -110,7 +111,8 @@ class Parameters:
         for launch in [one for one in launches if not self._is_test(one)] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
-                self._add_sources(launch, kernel, sources)
+                for name, source in with_own_stack(self._sources, launch, kernel, sources):
+                    sources[name].append(source)
         for param in params:
             yield Parameter(
                 kernel=kernel,
@@ -123,41 +125,39 @@ class Parameters:
     def _is_test(self, launch: LinkedLaunch) -> bool:
         return self._flow.callers.is_test(launch.module, launch.function, launch.launch.arms)
 
-    def _add_sources(self, launch: LinkedLaunch, kernel: Kernel, sources: dict[str, list[Source]]) -> None:
+    def _sources(self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]) -> Sequence[tuple[str, Source]]:
+        """What `launch` gives as the parameters called `names`."""
+        found = list[tuple[str, Source]]()
         flow, frame = self._flow, self._flow.at(launch).frame
-        computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in sources]
-        wanted = frozenset(sources).union(*(_followed_keys(heuristic.value) for heuristic in computing))
+        computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
+        wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = given(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
         for name, one in arguments.items():
-            if name in sources:
-                scalar = flow.as_scalar(one.value, frame)
-                sources[name].append(
-                    Source(
-                        launch=launch,
-                        path=launch.module.path,
-                        span=one.span,
-                        expr=one.expr,
-                        scalar=scalar,
-                        for_tests=self._is_test(launch),
-                    )
+            if name in names:
+                source = Source(
+                    launch=launch,
+                    path=launch.module.path,
+                    span=one.span,
+                    expr=one.expr,
+                    scalar=flow.as_scalar(one.value, frame),
+                    for_tests=self._is_test(launch),
                 )
+                found.append((name, source))
         for heuristic in computing:
             if heuristic.param not in arguments:
                 table = Table(items={name: one.value for name, one in arguments.items()}, open=True)
                 value = self._heuristic(heuristic.value, kernel, table)
                 if value is not None:
-                    scalar = flow.as_scalar(value, frame)
-                    expr = heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value
-                    sources[heuristic.param].append(
-                        Source(
-                            launch=launch,
-                            path=kernel.path,
-                            span=heuristic.span,
-                            expr=expr,
-                            scalar=scalar,
-                            for_tests=self._is_test(launch),
-                        )
+                    source = Source(
+                        launch=launch,
+                        path=kernel.path,
+                        span=heuristic.span,
+                        expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
+                        scalar=flow.as_scalar(value, frame),
+                        for_tests=self._is_test(launch),
                     )
+                    found.append((heuristic.param, source))
+        return found
 
     def _heuristic(self, value: Expr, kernel: Kernel, table: Table) -> Value | None:
         """The value that a heuristic computes from the arguments of a launch; None if it is out of sight."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,6 @@ def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
     return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def _lines(source: bytes) -> Sequence[bytes]:
     return source.split(b"\n")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.model_environment import EnvironmentFile
 from triton_doctor.static.read_environment import hides_gpus, may_set
 
 if TYPE_CHECKING:
     from triton_doctor.static.model_environment import EnvSetting
 
-_LARGEST_BYTES = 1_000_000
+# Nobody writes more by hand, and some readers take a second for each MB.
+_LARGEST_BYTES = 1 << 20
 
 # By the file's name, in this order; the first that matches.
 _KINDS = (
@@ -47,13 +49,15 @@ def settings_kind(path: str) -> str | None:
 def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
     """The settings of the file at `path`, a path as findings spell it; None where it can hold none.
 
-    That is: it is no settings file, names no variable of interest, is binary, or larger than what is written by hand.
-    What does not parse has no settings. Raises RecursionError for what is nested too deeply, and other errors of
-    `ast.parse` for the Python of a notebook.
+    That is: it is no settings file, names no variable of interest, or is binary. What does not parse has no settings.
+    Raises TooLargeError for what is larger than what is written by hand, RecursionError for what is nested too deeply,
+    and other errors of `ast.parse` for the Python of a notebook.
     """
     kind = settings_kind(path)
-    if kind is None or len(data) > _LARGEST_BYTES or b"\0" in data[:8192] or not may_set(data):
+    if kind is None or b"\0" in data[:8192] or not may_set(data):
         return None
+    if len(data) > _LARGEST_BYTES:
+        raise TooLargeError(path, _LARGEST_BYTES)
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     settings = _read(kind, text)
     return EnvironmentFile(

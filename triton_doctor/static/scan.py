@@ -17,6 +17,7 @@ from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
+from triton_doctor.static.scan_caches import emptying_scan_caches
 from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.tests import Tests
@@ -60,6 +61,7 @@ class Scan:
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
+@emptying_scan_caches()
 def scan(
     files: Sequence[SourceFile],
     settings: Settings,

@@ -21,12 +21,13 @@ from triton_doctor.static.expression import (
     Star,
     Truth,
 )
+from triton_doctor.static.nesting import with_own_stack
 
 
 def spell(expr: Expr) -> str:
     """The expression as a user would write it, shortened where it is long."""
     try:
-        text = _spell(expr)
+        text = with_own_stack(_spell, expr)
     except RecursionError:
         return "..."
     return text if len(text) <= 60 else text[:57] + "..."

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.launched import flow_of
 from triton_doctor.static.link import link
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def is_clock(module: Module, func: Expr) -> bool:
     return ".".join(part for part in (imported.module, imported.member or "", rest) if part) in _CLOCKS
 
 
-@cache
+@cached_in_scan()
 def _readings(module: Module) -> tuple[Sign, ...]:
     """What the text of every reading of a clock has in `module`; nothing where none is imported."""
     return tuple(

@@ -7,12 +7,12 @@ reported twice: then the finding of TRD301 becomes part of that of TRD201.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import parameters
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 AUTOTUNE_KEY, CONSTEXPR = "TRD301", "TRD201"
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parameter, ...]]:
     """The parameters in the autotune key of each kernel that change with each call, by the kernel's key.
 

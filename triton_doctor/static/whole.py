@@ -21,6 +21,7 @@ from triton_doctor.static.expression import (
 )
 from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.launched import flow_of
+from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.reaching import reaching
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def is_whole(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
     one = launch.launch
     place = _Place(launch.module, launch.function, one.order, one.arms, _CALLERS_DEEP)
     try:
-        return _is_whole(project, expr, place, _MOST_STEPS)
+        return with_own_stack(_is_whole, project, expr, place, _MOST_STEPS)
     except RecursionError:
         return False
 

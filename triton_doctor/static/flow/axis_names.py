@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Const, Item, Name, Part, children
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.torch_calls import KEEPING
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
                 yield here
 
 
-@cache
+@cached_in_scan()
 def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     if not (function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
         return {}

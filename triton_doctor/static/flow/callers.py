@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.model import Class
 from triton_doctor.static.model_function import Function
 from triton_doctor.static.rests import Question
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _local(module: Module, function: Function, func: Expr) -> Function | None:
             return None
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_in_scan()
 def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
     """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
     sign = calling(name)
@@ -160,7 +160,7 @@ def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
     )
 
 
-@cache
+@cached_in_scan()
 def calling(name: str) -> Sign:
     """What the text of every call of `name` has, and that of its definition has not."""
     return Sign(name, _BEFORE, _AFTER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, dotted
@@ -14,6 +13,7 @@ from triton_doctor.static.flow.kinds import UNKNOWN
 from triton_doctor.static.flow.parameters import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Thing, Value
 from triton_doctor.static.model_function import Function
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow
@@ -85,7 +85,7 @@ class Layouts:
         return isinstance(found, Function) and _calls_contiguous(self._flow.home(found), found)
 
 
-@cache
+@cached_in_scan()
 def _calls_contiguous(module: Module, function: Function) -> bool:
     inside = f"{function.qualname}.<locals>."
     return any(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.kinds import FEW, FIXED, UNKNOWN, Kind, Scalar
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.values import Many, Sequence, Shape, Strides, Table
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def is_used_as_tensor(thing: Thing) -> bool:
     return name.isidentifier() and function.shows(_asked_as_tensor(name))
 
 
-@cache
+@cached_in_scan()
 def _asked_as_tensor(name: str) -> Sign:
     return Sign(name, _BEFORE, _AFTER)
 

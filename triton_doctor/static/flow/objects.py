@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Call, Mapping, Name, Pack
@@ -13,6 +12,7 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH
 from triton_doctor.static.flow.setters import may_store, stored_value
 from triton_doctor.static.flow.sizes import Root
 from triton_doctor.static.flow.values import Many, Thing, Value, either
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from triton_doctor.static.flow.evaluate import Flow
@@ -42,7 +42,7 @@ def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
     return either(values)
 
 
-@lru_cache(maxsize=1 << 14)
+@cached_in_scan()
 def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Stored], ...]:
     """What the methods of the class store as `self.name`."""
     return tuple(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Attr, Name, Pack
 from triton_doctor.static.flow.torch_calls import ALLOCATING, NEW
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from triton_doctor.static.expression import Call
     from triton_doctor.static.model_function import Function
 
 
-@lru_cache(maxsize=4096)
+@cached_in_scan()
 def output_widths(function: Function) -> frozenset[str]:
     """`N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`."""
     found = (_width(site.call) for site in function.calls)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from triton_doctor.static.flow.values import Either, Tensor, Value, either
 from triton_doctor.static.model import Class
 from triton_doctor.static.reaching import reaching
 from triton_doctor.static.rests import Question
+from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Setters:
                     yield param.annotation
 
 
-@lru_cache(maxsize=1 << 12)
+@cached_in_scan()
 def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
     """The functions of `module` that may hold an object of `owner`: its methods, and those that name it."""
     names = {owner.name, *(name for name, imported in module.imports.items() if imported.member == owner.name)}
@@ -131,7 +131,7 @@ def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
     )
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_in_scan()
 def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
     """What `function` of `module` stores as `name`, in whatever object."""
     if not may_store(function, name):
@@ -149,13 +149,13 @@ def stores_somewhere(module: Module, name: str) -> object:
     return any(function.shows(storing(name)) for function in module.functions.values())
 
 
-@cache
+@cached_in_scan()
 def storing(name: str) -> Sign:
     """What the text of every assignment to an attribute or entry `name` has."""
     return Sign(name, _STORED, _AFTER)
 
 
-@cache
+@cached_in_scan()
 def giving(name: str) -> Sign:
     """What the text of every call with an argument `name=...` has."""
     return Sign(name, _GIVEN, _VALUE)

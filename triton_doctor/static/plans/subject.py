@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from triton_doctor.plan import ChangedKernel
@@ -11,6 +10,7 @@ from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item,
 from triton_doctor.static.expression import Mapping as Display
 from triton_doctor.static.launched import hides_arguments, launches_of
 from triton_doctor.static.rests import Question
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def _kernels_by_place(project: Project) -> Mapping[tuple[str, int], Kernel]:
     return {(kernel.path, kernel.span.line): kernel for kernel in project.kernels()}
 
@@ -135,7 +135,7 @@ def is_used_otherwise(module: Module, name: str) -> bool:
     return name in _used_otherwise(module, name)
 
 
-@lru_cache(maxsize=4096)
+@cached_in_scan()
 def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
     """The names, where `wanted` stands, that `module` uses other than as what it launches.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.nesting import with_own_stack
@@ -11,6 +10,7 @@ from triton_doctor.static.read.functions import parse_alone
 from triton_doctor.static.read.plain import plain_names
 from triton_doctor.static.read.source import Source
 from triton_doctor.static.read.steering import steering_names
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from triton_doctor.static.model import Kernel
@@ -26,7 +26,7 @@ class Spared(NamedTuple):
     steering: frozenset[str]
 
 
-@lru_cache(maxsize=32)
+@cached_in_scan(most=32)
 def spared(kernel: Kernel, source: bytes) -> Spared:
     """What `source`, the file that `kernel` was read from, says of its constexprs: nothing where it is too nested."""
     try:
@@ -43,7 +43,7 @@ def _spared(kernel: Kernel, source: bytes) -> Spared:
     return Spared(plain, steering_names(node, plain))
 
 
-@lru_cache(maxsize=1)
+@cached_in_scan(most=1)
 def _lines(source: bytes) -> Source:
     """The file whose kernels are asked about one after the other, split into lines once."""
     return Source(source)

@@ -7,8 +7,9 @@ the margin, what is left of it does not parse, and the text is parsed as it is.
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,7 +89,7 @@ def _end_of_body(text: bytes, start: int, indent: int) -> int | None:
         at = found.end()
 
 
-@cache
+@cached_in_scan()
 def _leaving(indent: int) -> re.Pattern[bytes]:
     """What a line begins with that is indented by `indent` at the most."""
     return re.compile(rb"^[ \t]{0,%d}[^ \t\n#]" % indent, re.MULTILINE)

@@ -6,6 +6,8 @@ import ast
 import warnings
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.nesting import with_own_stack
+
 if TYPE_CHECKING:
     from triton_doctor.static.model_environment import EnvSetting
 
@@ -19,7 +21,7 @@ def read_embedded_python(text: str) -> tuple[EnvSetting, ...]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            tree = with_own_stack(ast.parse, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     return Reader(tree, Source(text.encode("utf-8", "replace"))).settings()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.finding import Span
 from triton_doctor.static.model_environment import EnvSetting
+from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.settings_files.ini import read_ini
 from triton_doctor.static.settings_files.places import is_watched
 from triton_doctor.static.settings_files.shell import read_shell
@@ -23,7 +24,7 @@ _VARIABLES = re.compile(r"env|environment|env[-_]vars|env_files|variables|set_?e
 def read_toml(text: str) -> tuple[EnvSetting, ...]:
     """The settings of `text`, in order; none when it does not parse. tomllib keeps no lines: they are looked up."""
     try:
-        data = tomllib.loads(text)
+        data = with_own_stack(tomllib.loads, text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return ()
     lines = text.split("\n")
