@@ -247,7 +247,7 @@ def test_events_after_a_damaged_header_belong_to_no_other_process(file):
 
 def test_causes_of_several_processes_are_told_process_by_process(file):
     other = dataclasses.replace(COMPILE, thread=2)
-    again = dataclasses.replace(COMPILE, at_ns=99)
+    again = dataclasses.replace(other, at_ns=99)
     recording = Recording.read(file(*map(write_line, (HEADER, COMPILE, HEADER, other, again))))
 
     assert [cause.code for cause in recording.causes] == ["TRD701", "TRD701", "TRD712"]
