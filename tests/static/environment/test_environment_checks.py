@@ -49,6 +49,16 @@ def findings(tmp_path: Path) -> Callable[..., list[Finding]]:
         ("Makefile", "test:\n\tTRITON_INTERPRET=1 pytest x\n", {"TRD102 info"}),
         ("Makefile", "export TRITON_INTERPRET=1\ntest:\n\tpytest x\n", {"TRD102 warning"}),
         ("run.sh", "TRITON_ALWAYS_COMPILE=1 pytest x\n", {"TRD105 info"}),
+        ("run.sh", "TRITON_ALWAYS_COMPILE=1 torchrun train.py\n", {"TRD105 warning"}),
+        ("run.sh", "TRITON_ALWAYS_COMPILE=1 python -m torch.distributed.launch train.py\n", {"TRD105 warning"}),
+        ("run.sh", "TRITON_ALWAYS_COMPILE=1 torchrun -m pytest x\n", {"TRD105 info"}),
+        ("run.sh", "export TRITON_ALWAYS_COMPILE=1\npython a.py\nunset TRITON_ALWAYS_COMPILE\n", {"TRD105 info"}),
+        (
+            "run.sh",
+            "export TRITON_ALWAYS_COMPILE=1\nif [ $A ]; then unset TRITON_ALWAYS_COMPILE; fi\n",
+            {"TRD105 warning"},
+        ),
+        ("a.py", "import os\ndef test_it():\n    os.environ['TRITON_ALWAYS_COMPILE'] = '1'\n", {"TRD105 info"}),
         ("Dockerfile", "FROM x\nCMD TRITON_INTERPRET=1 python serve.py\n", {"TRD102 warning"}),
         (
             "sets_in_a_scope.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 _DEEPEST = 6
 # How `VAR=1 pytest x` is told: what comes after the command does not have the variable.
 ONE_COMMAND = "a command's variables"
+# So is `VAR=1 torchrun train.py`, whose command is all that the script is for.
+WHOLE_PROGRAM = "a program's variables"
+_LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
+_LAUNCHER_MODULES = ("torch.distributed", "accelerate", "deepspeed")
+_LOOKS_CLOSER = re.compile(r"test|debug|prof|dump|trac", re.IGNORECASE)
 # Commands that run the command after them, with how many words of their own come before it.
 _WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs", "stdbuf", "setsid", "ionice"), 0)
 _WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
@@ -69,8 +75,9 @@ class Commands:
             for word in assignments:
                 self._assign(word)
             return
+        how = WHOLE_PROGRAM if _starts_program(rest) else ONE_COMMAND
         for word in assignments:
-            self.set_by(word, ONE_COMMAND)
+            self.set_by(word, how)
         self._run(rest, targets, wrappers)
 
     def _run(self, words: list[Word], targets: list[Word], wrappers: int) -> None:
@@ -88,8 +95,7 @@ class Commands:
                 return
             case "unset":
                 for word in args:
-                    self.known.pop(word.text or "", None)
-                    self._exported.discard(word.text or "")
+                    self._unset(word.text or "")
                 return
             case "echo" | "printf":
                 for variable, value, word in announced(args):
@@ -113,6 +119,16 @@ class Commands:
             for word in args:
                 if word.text is not None and " " in word.text:
                     self.nested(word, word.text)
+
+    def _unset(self, name: str) -> None:
+        """The variable `name` has no value from here on; what was exported before is taken back, if nothing decides."""
+        self.known.pop(name, None)
+        self._exported.discard(name)
+        if not self._guards.decide(None):
+            self.found = [
+                replace(one, is_brief=True) if one.variable == name and one.how == "export" else one
+                for one in self.found
+            ]
 
     def _assign(self, word: Word) -> None:
         name, value = pair(word)
@@ -202,3 +218,16 @@ class Commands:
                     is_brief=how == ONE_COMMAND,
                 )
             )
+
+
+def _starts_program(words: list[Word]) -> bool:
+    """Whether the command launches a program on its devices, to train or to serve, and none that tests or debugs."""
+    texts = [word.text or "" for word in words]
+    name = texts[0].rpartition("/")[2]
+    module = texts[texts.index("-m") + 1 : texts.index("-m") + 2] if "-m" in texts else []
+    launches = name in _LAUNCHERS or (name.startswith("python") and bool(module) and _is_launcher(module[0]))
+    return launches and not any(_LOOKS_CLOSER.search(text) for text in texts)
+
+
+def _is_launcher(module: str) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in _LAUNCHER_MODULES)
