@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.expression import Lambda, children
+from triton_doctor.static.flow.callers import calls_of
 from triton_doctor.static.launched import flow_of
 from triton_doctor.static.timed import Launching, stretches
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.expression import Expr
+    from triton_doctor.static.flow.callers import Caller
     from triton_doctor.static.model import Project
     from triton_doctor.static.timed import Start, Stretch
 
@@ -35,8 +37,14 @@ def _runs_once(project: Project, stretch: Stretch) -> bool:
         return False
     if function.name == "<module>":
         return True
-    callers = list(flow_of(project).callers.of(stretch.module, function))
+    callers = [*flow_of(project).callers.of(stretch.module, function), *_callers_for_main(stretch)]
     return len(callers) == 1 and not any(arm.loop for arm in callers[0].site.arms)
+
+
+def _callers_for_main(stretch: Stretch) -> list[Caller]:
+    """The calls of its function below `if __name__ == "__main__"`, which start the program that is measured."""
+    called = calls_of(stretch.module, stretch.function.name)
+    return [one for one in called if any(arm.is_main for arm in one.site.arms)]
 
 
 def _is_meant(stretch: Stretch) -> bool:
@@ -47,6 +55,8 @@ def _is_meant(stretch: Stretch) -> bool:
 def _is_warm(launching: Launching, stretch: Stretch) -> bool:
     """Whether something before the stretch may have launched the kernel already."""
     if launching.may_have_launched(stretch.module, stretch.function, stretch.begin):
+        return True
+    if any(launching.may_have_launched(*one[:2], one.site.order) for one in _callers_for_main(stretch)):
         return True
     earlier = [site.call for site in stretch.function.calls if site.order < stretch.begin]
     given = [argument for call in earlier for argument in (*call.args, *(value for _, value in call.keywords))]
