@@ -89,7 +89,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     with _phase(item, "call") as phase:
         result = yield
     try:
-        failure = item.config.stash[SESSION].judge(item.nodeid, phase, list(item.iter_markers(MARK)))
+        failure = item.config.stash[SESSION].judge(item.nodeid, phase, _marks_by_node(item))
     except DoctorError as error:
         failure = _line(error)
     if failure is not None:
@@ -142,6 +142,14 @@ def _budgets(config: pytest.Config) -> tuple[tuple[str, int], ...]:
     from triton_doctor.settings import load_settings
 
     return load_settings(config.rootpath).budgets
+
+
+def _marks_by_node(item: pytest.Item) -> list[list[pytest.Mark]]:
+    """The marks of the test, then those of its class and module."""
+    by_node: dict[str, list[pytest.Mark]] = {}
+    for node, mark in item.iter_markers_with_node(MARK):
+        by_node.setdefault(node.nodeid, []).append(mark)
+    return list(by_node.values())
 
 
 def _line(error: DoctorError) -> str:

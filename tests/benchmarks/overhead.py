@@ -1,7 +1,8 @@
 """What watching costs: ratios, interleaved in one run, and the memory that it holds.
 
-`python tests/benchmarks/overhead.py gpu|cuda:90 [--memory]`. Limits: a cached launch 1.01 times without counting and
-1.03 with, a compile 1.02, and 50 MB for 1,000,000 launches and 10,000 compiles.
+`python tests/benchmarks/overhead.py gpu|cuda:90 [--memory | --processes]`. Limits: a cached launch 1.01 times without
+counting and 1.03 with, a compile 1.02, and 50 MB for 1,000,000 launches and 10,000 compiles. `--processes` compares
+whole processes: bare, in `record()`, with `@watch`, and under `triton-doctor run`; limit 1.01.
 """
 
 import argparse
@@ -9,6 +10,8 @@ import contextlib
 import os
 import random
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import tracemalloc
@@ -16,13 +19,20 @@ from pathlib import Path
 
 LAUNCHES, ROUNDS = 4000, 60
 COMPILES = 100
+WAYS = ("bare", "record", "watch", "run")
+PROCESSES, TIMINGS = 20, 15
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target")
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--way", choices=WAYS, help="used by --processes: time launches in this process, in one way")
     arguments = parser.parse_args()
+    if arguments.processes:
+        compare_processes(arguments.target)
+        return
     with tempfile.TemporaryDirectory() as cache:
         os.environ["TRITON_CACHE_DIR"] = cache
         import triton_doctor
@@ -30,6 +40,9 @@ def main() -> None:
         target = arguments.target
         with contextlib.nullcontext() if target == "gpu" else triton_doctor.compile_only(target):
             kernels = Kernels("cuda" if target == "gpu" else "cpu")
+            if arguments.way:
+                print(time_launches(kernels, arguments.way))
+                return
             print_versions(target)
             if arguments.memory:
                 measure_memory(kernels)
@@ -106,6 +119,46 @@ def measure_compiles(kernels: Kernels) -> None:
     bare, hook = (statistics.quantiles(seconds[mode], n=4)[0] for mode in ("bare", "hook"))
     print(f"compile: bare {bare * 1e3:.1f} ms, hook {hook * 1e3:.1f} ms")
     print(f"  hook: {hook / bare:.4f} (ratio of lower quartiles of {COMPILES})")
+
+
+def compare_processes(target: str) -> None:
+    """Print each way's ratio to the bare process of its round: the median of `PROCESSES` rounds."""
+    ratios = {way: [] for way in WAYS if way != "bare"}
+    order = list(WAYS)
+    for _ in range(PROCESSES):
+        order = order[1:] + order[:1]
+        seconds = {way: time_in_process(target, way) for way in order}
+        for way, found in ratios.items():
+            found.append(seconds[way] / seconds["bare"])
+    for way, found in ratios.items():
+        low, middle, high = statistics.quantiles(found, n=4)
+        print(f"process {way}: {middle:.4f} (quartiles {low:.4f}, {high:.4f} of {PROCESSES} ratios)")
+
+
+def time_in_process(target: str, way: str) -> float:
+    """Seconds of a cached launch in a process of its own."""
+    program = [__file__, target, "--way", way]
+    doctor = ["-m", "triton_doctor", "run"] if way == "run" else []
+    done = subprocess.run([sys.executable, *doctor, *program], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def time_launches(kernels: "Kernels", way: str) -> float:
+    """Seconds of a cached launch: the median of `TIMINGS` loops."""
+    import triton_doctor
+
+    if way == "watch":
+        triton_doctor.watch(max_compiles=1000)(kernels.source.add)
+    with triton_doctor.record() if way == "record" else contextlib.nullcontext():
+        kernels.launch()
+        seconds = []
+        for _ in range(TIMINGS):
+            kernels.synchronize()
+            started = time.perf_counter()
+            for _ in range(LAUNCHES):
+                kernels.launch()
+            seconds.append((time.perf_counter() - started) / LAUNCHES)
+    return statistics.median(seconds)
 
 
 def measure_memory(kernels: Kernels) -> None:

@@ -22,7 +22,7 @@ _MOST_FILES = 40
 
 def make_trial(random: Random, sources: Sources) -> Trial:
     """A folder of a library, of which a file is damaged, mended, removed or moved at a time."""
-    home = random.choice(sources.kernels).parent
+    home = sources.kernel_path(random).parent
     paths = sorted(path for path in home.rglob("*.py") if path.stat().st_size < 100_000)[:_MOST_FILES]
     files = {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 

@@ -23,20 +23,24 @@ class Sources:
     folders: tuple[Path, ...]
 
     @cached_property
-    def kernels(self) -> Sequence[Path]:
-        """Python files that define kernels."""
-        found = [path for path in self.files(".py") if b"triton.jit" in path.read_bytes()]
-        assert found, f"no kernels below {', '.join(map(str, self.folders))}"
+    def kernels(self) -> Sequence[Sequence[Path]]:
+        """Python files that define kernels, in order of their paths, by folder."""
+        found = [[path for path in _programs(folder) if b"triton.jit" in path.read_bytes()] for folder in self.folders]
+        assert all(found), f"no kernels below one of {', '.join(map(str, self.folders))}"
         return found
 
-    def files(self, suffix: str) -> list[Path]:
-        """The files of that suffix, in order of their paths."""
-        every = (path for folder in self.folders for path in sorted(folder.rglob(f"*{suffix}")))
-        return [path for path in every if path.is_file() and path.stat().st_size <= LARGEST_BYTES]
+    def kernel_path(self, random: Random) -> Path:
+        """A file that defines kernels; each folder is as likely, however many it has."""
+        return random.choice(random.choice(self.kernels))
 
     def kernel(self, random: Random) -> bytes:
-        """The text of one that defines kernels."""
-        return random.choice(self.kernels).read_bytes()
+        """The text of a file that defines kernels."""
+        return self.kernel_path(random).read_bytes()
+
+
+def _programs(folder: Path) -> Sequence[Path]:
+    every = sorted(folder.rglob("*.py"))
+    return [path for path in every if path.is_file() and path.stat().st_size <= LARGEST_BYTES]
 
 
 def fixtures() -> Sources:
@@ -45,7 +49,8 @@ def fixtures() -> Sources:
 
 
 def packages() -> Sources:
-    """The libraries that the benchmarks are run on; fetched where they are not there yet."""
-    from tests.benchmarks.packages import PACKAGES, fetch
+    """Six libraries that the benchmarks are run on; fetched where they are not there yet."""
+    from tests.benchmarks.packages import PACKAGES, Package, fetch
 
-    return Sources(tuple(fetch(package) for package in PACKAGES))
+    libraries = (*PACKAGES, Package("torchao", "0.18.0"), Package("lmdeploy", "0.18.0"))
+    return Sources(tuple(fetch(package) for package in libraries))

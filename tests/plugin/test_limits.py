@@ -510,3 +510,32 @@ def test_variants_that_tuning_tries_count_against_no_limit(project):
     )
 
     assert "1 passed" in project.pytest().stdout
+
+
+def test_mark_of_the_test_comes_before_that_of_its_module_and_all_of_one_test_hold(project):
+    project.write(
+        "test_marks.py",
+        """
+        import pytest
+        from kernels import run, scale, shift
+
+        pytestmark = pytest.mark.max_compiles(1, kernel="scale")
+
+
+        @pytest.mark.max_compiles(5)
+        def test_closer():
+            run(scale, 1, 2, 3)
+
+
+        def test_module():
+            run(scale, 4, 5)
+
+
+        @pytest.mark.max_compiles(5)
+        @pytest.mark.max_compiles(1, kernel="sc*")
+        def test_both():
+            run(scale, 6, 7)
+        """,
+    )
+
+    assert list(failures(project.pytest())) == ["test_module", "test_both"]

@@ -189,7 +189,14 @@ def check(
             result = fixed.scan
         else:
             result = scan(
-                files, settings, cwd=base, asked=workspace.asked, on_progress=on_progress, weigh=weigh, cache=cache
+                files,
+                settings,
+                cwd=base,
+                projects=workspace.projects,
+                asked=workspace.asked,
+                on_progress=on_progress,
+                weigh=weigh,
+                cache=cache,
             )
     tell_weighing(weigh)
     for limit in result.limits:

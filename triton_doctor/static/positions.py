@@ -27,6 +27,10 @@ def positions(
     `count_of` gives the number of items that a starred expression unpacks to, or None.
     """
     arguments = [argument for argument in launch.arguments if argument.name is None]
+    if not any(isinstance(argument.value, Star) for argument in arguments):
+        for param, argument in zip(kernel.params, arguments, strict=False):
+            yield param.name, argument, argument.value
+        return
     counts = [_count(argument, count_of) for argument in arguments]
     total = _positional_count(launch, kernel)
     unknown = counts.count(None)

@@ -67,6 +67,7 @@ def scan(
     settings: Settings,
     *,
     cwd: Path,
+    projects: Sequence[Path] = (),
     asked: frozenset[str] | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
     weigh: Weigh | None = None,
@@ -74,7 +75,7 @@ def scan(
 ) -> Scan:
     """Check `files`, whose paths are relative to `cwd` where they can be, and report on those `asked`; None for all.
 
-    `on_progress` gets the files done so far.
+    `projects` are the roots of what they belong to, `cwd` if none is given. `on_progress` gets the files done so far.
     `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
     What `cache` has of the scan before is not worked out again.
     """
@@ -115,7 +116,7 @@ def scan(
         left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome, uses)
         if left is not NO_MEMORY:
             cache.write(left._replace(seen=library.seen()))
-    sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd)
+    sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
     reported = (finding for finding in shown if asked is None or finding.path in asked)
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, library.source_of)

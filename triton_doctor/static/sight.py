@@ -17,7 +17,7 @@ from triton_doctor.static.kernel_uses import WORD, MentionedWords, key_of
 from triton_doctor.static.notebooks import SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.kernel_uses import KernelUses
@@ -40,13 +40,22 @@ class Sight:
     """
 
     def __init__(
-        self, python: Mapping[str, bytes], uses: Mapping[str, KernelUses], unreadable: Iterable[str], base: Path
+        self,
+        python: Mapping[str, bytes],
+        uses: Mapping[str, KernelUses],
+        unreadable: Iterable[str],
+        base: Path,
+        projects: Sequence[Path],
     ) -> None:
-        """`python` are the scanned files, `unreadable` those of them that did not parse; paths relative to `base`."""
+        """`python` are the scanned files, `unreadable` those of them that did not parse; paths relative to `base`.
+
+        `projects` are the roots of the projects that they belong to.
+        """
         self._python = python
         self._uses = uses
         self._unreadable = frozenset(unreadable)
         self._base = base
+        self._projects = projects
         self.is_cut = False
 
     def judge(self, finding: Finding) -> Finding:
@@ -75,6 +84,7 @@ class Sight:
         for path in self._sources():
             if path in scanned:
                 continue
+            scanned.add(path)
             count += 1
             try:
                 data = read_regular_file(path)
@@ -88,23 +98,35 @@ class Sight:
         return tuple(texts)
 
     def _sources(self) -> Iterator[str]:
-        """The Python files and notebooks around: of the git repository, else of `base` and of the folder above."""
-        top = next((one for one in (self._base, *self._base.parents) if (one / ".git").exists()), None)
-        if top is None or (top == Path.home() and top != self._base):
-            top = self._base
-            yield from (one.path for one in _entries(self._base.parent.as_posix()) if one.name.endswith(_SOURCES))
-        pending, left = [top.as_posix()], _MOST_ENTRIES
-        while pending:
-            for entry in _entries(pending.pop()):
-                left -= 1
-                if left < 0:
-                    self.is_cut = True
-                    return
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in EXCLUDED:
-                        pending.append(entry.path)
-                elif entry.name.endswith(_SOURCES):
-                    yield entry.path
+        """The Python files and notebooks around: some twice, where projects lie in one another."""
+        left = _MOST_ENTRIES
+        for top, is_repository in dict.fromkeys(map(_top_of, self._projects)):
+            if not is_repository:
+                yield from (one.path for one in _entries(top.parent.as_posix()) if one.name.endswith(_SOURCES))
+            pending = [top.as_posix()]
+            while pending:
+                for entry in _entries(pending.pop()):
+                    left -= 1
+                    if left < 0:
+                        self.is_cut = True
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in EXCLUDED:
+                            pending.append(entry.path)
+                    elif entry.name.endswith(_SOURCES):
+                        yield entry.path
+
+
+def _top_of(project: Path) -> tuple[Path, bool]:
+    """The folder to search for uses of the kernels of `project`, and whether it is that of a git repository.
+
+    Of what is in no repository, it is the project itself, or the folder that a package is imported from; the files
+    right above it are searched too. What else is there belongs to others.
+    """
+    repository = next((one for one in (project, *project.parents) if (one / ".git").exists()), None)
+    if repository is not None and (repository == project or repository != Path.home()):
+        return repository, True
+    return (project.parent if (project / "__init__.py").is_file() else project), False
 
 
 def _anything_in(data: bytes) -> MentionedWords:

@@ -16,18 +16,23 @@ if TYPE_CHECKING:
 USAGE = 'write it as max_compiles(2), or max_compiles(2, kernel="_rope*", tier="compiled")'
 
 
-def limits_of_marks(marks: Iterable[tuple[tuple[Any, ...], Mapping[str, Any]]]) -> tuple[Limit, ...]:
-    """`marks` are the arguments of each, the closest to the test first; of two for the same kernels that one holds.
+def limits_of_marks(
+    nodes: Iterable[Iterable[tuple[tuple[Any, ...], Mapping[str, Any]]]],
+) -> tuple[tuple[Limit, ...], ...]:
+    """The limits of each node that has marks: the test, its class, its module; the closest to the test first.
 
-    Raises DoctorError where the arguments mean nothing.
+    Marks are given by their arguments. Raises DoctorError where those mean nothing.
     """
-    limits: dict[tuple[str, str | None], Limit] = {}
-    for args, kwargs in marks:
-        limit = read_mark(*args, **kwargs) if len(args) <= 1 and _known(kwargs) else None
-        if limit is None:
-            raise DoctorError(f"max_compiles has no arguments {args} {dict(kwargs)}", hint=USAGE)
-        limits.setdefault((limit.kernel, limit.tier), limit)
-    return tuple(limits.values())
+    limits: list[tuple[Limit, ...]] = []
+    for marks in nodes:
+        of_node: dict[tuple[str, str | None], Limit] = {}
+        for args, kwargs in marks:
+            limit = read_mark(*args, **kwargs) if len(args) <= 1 and _known(kwargs) else None
+            if limit is None:
+                raise DoctorError(f"max_compiles has no arguments {args} {dict(kwargs)}", hint=USAGE)
+            of_node.setdefault((limit.kernel, limit.tier), limit)
+        limits.append(tuple(of_node.values()))
+    return tuple(limits)
 
 
 def read_mark(at_most: object = None, *, kernel: object = "*", tier: object = None) -> Limit:
@@ -41,11 +46,17 @@ def read_mark(at_most: object = None, *, kernel: object = "*", tier: object = No
     return Limit(at_most=at_most, kernel=kernel, tier=tier)
 
 
-def excess_of_test(events: Iterable[Event], marked: Sequence[Limit], default: Sequence[Limit]) -> list[Excess]:
-    """What exceeds a limit. Each mark is an assertion; `default` holds for the kernels that no mark is about."""
-    compiles = [event for event in events if isinstance(event, CompileEvent)]
-    rest = [event for event in compiles if not any(limit.concerns(event.kernel) for limit in marked)]
-    return [*(excess for limit in marked for excess in find_excess(compiles, [limit])), *find_excess(rest, default)]
+def excess_of_test(
+    events: Iterable[Event], marked: Sequence[Sequence[Limit]], default: Sequence[Limit]
+) -> list[Excess]:
+    """What exceeds a limit. All marks of the closest node that has one about a kernel hold for it, else `default`."""
+    rest = [event for event in events if isinstance(event, CompileEvent)]
+    found: list[Excess] = []
+    for limits in marked:
+        for limit in limits:
+            found += find_excess(rest, [limit])
+        rest = [event for event in rest if not any(limit.concerns(event.kernel) for limit in limits)]
+    return [*found, *find_excess(rest, default)]
 
 
 def _known(kwargs: Mapping[str, Any]) -> bool:

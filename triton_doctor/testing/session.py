@@ -96,8 +96,11 @@ class Session:
         else:
             self.ledger.events = self.recording.events
 
-    def judge(self, test: str, phase: Phase, marks: Sequence[pytest.Mark]) -> str | None:
-        """Why the test named `test` fails for what it did in `phase`; None where it does not."""
+    def judge(self, test: str, phase: Phase, marks: Sequence[Sequence[pytest.Mark]]) -> str | None:
+        """Why the test named `test` fails for what it did in `phase`; None where it does not.
+
+        `marks` are those of each node that has some, the closest to the test first.
+        """
         if not (marks or self.ledger.events or self.trouble):
             return None
         from triton_doctor.runtime.limits import Limit, limits_of
@@ -105,7 +108,7 @@ class Session:
         from triton_doctor.testing.marks import excess_of_test, limits_of_marks
         from triton_doctor.testing.variants import variants_in
 
-        marked = limits_of_marks((mark.args, mark.kwargs) for mark in marks)
+        marked = limits_of_marks([(mark.args, mark.kwargs) for mark in of_node] for of_node in marks)
         everyone = () if self.options.max_compiles is None else (Limit(at_most=self.options.max_compiles),)
         default: tuple[Limit, ...] = (*limits_of(self._budgets), *everyone)
         events = self.ledger.of_test(test, phase)

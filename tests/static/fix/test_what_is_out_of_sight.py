@@ -253,3 +253,36 @@ def test_each_file_is_searched_once_however_many_kernels_there_are(
 
     assert len(done.made) == 20
     assert len(opened) == len(set(opened)) == 5
+
+
+def test_package_unpacked_beside_another_has_nothing_to_do_with_it(
+    write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    write("elsewhere/readme.txt", "")
+    path = write("packages/one/ops.py", OPS)
+    write("packages/other/train.py", LAUNCH)
+    monkeypatch.chdir(folder / "elsewhere")
+
+    doctor("check", "--fix", "--fail-on", "info", "--no-cache", str(folder / "packages" / "one"))
+
+    assert "unused" not in path.read_text()
+
+
+def test_no_file_beside_two_folders_is_opened_for_the_kernels_of_both(
+    write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    opened: list[str] = []
+    read = sight.read_regular_file
+    monkeypatch.setattr(sight, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    write("elsewhere/readme.txt", "")
+    for name in ("one", "two"):
+        write(f"packages/{name}/ops.py", OPS)
+        write(f"packages/{name}/build/left.py", "")
+        write(f"packages/{name}/.gitignore", "old/\n")
+        write(f"packages/{name}/old/left.py", "")
+    write("packages/other/train.py", LAUNCH)
+    monkeypatch.chdir(folder / "elsewhere")
+
+    doctor("check", "--no-cache", *(str(folder / "packages" / name) for name in ("one", "two")))
+
+    assert sorted(opened) == [(folder / f"packages/{name}/old/left.py").as_posix() for name in ("one", "two")]

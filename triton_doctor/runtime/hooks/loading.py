@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -63,12 +64,11 @@ def _watch_launcher(launcher: Any, built: Built) -> Slot:
 def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
     slot = Slot(kernel, "_init_handles")
     before = slot.before
+    # Each launch comes here (triton 3.9 compiler.py:489), where Triton's own method returns at once if there is a
+    # module (3.2 compiler.py:380): returning from here instead costs a launch nothing. Somebody else's is called.
+    own = getattr(before, "__code__", None) is not None and before.__code__.co_filename == _file_of(kernel)
 
-    @functools.wraps(before)  # our own target reads the source of this method
-    def _init_handles(self: Any) -> Any:
-        # Until 3.4 each launch comes here, through a `__getattribute__` that this goes around.
-        if read_attribute(self, "module") is not None:
-            return before(self)
+    def load(self: Any) -> Any:
         built.took_ns = 0
         started_ns = time.perf_counter_ns()
         try:
@@ -79,8 +79,24 @@ def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
         _tell_loaded(observer, self.src, built.took_ns, time.perf_counter_ns() - started_ns)
         return result
 
-    slot.fill(_init_handles)
+    def _init_handles(self: Any) -> Any:
+        if self.module is None:
+            return load(self)
+        return None if own else before(self)
+
+    def _init_handles_until_34(self: Any) -> Any:
+        # Triton reads attributes through a `__getattribute__` of its own there, which this goes around.
+        if read_attribute(self, "module") is None:
+            return load(self)
+        return None if own else before(self)
+
+    method = _init_handles_until_34 if "__getattribute__" in vars(kernel) else _init_handles
+    slot.fill(functools.wraps(before)(method))  # our own target reads the source of this method
     return slot
+
+
+def _file_of(kernel: type) -> str | None:
+    return getattr(sys.modules.get(kernel.__module__), "__file__", None)
 
 
 def _tell_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -> None:

@@ -54,7 +54,15 @@ def fix(
     before: dict[str, bytes] = {}
     made: list[Finding] = []
     left: dict[tuple[str, ...], tuple[Finding, str]] = {}
-    look = partial(scan, settings=settings, cwd=workspace.base, asked=workspace.asked, weigh=weigh, cache=cache)
+    look = partial(
+        scan,
+        settings=settings,
+        cwd=workspace.base,
+        projects=workspace.projects,
+        asked=workspace.asked,
+        weigh=weigh,
+        cache=cache,
+    )
     found = look(workspace.files, on_progress=on_progress)
     others = {name_of(one) for one in found.findings} - {name_of(one) for one in narrow(found).findings}
     for _ in range(_MOST_ROUNDS):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-import warnings
+from collections import defaultdict
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.expression import Expr, Name
@@ -25,11 +27,12 @@ from triton_doctor.static.read.imports import Imports
 from triton_doctor.static.read.kernels import is_jit, is_kernel, read_kernel
 from triton_doctor.static.read.lower import lower_alone
 from triton_doctor.static.read.outline import outline
+from triton_doctor.static.read.pieces import is_large, parse, parse_pieces
 from triton_doctor.static.read.source import Source
 from triton_doctor.static.read_environment import python_may_set, read_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.static.model_environment import EnvironmentFile
 
@@ -39,9 +42,13 @@ def read_module(path: str, source: bytes) -> Module:
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
     """
-    tree = _parse(source)
+    if is_large(source) and not python_may_set(source):
+        text = Source(source)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return _Reader(path, Tree(partial(parse_pieces, text), text, {})).module(None)
+    tree = parse(source)
     environment = read_environment(path, tree, Source(source), kind_of_code(path)) if python_may_set(source) else None
-    return _Reader(path, Tree(tree, Source(source), {})).module(environment)
+    return _Reader(path, Tree(lambda: iter([tree.body]), Source(source), {})).module(environment)
 
 
 def read_consulted(path: str, source: bytes) -> Module:
@@ -52,25 +59,21 @@ def read_consulted(path: str, source: bytes) -> Module:
     text = Source(source)
     short = outline(text.text)
     try:
-        return _Reader(path, Tree(_parse(short.text), text, short.ends)).module(None)
+        tree = parse(short.text)
+        return _Reader(path, Tree(lambda: iter([tree.body]), text, short.ends)).module(None)
     except SyntaxError:
-        return _Reader(path, Tree(_parse(source), text, {})).module(None)
+        whole = parse(source)
+        return _Reader(path, Tree(lambda: iter([whole.body]), text, {})).module(None)
 
 
 def read_setter(path: str, source: bytes) -> EnvironmentFile:
     """Nothing but what the module at `path` sets in the environment. Raises as `read_module` does."""
-    return read_environment(path, _parse(source), Source(source), kind_of_code(path))
+    return read_environment(path, parse(source), Source(source), kind_of_code(path))
 
 
 def kind_of_code(path: str) -> str:
     """What the environment calls the file at `path`: `python` or `notebook`."""
     return "notebook" if path.endswith(SUFFIX) else "python"
-
-
-def _parse(source: bytes) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(source)
 
 
 class _Reader:
@@ -85,13 +88,11 @@ class _Reader:
         self._taken: dict[str, int] = {}
 
     def module(self, environment: EnvironmentFile | None) -> Module:
-        for node in _import_statements(self._tree.module):
-            self._imports.add(node)
-        body = Body(self._source)
-        body.read(self._tree.module.body)
+        body = self._top_level()
         wrapped = self._wrapped_by_jit(body)
-        self._nested(body.nested, prefix="", class_name=None, parent="<module>", wrapped=wrapped)
-        body.release()
+        for statements in self._tree.pieces():
+            self._nested(definitions(statements), prefix="", class_name=None, parent="<module>", wrapped=wrapped)
+            del statements  # before the next piece is parsed
         self._functions["<module>"] = Function(
             name="<module>",
             qualname="<module>",
@@ -114,6 +115,22 @@ class _Reader:
             environment=environment,
             unread=self._source.unread,
         )
+
+    def _top_level(self) -> Body:
+        """The top level, and the imports of the whole module: by them it is told what its functions are."""
+        body = Body(self._source)
+        levels = defaultdict[int, list[ast.Import | ast.ImportFrom]](list)
+        for statements in self._tree.pieces():
+            body.read(statements)
+            body.nested.clear()
+            for level, node in _import_statements(statements):
+                levels[level].append(node)
+            del statements  # before the next piece is parsed
+        for level in sorted(levels):
+            for node in levels[level]:
+                self._imports.add(node)
+        body.release()
+        return body
 
     def _nested(
         self,
@@ -201,21 +218,17 @@ def _named(kernels: list[Kernel]) -> dict[str, tuple[Kernel, ...]]:
     return named
 
 
-def _import_statements(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-    """All of them in order, those of the top level first; expressions are not entered."""
-    pending: list[ast.stmt] = []
-    for statement in tree.body:
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            yield statement
-        else:
-            pending.append(statement)
-    for statement in pending:
-        for name in _BLOCKS.get(type(statement), ()):
-            for child in getattr(statement, name):
-                if isinstance(child, ast.Import | ast.ImportFrom):
-                    yield child
-                elif type(child) in _BLOCKS:
-                    pending.append(child)
+def _import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
+    """All of them in order, each with the number of the statements around it; expressions are not entered."""
+    level, inner = 0, list[ast.AST](statements)
+    while inner:
+        around, inner = inner, []
+        for node in around:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield level, node
+            for name in _BLOCKS.get(type(node), ()):
+                inner += getattr(node, name)
+        level += 1
 
 
 # Statements with statements in them, and where these stand.

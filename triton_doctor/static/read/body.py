@@ -21,6 +21,8 @@ from triton_doctor.static.read.conditions import catches_compile_error, deciding
 from triton_doctor.static.read.lower import Lowering
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.static.read.source import Source
 
 _LAUNCHING_METHODS = frozenset({"run", "warmup"})
@@ -57,7 +59,7 @@ class Body:
             globals=frozenset(self._globals),
         )
 
-    def read(self, statements: list[ast.stmt]) -> None:
+    def read(self, statements: Sequence[ast.stmt]) -> None:
         """Take in `statements`, after those that were read before."""
         for statement in statements:
             self._order += 1

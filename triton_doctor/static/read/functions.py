@@ -13,7 +13,7 @@ from triton_doctor.static.read.body import Body, annotation_word
 from triton_doctor.static.read.lower import lower_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.model_function import Contents
@@ -28,9 +28,14 @@ _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILI
 class Tree:
     """A module, parsed; of some functions it has the header alone, and `whole` has the rest."""
 
-    def __init__(self, module: ast.Module, source: Source, ends: Mapping[int, int]) -> None:
-        """`ends` are the last lines of the functions that have a header alone, by that of their `def`."""
-        self.module = module
+    def __init__(
+        self, parse: Callable[[], Iterator[Sequence[ast.stmt]]], source: Source, ends: Mapping[int, int]
+    ) -> None:
+        """`parse` gives the statements of the top level, of one piece of the text after the other.
+
+        `ends` are the last lines of the functions that have a header alone, by that of their `def`.
+        """
+        self.pieces = parse
         self.source = source
         self._ends = ends
         self._whole: dict[int, Definition] = {}

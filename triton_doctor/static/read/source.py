@@ -72,6 +72,14 @@ class Source:
         """The number of the last line."""
         return len(self._line_starts()) - 1
 
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds `offset`."""
+        return bisect_right(self._line_starts(), offset)
+
+    def offset_of(self, line: int) -> int:
+        """Where the line of that number begins."""
+        return self._line_starts()[line - 1]
+
     def holds(self, word: bytes, first: int, last: int) -> bool:
         """Whether `word` stands anywhere in the lines `first` to `last`."""
         starts = self._line_starts()
