@@ -245,6 +245,16 @@ def test_events_after_a_damaged_header_belong_to_no_other_process(file):
     assert first.warnings[-1].message.startswith("2 damaged lines of run.jsonl are left out; the first, line 3, ")
 
 
+def test_causes_of_several_processes_are_told_process_by_process(file):
+    other = dataclasses.replace(COMPILE, thread=2)
+    again = dataclasses.replace(other, at_ns=99)
+    recording = Recording.read(file(*map(write_line, (HEADER, COMPILE, HEADER, other, again))))
+
+    assert [cause.code for cause in recording.causes] == ["TRD701", "TRD701", "TRD712"]
+    assert [cause.code for cause in recording.of("k").causes] == ["TRD701", "TRD701", "TRD712"]
+    assert [cause.code for cause in recording.of("other").causes] == []
+
+
 def test_arguments_may_be_any_number(file):
     values = (("n", 10**30), ("m", -1), ("x", float("inf")), ("two", 2.0), ("flag", True))
     event = dataclasses.replace(COMPILE, values=values)

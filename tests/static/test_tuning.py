@@ -121,3 +121,40 @@ def test_baseline_knows_the_one_finding(doctor: Doctor, write: Write) -> None:
     doctor("check", "--write-baseline", "a.py")
 
     assert found(doctor, "--baseline", "triton-doctor-baseline.json") == []
+
+
+ONE = '[triton.Config({"BLOCK": 64})]'
+TWO = '[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})]'
+
+
+@pytest.mark.parametrize(
+    ("before", "configs", "is_tuned"),
+    [
+        ("", ONE, False),
+        ("", '[triton.Config({"BLOCK": b}, num_stages=s) for b in [64] for s in [8]]', False),
+        ("", '[triton.Config({"BLOCK": b}) for b in [64, 128]]', True),
+        (f"CONFIGS = {ONE}", "CONFIGS", False),
+        (f"CONFIGS = {TWO}", "CONFIGS", True),
+        (f"CONFIGS = {ONE}\nCONFIGS.append(CONFIGS[0])", "CONFIGS", True),
+        (f"def configs():\n    return {ONE}", "configs()", False),
+        (f"def configs():\n    return {TWO}", "configs()", True),
+        ("import os", f'{ONE} if os.environ.get("FAST") else {TWO}', True),
+        ("import os", f'{ONE} if os.environ.get("FAST") else {ONE}', False),
+        ("from elsewhere import configs", "configs()", True),
+    ],
+)
+def test_one_config_is_never_tuned_wherever_it_is_written(
+    doctor: Doctor, write: Write, before: str, configs: str, is_tuned: bool
+) -> None:
+    text = source(of_rows="").replace(TWO, configs).replace("@triton.autotune", f"{before}\n\n\n@triton.autotune")
+    write("a.py", text)
+
+    assert found(doctor) == [("TRD301", "n_rows", "warning", ["n_rows"])] * is_tuned
+
+
+def test_pruned_configs_are_not_all_tuned(doctor: Doctor, write: Write) -> None:
+    write("a.py", source(of_rows="").replace(", key=", ', prune_configs_by={"top_k": 1}, key='))
+
+    outcome = doctor("check", "--output-format", "concise", "a.py")
+
+    assert "`double` autotunes its configs again for each value of `x.shape[0]`" in outcome.out

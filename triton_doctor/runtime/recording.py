@@ -1,4 +1,4 @@
-"""A recording: the events of one process, or of several, in order of time."""
+"""A recording: the events of one process in order of time, or of several, one after the other."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ class Recording:
     """What was seen, and of which processes. `events` holds at most one LaunchesEvent a process.
 
     While it is watched, `events` grows and `live` counts the launches so far. `before` stands for what kernels had in
-    memory before the first compile of theirs in `events`, where that is known.
+    memory before the first compile of theirs in `events`, where that is known. Where `events` are of several processes,
+    `processes` are those, in the same order.
     """
 
     headers: list[Header] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     live: Callable[[], LaunchesEvent] | None = None
     before: list[CompileEvent] = field(default_factory=list)
+    processes: tuple[Recording, ...] = ()
 
     def __repr__(self) -> str:
         """A summary: what compiled, and the cause of each kernel's compiles."""
@@ -111,14 +113,22 @@ class Recording:
 
     @property
     def causes(self) -> tuple[Recompile, ...]:
-        """Why each compile and each round of tuning happened, in order of time."""
+        """Why each compile and each round of tuning happened, in the order of `events`.
+
+        Each process apart: what one has in memory, the others do not.
+        """
+        if self.processes:
+            return tuple(cause for process in self.processes for cause in process.causes)
         return explain_all(self.events, self.before)
 
     def of(self, kernel: str) -> Recording:
         """What concerns the kernels whose name matches the glob `kernel`, as it stands now."""
         events = self.events + ([] if self.live is None else [self.live()])
         before = [event for event in self.before if fnmatchcase(event.kernel.name, kernel)]
-        return Recording(headers=list(self.headers), events=list(_of(events, kernel)), before=before)
+        processes = tuple(process.of(kernel) for process in self.processes)
+        return Recording(
+            headers=list(self.headers), events=list(_of(events, kernel)), before=before, processes=processes
+        )
 
     @classmethod
     def read(cls, paths: str | Path | Iterable[str | Path]) -> Recording:
@@ -127,11 +137,14 @@ class Recording:
         A half-written last line is skipped, and said by a `torn` warning, other damaged lines by a `damaged` one.
         Raises DoctorError for what is no recording.
         """
-        recording = cls()
-        for process in cls.read_each(paths):
-            recording.headers += process.headers
-            recording.events += process.events
-        return recording
+        processes = cls.read_each(paths)
+        if len(processes) == 1:
+            return processes[0]
+        return cls(
+            headers=[header for process in processes for header in process.headers],
+            events=[event for process in processes for event in process.events],
+            processes=processes,
+        )
 
     @classmethod
     def read_each(cls, paths: str | Path | Iterable[str | Path]) -> tuple[Recording, ...]:

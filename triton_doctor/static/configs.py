@@ -9,9 +9,11 @@ from triton_doctor.static.expression import Apply, Call, Choice, Const, Each, Ex
 from triton_doctor.static.model_function import Function
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from triton_doctor.static.model import Kernel, Module, Project
+
+    _Pick = Callable[[list[int]], int]
 
 # Configs come out of a function or two, and of a constant.
 _MOST_STEPS = 4
@@ -24,6 +26,22 @@ def config_count(project: Project, kernel: Kernel) -> int | None:
     if tuned is None or tuned.configs is None or module is None:
         return None
     return _count(project, module, None, tuned.configs, _MOST_STEPS)
+
+
+def is_tuned(project: Project, kernel: Kernel) -> bool:
+    """Whether the kernel may have several configs: one is taken without timing it (triton 3.9 autotuner.py)."""
+    module = project.modules.get(kernel.path)
+    tuned = kernel.autotune
+    if tuned is None or tuned.configs is None or module is None:
+        return tuned is not None and tuned.config_count != 1
+    return _count(project, module, None, tuned.configs, _MOST_STEPS, max) != 1
+
+
+def tell_configs(project: Project, kernel: Kernel) -> str:
+    """`all 4 configs`; `its configs` where some are pruned, or nobody can tell how many there are."""
+    tuned = kernel.autotune
+    count = config_count(project, kernel)
+    return f"all {count} configs" if tuned is not None and count and not tuned.prunes else "its configs"
 
 
 def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, Expr], frozenset[str]]]:
@@ -41,41 +59,47 @@ def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, 
                 yield entries_by_name, frozenset({*positional, *(name for name in named if name)})
 
 
-def _count(project: Project, module: Module, function: Function | None, expr: Expr, steps: int) -> int | None:
+def _count(
+    project: Project, module: Module, function: Function | None, expr: Expr, steps: int, of_options: _Pick = min
+) -> int | None:
+    """How many configs `expr` makes; `of_options` picks one count where it makes one list or another."""
     if steps == 0:
         return None
     match expr:
         case Pack(items):
             counts = [
-                _count(project, module, function, item.value, steps) if isinstance(item, Star) else 1 for item in items
+                _count(project, module, function, item.value, steps, of_options) if isinstance(item, Star) else 1
+                for item in items
             ]
             return _sum(counts)
         case Each(_, _, source, False, further, False):
-            return _product([_length(project, module, function, one, steps) for one in (source, *further)])
+            return _product([_length(project, module, function, one, steps, of_options) for one in (source, *further)])
         case Choice(test, options) if test is not None:
-            counts = [_count(project, module, function, option, steps) for option in options]
+            counts = [_count(project, module, function, option, steps, of_options) for option in options]
             known = [count for count in counts if count is not None]
-            return min(known) if len(known) == len(counts) else None
+            return of_options(known) if len(known) == len(counts) else None
         case Apply("+", operands):
-            return _sum([_count(project, module, function, operand, steps) for operand in operands])
+            return _sum([_count(project, module, function, operand, steps, of_options) for operand in operands])
         case Name() | Call(_, (), ()):
             found = _followed(project, module, function, expr)
-            return _count(project, *found, steps - 1) if found is not None else None
+            return _count(project, *found, steps - 1, of_options) if found is not None else None
         case Call(Name("list" | "tuple"), (inner,), ()):
-            return _count(project, module, function, inner, steps)
+            return _count(project, module, function, inner, steps, of_options)
         case _:
             return None
 
 
-def _length(project: Project, module: Module, function: Function | None, expr: Expr, steps: int) -> int | None:
+def _length(
+    project: Project, module: Module, function: Function | None, expr: Expr, steps: int, of_options: _Pick
+) -> int | None:
     """How many items a loop goes over."""
     match expr:
         case Call(Name("range"), bounds, ()) if all(_is_int(bound) for bound in bounds):
             return len(range(*(bound.value for bound in bounds)))  # type: ignore[union-attr, arg-type]
         case Call(func, sources, ()) if (dotted(func) or "").rpartition(".")[2] == "product":
-            return _product([_length(project, module, function, one, steps) for one in sources])
+            return _product([_length(project, module, function, one, steps, of_options) for one in sources])
         case _:
-            return _count(project, module, function, expr, steps)
+            return _count(project, module, function, expr, steps, of_options)
 
 
 def _is_int(expr: Expr) -> bool:

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.library import Library
 
 WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-# A line that takes a member by a name which is text, and text that is run.
-_BY_NAME = re.compile(rb"globals\(\)|locals\(\)|vars\(|getattr\(|attrgetter\(|__dict__|sys\.modules")
-_RUN = re.compile(rb"(?<![.\w])(?:exec|eval)\(")
-_IMPORTED_BY_NAME = re.compile(rb"import_module\(|__import__\(|run_path\(|run_module\(|spec_from_file_location\(")
+# What takes a member by a name which is text, what runs text, and what imports a module by a name which is text. Most
+# files have none of them, and a search for a word takes a fraction of one for a pattern.
+_BY_NAME = (b"globals()", b"locals()", b"vars(", b"getattr(", b"attrgetter(", b"__dict__", b"sys.modules")
+_RUN = (b"exec(", b"eval(")
+_RUN_HERE = re.compile(rb"(?<![.\w])(?:exec|eval)\(")
+_IMPORTED_BY_NAME = (b"import_module(", b"__import__(", b"run_path(", b"run_module(", b"spec_from_file_location(")
+_NAME = WORD.pattern
+_RENAMED = re.compile(rb"(?<![\w\x80-\xff])(%s)[ \t]+as[ \t]+(%s)" % (_NAME, _NAME))
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t][^\n]*?import|import)\b(?:[ \t]*\([^)]*\)|[^\n]*)", re.MULTILINE)
 _QUOTED = re.compile(rb"\"([^\"\n]*)\"|'([^'\n]*)'")
 
@@ -73,20 +77,22 @@ class _Search:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._beside_imports: dict[str, frozenset[bytes]] = {}
+        self._renamed: dict[str, list[tuple[bytes, bytes]]] = {}
 
     def uses(self, path: str, kernel: str) -> KernelUses:
         naming = self._library.naming(kernel, path, None)
         others = [one for word in sorted({kernel, *naming.words}) for one in self._bystanders.get(word, ())]
-        names = frozenset({kernel.encode(), *self._aliases(kernel, (*naming.paths, *others))})
+        names = frozenset({kernel.encode(), *self._aliases(kernel.encode(), (*naming.paths, *others))})
         words = {*(naming.words - {kernel}), *(last_name(one) for one in (path, *naming.paths, *others))}
         homes = frozenset(map(os.fsencode, words))
         kept = any(not names.isdisjoint(self._words_beside_imports(one)) for one in others)
         return KernelUses(names, homes, kept or any(text.may_use(names, homes) for text in self._dynamic))
 
-    def _aliases(self, kernel: str, paths: Iterable[str]) -> Iterator[bytes]:
-        renamed = re.compile(rb"\b%s[ \t]+as[ \t]+(\w+)" % re.escape(kernel.encode()))
+    def _aliases(self, kernel: bytes, paths: Iterable[str]) -> Iterator[bytes]:
         for path in paths:
-            yield from renamed.findall(self._library.python[path])
+            if path not in self._renamed:
+                self._renamed[path] = _RENAMED.findall(self._library.python[path])
+            yield from (alias for name, alias in self._renamed[path] if name == kernel)
 
     @cached_property
     def _bystanders(self) -> dict[str, list[str]]:
@@ -111,7 +117,7 @@ class _Search:
         for path, role in self._library.roles.items():
             data = self._library.python[path] if role is not Role.BYSTANDER else b""
             by_name = frozenset(_named_at_run_time(data))
-            if _IMPORTED_BY_NAME.search(data):
+            if _says_any(_IMPORTED_BY_NAME, data):
                 # The module stands in quotes; every word of the file may be its member.
                 homes = frozenset(word for text in _quoted(data) for word in WORD.findall(text))
                 texts.append(MentionedWords(frozenset(WORD.findall(data)), homes, by_name))
@@ -122,13 +128,21 @@ class _Search:
 
 def _named_at_run_time(data: bytes) -> Iterator[bytes]:
     """The words in quotes on lines that take members by name, and all of them where text is run."""
-    if _RUN.search(data):
+    if _says_any(_RUN, data) and _RUN_HERE.search(data):
         for text in _quoted(data):
             yield from WORD.findall(text)
         return
-    for found in _BY_NAME.finditer(data):
-        end = data.find(b"\n", found.end())
-        yield from _quoted(data[data.rfind(b"\n", 0, found.start()) + 1 : end if end >= 0 else len(data)])
+    for sign in _BY_NAME:
+        at = data.find(sign)
+        while at >= 0:
+            end = data.find(b"\n", at)
+            end = end if end >= 0 else len(data)
+            yield from _quoted(data[data.rfind(b"\n", 0, at) + 1 : end])
+            at = data.find(sign, end)
+
+
+def _says_any(signs: Iterable[bytes], data: bytes) -> bool:
+    return any(sign in data for sign in signs)
 
 
 def _quoted(data: bytes) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.configs import is_tuned, tell_configs
 from triton_doctor.static.flow.kinds import Kind
 from triton_doctor.static.parameters import parameters
 from triton_doctor.static.scan_caches import cached_in_scan
@@ -28,7 +29,7 @@ AUTOTUNE_KEY, CONSTEXPR = "TRD301", "TRD201"
 def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parameter, ...]]:
     """The parameters in the autotune key of each kernel that change with each call, by the kernel's key.
 
-    Empty for a kernel of one config: Triton takes it without timing it (triton 3.9 autotuner.py Autotuner.run).
+    A kernel of one config is left out.
     """
     found = {}
     for key, of_kernel in groupby(parameters(project), key=lambda parameter: parameter.kernel.key):
@@ -37,8 +38,7 @@ def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parame
             for parameter in of_kernel
             if parameter.in_autotune_key and parameter.worst is not None and parameter.worst.kind is Kind.PER_CALL
         )
-        tuned = varying[0].kernel.autotune if varying else None
-        if tuned is not None and tuned.config_count != 1:
+        if varying and is_tuned(project, varying[0].kernel):
             found[key] = varying
     return found
 
@@ -49,12 +49,11 @@ def names_in_key(project: Project, parameter: Parameter) -> tuple[str, ...]:
     return names if parameter.param.name in names else ()
 
 
-def tell_tuning(parameter: Parameter, names: tuple[str, ...]) -> str:
+def tell_tuning(project: Project, parameter: Parameter, names: tuple[str, ...]) -> str:
     """The clause that a message about `parameter` ends with where `names` of its kernel's key change; else nothing."""
     if not names:
         return ""
-    tuned = parameter.kernel.autotune
-    configs = f"all {tuned.config_count} configs" if tuned is not None and tuned.config_count else "all configs"
+    configs = tell_configs(project, parameter.kernel)
     others = [f"`{name}`" for name in names if name != parameter.param.name]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
     return f", and autotunes {configs} again: `{parameter.param.name}` is in the autotune key{also}"

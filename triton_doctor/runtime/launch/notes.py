@@ -2,11 +2,14 @@
 
 It lies in memory of the machine where there is such a folder, so that neither a full disk nor a slow one keeps it back.
 `<recording>.launches` is replaced about once a second while kernels are launched; `<process>.stopped` says that a
-process records no more, `<process>.unfollowed` that it started one which cannot be followed.
+process records no more, `<process>.unfollowed` that it started one which cannot be followed. A `run` holds a lock on
+its folder, so that the next one can tell the folders of those that were killed, and remove them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import time
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 IN_MEMORY = "/dev/shm"
+PREFIX = "triton-doctor-notes-"
+# A folder is locked a moment after it is made.
+YOUNGEST_ABANDONED_S = 60
 # Of the line that closes a recording.
 LONGEST_END = 512
 LAUNCHES, STOPPED, UNFOLLOWED = ".launches", ".stopped", ".unfollowed"
@@ -29,8 +35,13 @@ class NotesFolder:
 
     def __init__(self) -> None:
         base = IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else os.environ.get("TMPDIR") or "/tmp"
-        self.path = os.path.join(base, f"triton-doctor-notes-{os.getpid()}-{time.time_ns():x}")
+        remove_abandoned(base)
+        self.path = os.path.join(base, f"{PREFIX}{os.getpid()}-{time.time_ns():x}")
         os.makedirs(self.path, mode=0o700)
+        # Closed, and with it unlocked, when this process ends, however it does; programs that it starts do not have it.
+        self._held = os.open(self.path, os.O_RDONLY)
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def complete(self, recordings: Iterable[str]) -> list[str]:
         """Add the last count of launches to each file of a process that ended without closing it; say what fails."""
@@ -57,6 +68,7 @@ class NotesFolder:
     def remove(self) -> None:
         """The run is over."""
         shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._held)
 
     def _read(self, suffix: str) -> Iterator[tuple[str, str]]:
         try:
@@ -69,6 +81,29 @@ class NotesFolder:
                     yield name, note.read()
             except OSError:
                 continue
+
+
+def remove_abandoned(base: str) -> None:
+    """Remove the folders in `base` that runs of this user left there and that no process holds; never raises.
+
+    A lock tells this, and the process id in the name would not: containers may share the folder, and no ids.
+    """
+    with contextlib.suppress(OSError), os.scandir(base) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
+                    _remove_if_abandoned(entry.path)
+
+
+def _remove_if_abandoned(path: str) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(folder)
+        if status.st_uid == os.getuid() and time.time() - status.st_mtime > YOUNGEST_ABANDONED_S:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(folder)
 
 
 def is_closed(recording: str) -> bool:

@@ -1,10 +1,11 @@
-"""TRD301: an autotune key that follows the data, so that each new value tunes all configs again."""
+"""TRD301: an autotune key that follows the data, so that each new value tunes the configs again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.configs import tell_configs
 from triton_doctor.static.telling import facts, tell_value, trail
 from triton_doctor.static.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
@@ -24,17 +25,15 @@ def check(project: Project) -> Iterator[Finding]:
     """
     for varying in varying_keys(project).values():
         sources = [(parameter, worst) for parameter in varying if (worst := parameter.worst) is not None]
-        yield _finding(sources)
+        yield _finding(project, sources)
 
 
-def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
+def _finding(project: Project, varying: Sequence[tuple[Parameter, Source]]) -> Finding:
     parameter, worst = min(
         varying, key=lambda one: (one[0].param.is_constexpr, not one[1].scalar.from_data, one[1].path, one[1].span)
     )
     kernel, name = parameter.kernel, parameter.param.name
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
-    count = kernel.autotune.config_count if kernel.autotune is not None else None
-    configs = f"all {count} configs" if count else "all configs"
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
     return Finding(
         path=worst.path,
@@ -42,8 +41,8 @@ def _finding(varying: Sequence[tuple[Parameter, Source]]) -> Finding:
         code=CODE,
         severity=_severity(worst),
         message=(
-            f"`{kernel.name}` autotunes {configs} again for each value of {tell_value(worst)}: `{name}` is in its "
-            f"autotune key{also}"
+            f"`{kernel.name}` autotunes {tell_configs(project, kernel)} again for each value of {tell_value(worst)}: "
+            f"`{name}` is in its autotune key{also}"
         ),
         advice=(
             f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "

@@ -38,7 +38,7 @@ def check(project: Project) -> Iterator[Finding]:
             span=worst.span,
             code=CODE,
             severity=_severity(parameter, worst, is_tuned=bool(keys)),
-            message=_message(parameter, worst) + tell_tuning(parameter, keys),
+            message=_message(parameter, worst) + tell_tuning(project, parameter, keys),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
             facts=facts(parameter, worst, autotune_keys=keys),

@@ -39,6 +39,7 @@ class Callers:
         """Nothing is looked up yet."""
         self._project = project
         self._for_main: dict[int, bool] = {}
+        self._has_guard: dict[str, bool] = {}
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
@@ -68,7 +69,11 @@ class Callers:
         """
         if module.path in self._project.tests or any(arm.is_main for arm in arms):
             return True
-        if function.name == "<module>" or not module.functions["<module>"].holds(b"__main__"):
+        if function.name == "<module>":
+            return False
+        if module.path not in self._has_guard:
+            self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")
+        if not self._has_guard[module.path]:
             return False
         if id(function) not in self._for_main:
             self._for_main[id(function)] = False

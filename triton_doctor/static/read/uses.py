@@ -56,7 +56,6 @@ class _Uses:
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
         self._read: dict[str, int] = {}
         self._blind: dict[str, int] = {}
-        self._loaded: set[str] = set()
         self._bound: set[str] = set()
         self._aranges: list[tuple[ast.Call, bool]] = []
         self._branches = 0
@@ -71,19 +70,19 @@ class _Uses:
         kind = type(node)
         if kind is ast.Name:
             name = node.id  # type: ignore[attr-defined]
-            (self._names.loaded if type(node.ctx) is ast.Load else self._names.bound).append(name)  # type: ignore[attr-defined]
+            context = type(node.ctx)  # type: ignore[attr-defined]
             if name in self._at_run_time:
                 self._run_time_reads += 1
-            if name in self._from_memory and type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                self._memory_reads += 1
             if name in self._params:
                 self._read[name] = self._read.get(name, 0) + 1
-                if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
-                    self._bound.add(name)
-            elif type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                self._loaded.add(name)
+            if context is ast.Load:
+                self._names.loaded.append(name)
+                if name in self._from_memory:
+                    self._memory_reads += 1
             else:
-                self._bound.add(name)
+                self._names.bound.append(name)
+                if context is ast.Store or name not in self._params:
+                    self._bound.add(name)
             return
         if kind is ast.Constant:
             return
@@ -176,7 +175,7 @@ class _Uses:
             replaced=frozenset(self._from_memory & self._params),
             passes=tuple(self._passes),
             computed=frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
-            outer=frozenset(self._loaded - self._bound),
+            outer=frozenset(self._names.loaded) - self._params - self._bound,
             aranges=tuple([one for one in self._aranges if not self._rebound(one[0])]),
         )
 
@@ -241,8 +240,11 @@ class _Uses:
         """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
         if type(node) is ast.Constant:
             return frozenset()
-        names = (name for name in names_in(node) if not (known and name in self._at_run_time))
-        return frozenset[str]().union(*(self._from.get(name, ()) for name in names))
+        found: set[str] = set()
+        for name in names_in(node):
+            if not (known and name in self._at_run_time):
+                found.update(self._from.get(name, ()))
+        return frozenset(found)
 
     def _call(self, call: ast.Call) -> None:
         callee = _callee(call)
