@@ -53,6 +53,7 @@ def test_what_compiles_once_is_told_to_look_elsewhere(run_seed, name):
 
     assert any(line.startswith("nothing compiled after ") and line.endswith(": look elsewhere") for line in said)
     assert all(kernel["compiled"] == 1 for kernel in seen["kernels"])
-    assert seen["advice"] == []
+    # Where compiling is slow, keeping the cache is worth saying.
+    assert {code for advice in seen["advice"] for code in advice["codes"]} <= {"TRD701"}
     misspelt = "no triton reads TRITON_INTERPT: did you mean TRITON_INTERPRET?"
     assert any(line.startswith(misspelt) for line in said) is (name == "vector_add_misspelt")
