@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from tests.fuzz.sources import Sources
 
 STEPS = 5
-_MOST_FILES = 40
+_MOST_FILES = 10
 
 
 def make_trial(random: Random, sources: Sources) -> Trial:
-    """A folder of a library, of which a file is damaged, mended, removed or moved at a time."""
-    home = sources.kernel_path(random).parent
-    paths = sorted(path for path in home.rglob("*.py") if path.stat().st_size < 100_000)[:_MOST_FILES]
+    """Files of a folder of a library, of which one is damaged, mended, removed or moved at a time."""
+    kernels = sources.kernel_path(random)
+    home = kernels.parent
+    around = sorted(path for path in home.rglob("*.py") if path.stat().st_size < 20_000 and path != kernels)
+    paths = [kernels, *random.sample(around, min(len(around), _MOST_FILES))]
     files = {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
     def run(folder: Path) -> str | None:

@@ -8,6 +8,8 @@ from textwrap import dedent
 import pytest
 
 from tests.settings_of import settings_of, turned_on
+from triton_doctor.regular_files import TooLargeError
+from triton_doctor.static.read_settings import read_settings
 
 WORKFLOW = ".github/workflows/ci.yml"
 
@@ -339,11 +341,14 @@ def test_malformed_file_sets_nothing(path: str, text: str) -> None:
     assert turned_on(path, text) == []
 
 
-def test_binary_and_huge_files_are_not_read() -> None:
-    from triton_doctor.static.read_settings import read_settings
-
+def test_binary_file_sets_nothing() -> None:
     assert read_settings("run.sh", b"\0\1export TRITON_INTERPRET=1") is None
-    assert read_settings("run.sh", b"export TRITON_INTERPRET=1\n" * 1_000_000) is None
+
+
+def test_file_larger_than_people_write_is_refused_where_it_could_set_something() -> None:
+    assert read_settings("run.sh", b"export SOMETHING_ELSE=1\n" * 100_000) is None
+    with pytest.raises(TooLargeError, match="more than 1 MB"):
+        read_settings("run.sh", b"export TRITON_INTERPRET=1\n" * 100_000)
 
 
 @pytest.mark.parametrize(
