@@ -38,7 +38,7 @@ class Example:
     text: str
 
     def name(self) -> str:
-        return self.title or f"example.{SUFFIXES.get(self.language, self.language)}"
+        return self.title or f"code.{SUFFIXES.get(self.language, self.language)}"
 
     def marks(self) -> Iterator[tuple[str, int, str]]:
         for number, line in enumerate(self.text.splitlines(), start=1):

@@ -33,6 +33,7 @@ def test_every_setting_is_read(folder: Path, write: Write) -> None:
         per-file-ignores = { "benchmarks/**" = ["TRD9"] }
         fail-on = "error"
         tests = ["checks/**"]
+        demonstrations = ["sweeps/"]
         triton-version = "3.6"
         fixed = ["num_heads"]
         per-call = ["batch.size"]
@@ -48,6 +49,7 @@ def test_every_setting_is_read(folder: Path, write: Write) -> None:
         per_file_ignores=(("benchmarks/**", ("TRD9",)),),
         fail_on=Severity.ERROR,
         tests=("checks/**",),
+        demonstrations=("sweeps/",),
         triton_version="3.6",
         fixed=("num_heads",),
         per_call=("batch.size",),
@@ -74,7 +76,7 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
         pytest.param('selct = ["TRD2"]', "has no setting `selct`", "did you mean `select`?", id="misspelt"),
         pytest.param("fail_on = 1", "has no setting `fail_on`", "did you mean `fail-on`?", id="snake case"),
         pytest.param(
-            "zzz = 1", "has no setting `zzz`", "there are: baseline, budgets, exclude, fail-on", id="unlike any"
+            "zzz = 1", "has no setting `zzz`", "there are: baseline, budgets, demonstrations, fail-on", id="unlike any"
         ),
         pytest.param('select = "TRD2"', ".select is 'TRD2'", "it takes codes or prefixes", id="no array"),
         pytest.param("ignore = [201]", ".ignore is [201]", "it takes codes or prefixes", id="no strings"),

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 SECTION = "tool.triton-doctor"
 TESTS = ("tests/", "test/", "testing/", "test_*.py", "*_test.py", "conftest.py")
+# What measures or teaches sweeps sizes on purpose: that each of them compiles tells nothing of a program.
+_DEMONSTRATING = ("bench", "benchmark", "tutorial", "example", "lecture", "lesson", "demo", "notebook", "playground")
+DEMONSTRATIONS = tuple(
+    pattern.format(word)
+    for word in _DEMONSTRATING
+    for pattern in ("*{}/", "*{}s/", "{}[_-]*/", "{}.*", "{}s.*", "*_{}.*", "*_{}s.*", "{}[_-]*.*")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +34,10 @@ class Settings:
     """How to look, and what to say.
 
     Codes are whole or prefixes: `TRD2`. Patterns are those of .gitignore, relative to `root`. `tests` are the files
-    where a setting harms less. `fixed` and `per_call` are expressions or names whose variability the user knows better;
-    `budgets` the number of compiles allowed to kernels whose name matches. `triton_version` None is the newest known.
-    `baseline` is a file, relative to `root`, with the findings that are known.
+    where a setting harms less, `demonstrations` those that measure or teach, where nobody minds a compile. `fixed` and
+    `per_call` are expressions or names whose variability the user knows better; `budgets` the number of compiles
+    allowed to kernels whose name matches. `triton_version` None is the newest known. `baseline` is a file, relative to
+    `root`, with the findings that are known.
     """
 
     root: Path
@@ -39,6 +47,7 @@ class Settings:
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     fail_on: Severity = Severity.WARNING
     tests: tuple[str, ...] = TESTS
+    demonstrations: tuple[str, ...] = DEMONSTRATIONS
     triton_version: str | None = None
     fixed: tuple[str, ...] = ()
     per_call: tuple[str, ...] = ()
@@ -229,6 +238,7 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "per-file-ignores": (codes_by_pattern, 'a table of patterns and codes: {"benchmarks/**" = ["TRD2"]}'),
     "fail-on": (severity, '"info", "warning" or "error"'),
     "tests": (strings, 'patterns: ["tests/**"]'),
+    "demonstrations": (strings, 'patterns: ["benchmarks/"]'),
     "triton-version": (version, 'a version: "3.6"'),
     "fixed": (expressions, EXPRESSIONS),
     "per-call": (expressions, EXPRESSIONS),

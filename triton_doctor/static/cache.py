@@ -46,8 +46,19 @@ class Cache:
 
     def __init__(self, cwd: Path, asked: Iterable[str], settings: Settings) -> None:
         """Nothing is read or written yet."""
-        chosen = (settings.root, settings.select, settings.ignore, settings.tests, settings.triton_version)
-        told = repr((_tool(), sys.version_info[:2], str(cwd), *asked, *chosen, settings.fixed, settings.per_call))
+        chosen = (settings.root, settings.select, settings.ignore, settings.tests, settings.demonstrations)
+        told = repr(
+            (
+                _tool(),
+                sys.version_info[:2],
+                str(cwd),
+                *asked,
+                *chosen,
+                settings.triton_version,
+                settings.fixed,
+                settings.per_call,
+            )
+        )
         name = blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         self._folder = cwd / FOLDER
         self._file = self._folder / f"{name}.scan"

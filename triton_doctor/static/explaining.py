@@ -10,13 +10,13 @@ from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.directives import read_python_directives
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY
+from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.project import empty_project, parts_about, whole_project
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.scan_caches import emptying_scan_caches
 from triton_doctor.static.shown_paths import path_shower
 from triton_doctor.static.suppress import suppress
-from triton_doctor.static.tests import Tests
 from triton_doctor.static.tuning import fold_tuning
 from triton_doctor.static.variants import explain, show_kernel, unknown_kernel
 
@@ -48,7 +48,7 @@ def explain_kernels(
     kept = cache.read()
     library = Library(workspace.files, kept.seen)
     memory = kept.recall()
-    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Tests(settings, base))
+    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, base))
     empty = empty_project(library, settings, base)
     parts = parts_about(empty, library, pattern, memory, changes, on_progress)
 

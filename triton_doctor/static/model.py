@@ -171,8 +171,8 @@ class Project:
 
     `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
     in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
-    that some file of the scan sets. `tests` tells which modules only test; `declared` are the names of values that the
-    user calls `fixed` or `per_call`. `triton_version` None is the newest.
+    that some file of the scan sets. `tests` tells which modules only test, `demonstrations` which measure or teach;
+    `declared` are the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
     """
 
     scope: tuple[str, ...]
@@ -182,6 +182,7 @@ class Project:
     environment: tuple[EnvironmentFile, ...] = ()
     set_anywhere: Container[str] = frozenset()
     tests: Container[str] = frozenset()
+    demonstrations: Container[str] = frozenset()
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
 
@@ -191,6 +192,10 @@ class Project:
             module = self.modules.get(path)
             if module is not None:
                 yield module
+
+    def only_shows(self, kernel: Kernel) -> bool:
+        """Whether `kernel` stands in a test, a benchmark or a tutorial."""
+        return kernel.path in self.tests or kernel.path in self.demonstrations
 
     def kernels(self) -> Iterator[Kernel]:
         """Every kernel of `scope`, by path and place."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Source(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `for_tests` where the launch is that of a test.
+    `for_tests` where the launch is that of a test, a benchmark or a tutorial.
     """
 
     launch: LinkedLaunch
@@ -107,7 +107,7 @@ class Parameters:
             return
         sources: dict[str, list[Source]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
-        # What a test passes says little of what a program does, and nothing where a program launches the kernel too.
+        # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
         for launch in [one for one in launches if not self._is_test(one)] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
@@ -123,7 +123,7 @@ class Parameters:
             )
 
     def _is_test(self, launch: LinkedLaunch) -> bool:
-        return self._flow.callers.is_test(launch.module, launch.function, launch.launch.arms)
+        return self._flow.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
 
     def _sources(self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]) -> Sequence[tuple[str, Source]]:
         """What `launch` gives as the parameters called `names`."""

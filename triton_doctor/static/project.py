@@ -10,9 +10,9 @@ from triton_doctor.static.mentions import find_mentions
 from triton_doctor.static.model import Project
 from triton_doctor.static.modules import Modules
 from triton_doctor.static.names import Names
+from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.shares import Shares, all_shares
-from triton_doctor.static.tests import Tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,8 @@ def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:
         scope=(),
         modules=modules,
         names=Names(modules),
-        tests=Tests(settings, cwd),
+        tests=Paths(settings.root, settings.tests, cwd),
+        demonstrations=Paths(settings.root, settings.demonstrations, cwd),
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
     )

@@ -15,12 +15,12 @@ from triton_doctor.static.kernel_uses import find_uses
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
 from triton_doctor.static.scan_caches import emptying_scan_caches
 from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.suppress import UNUSED, suppress
-from triton_doctor.static.tests import Tests
 from triton_doctor.static.unreadable import CODE as UNREADABLE
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ def scan(
         from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
 
         memory = kept.recall()
-        changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Tests(settings, cwd))
+        changes = (
+            NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, cwd))
+        )
         outcome, result = inquire(
             library, settings, cwd, memory, changes, asked=asked, on_progress=on_progress, weigh=weigh
         )

@@ -9,6 +9,7 @@ import ast
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from triton_doctor.runtime.event import COMPILED, CompileEvent
 from triton_doctor.runtime.hooks.describe import compile_key, scalar
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # A key in memory ends with what the launch wrote, as a dict (triton 3.9 jit.py:611; closed by `)` in 3.2).
 WRITTEN = re.compile(r"(\{[^{}]*\})\)?\Z")
+# Each recording of a test suite asks for all that the tests before it compiled: a kernel is described once.
+_described: WeakKeyDictionary[Any, CompileEvent] = WeakKeyDictionary()
 
 
 def read_memory(fn: Any, event: CompileEvent) -> Iterator[CompileEvent]:
@@ -34,7 +37,9 @@ def read_memory(fn: Any, event: CompileEvent) -> Iterator[CompileEvent]:
         for key, kernel in list((cache[0] if isinstance(cache, tuple) else cache).items()):
             # What compiles in the background has a placeholder there.
             if isinstance(kernel, CompiledKernel):
-                yield _event(event, str(key), kernel, device)
+                if kernel not in _described:
+                    _described[kernel] = _event(event, str(key), kernel, device)
+                yield _described[kernel]
 
 
 def _event(event: CompileEvent, cache_key: str, kernel: Any, device: int) -> CompileEvent:

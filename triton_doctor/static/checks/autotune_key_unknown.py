@@ -27,7 +27,7 @@ def check(project: Project) -> Iterator[Finding]:
                     path=kernel.path,
                     span=tuned.span,
                     code=CODE,
-                    severity=Severity.ERROR,
+                    severity=Severity.INFO if project.only_shows(kernel) else Severity.ERROR,
                     message=(
                         f"the autotune key of `{kernel.name}` names `{name}`, which is not a parameter: Triton 3.9 "
                         "raises ValueError, and earlier versions ignore it"

@@ -32,7 +32,9 @@ def check(project: Project) -> Iterator[Finding]:
         ):
             for name in dict.fromkeys(names):
                 if name not in params:
-                    yield _unknown(kernel, option, name)
+                    yield _unknown(
+                        kernel, option, name, Severity.INFO if project.only_shows(kernel) else Severity.WARNING
+                    )
                 elif params[name].is_constexpr:
                     yield _constexpr(kernel, option, name)
 
@@ -53,14 +55,14 @@ def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
     )
 
 
-def _unknown(kernel: Kernel, option: str, name: str) -> Finding:
+def _unknown(kernel: Kernel, option: str, name: str, severity: Severity) -> Finding:
     meant = meant_by(kernel, name)
     named = f"position {name}" if name.lstrip("-").isdecimal() else f"`{name}`"
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,
         code=CODE,
-        severity=Severity.WARNING,
+        severity=severity,
         message=f"`{option}` names {named}, but `{kernel.name}` has no such parameter: Triton ignores it",
         advice=f"did you mean {' or '.join(f'`{one}`' for one in meant)}?"
         if meant

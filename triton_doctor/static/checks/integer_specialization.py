@@ -58,7 +58,7 @@ def check(project: Project) -> Iterator[Finding]:
         launches = [
             one
             for one in launches_of(project).get(kernel.key, ())
-            if not flow.callers.is_test(one.module, one.function, one.launch.arms)
+            if not flow.callers.is_no_program(one.module, one.function, one.launch.arms)
         ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
         if any(_may_tell(candidates) for _, candidates in every):

@@ -80,6 +80,10 @@ class Callers:
             self._for_main[id(function)] = self._is_for_main(module, function)
         return self._for_main[id(function)]
 
+    def is_no_program(self, module: Module, function: Function, arms: tuple[Arm, ...]) -> bool:
+        """Whether what stands there only tests, measures or teaches."""
+        return module.path in self._project.demonstrations or self.is_test(module, function, arms)
+
     def _is_for_main(self, module: Module, function: Function) -> bool:
         outer = module.functions.get(function.parent or "")
         if outer is not None and outer.name != "<module>":

@@ -1,4 +1,4 @@
-"""Settings to the files that only test."""
+"""Patterns of the settings to the files that they name: those that only test, that measure or that teach."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.ignore_rules import compile_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from triton_doctor.settings import Settings
 
+class Paths:
+    """The paths, as findings spell them, that `patterns` relative to `root` match."""
 
-class Tests:
-    """The paths, as findings spell them, that `settings` call tests."""
-
-    def __init__(self, settings: Settings, cwd: Path) -> None:
+    def __init__(self, root: Path, patterns: Sequence[str], cwd: Path) -> None:
         """Paths are relative to `cwd` where they can be."""
-        self._rules = compile_rules(settings.root, settings.tests)
+        self._rules = compile_rules(root, patterns)
         self._cwd = cwd
         self._known: dict[str, bool] = {}
 
