@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -239,10 +238,11 @@ def test_interrupt_ends_with_130_and_no_traceback(folder: Path) -> None:
     ) as process:
         assert process.stdin
         assert process.stderr
-        time.sleep(1)
+        process.stdin.write(b"#" * (1 << 20))
+        process.stdin.flush()  # more than a pipe holds: it is being read
         process.send_signal(signal.SIGINT)
 
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=600) == 130
         assert process.stderr.read() == b""
 
 

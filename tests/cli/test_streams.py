@@ -32,7 +32,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run `line` as bash does, `doctor` being the command."""
     doctor = f"'{sys.executable}' -m triton_doctor"
     script = f"set -o pipefail; {line.replace('doctor ', f'{doctor} ', 1)}"
-    return subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False, timeout=600)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -125,7 +125,7 @@ sys.exit(main())
 def test_interrupt_is_silent_and_exits_with_130(name: str, arguments: list[str], tmp_path: Path) -> None:
     script = INTERRUPTS.format(name=name, arguments=arguments)
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=600
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

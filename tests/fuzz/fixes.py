@@ -16,6 +16,7 @@ from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
 from triton_doctor.static.fix.rounds import fix, name_of
 from triton_doctor.static.scan import scan
+from triton_doctor.static.suppress import AUTOTUNE_KEY
 from triton_doctor.static.workspace import find_workspace
 
 if TYPE_CHECKING:
@@ -69,9 +70,17 @@ def _difference(before: Iterable[Finding], made: Iterable[Finding], after: Itera
 
 
 def _counted(findings: Iterable[Finding]) -> Counter[tuple[str, ...]]:
-    """How often each is found, by rule, file, kernel and parameter: messages may say in which line something stands."""
-    severe = (one for one in findings if one.severity >= Severity.WARNING)
-    return Counter((one.code, one.path, one.facts.kernel or "", one.facts.parameter or "") for one in severe)
+    """How often each is found, by rule, file, kernel and parameter: messages may say in which line something stands.
+
+    A finding about a constexpr that is in the autotune key says both, and the second of them alone stays once the
+    parameter is no constexpr.
+    """
+    return Counter(
+        (code, one.path, one.facts.kernel or "", one.facts.parameter or "")
+        for one in findings
+        if one.severity >= Severity.WARNING
+        for code in ({one.code, AUTOTUNE_KEY} if one.facts.autotune_keys else {one.code})
+    )
 
 
 def _fixed(folder: Path, flags: list[str]) -> dict[str, bytes]:

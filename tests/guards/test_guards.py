@@ -7,6 +7,7 @@ import pytest
 from tests.runtime.tritons import REPOSITORY, VERSIONS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_guard_holds_on_triton(version, runner):
     folder = REPOSITORY / "tests" / "guards" / "on_triton"

@@ -36,6 +36,7 @@ KNOWN = "--triton-doctor-baseline=compiles.json"
 UPDATE = "--triton-doctor-update-baseline"
 
 
+@pytest.mark.long
 def test_written_once_then_green_then_a_seeded_regression_is_caught_and_only_that(project):
     project.write("test_kernels.py", TESTS)
     written = project.pytest(KNOWN, UPDATE)
@@ -97,6 +98,7 @@ def test_unknown_variant_in_a_fixture_alone_fails_the_run_and_blames_no_test(pro
     assert "`kernels.scale`: 1 variant is not in compiles.json\n  it knows none of this kernel" in done.stdout
 
 
+@pytest.mark.long
 def test_kernel_that_one_test_makes_anew_is_told_although_its_variant_is_known(project):
     project.write(
         "test_anew.py",

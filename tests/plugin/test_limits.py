@@ -285,6 +285,7 @@ def test_attempt_that_finds_the_first_ones_kernels_in_memory_fails_too(project):
     assert list(failures(project.pytest())) == ["test_over"]
 
 
+@pytest.mark.long
 def test_workers_fail_the_same_tests_and_their_counts_come_together(project):
     project.write(
         "test_many.py",

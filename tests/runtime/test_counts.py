@@ -30,6 +30,7 @@ def test_vector_add_for_an_amd_gpu(runner, tmp_path):
     assert counts(Recording.read(tmp_path / "add.jsonl")) == (10, 3, 5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "compiled"),
     [
@@ -47,6 +48,7 @@ def test_ragged_mask_of_40_lengths(how, compiled, runner, tmp_path):
     assert counts(Recording.read(tmp_path / "second.jsonl")) == (0, compiled, 40 - compiled)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_test_on_triton_holds(version, runner):
     command = (

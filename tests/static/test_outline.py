@@ -26,6 +26,7 @@ def told(module: Module) -> tuple[object, ...]:
     return functions, repr(module.classes), repr(module.kernels), module.imports, module.star_imports
 
 
+@pytest.mark.long
 def test_files_of_the_standard_library_read_alike() -> None:
     files = sorted(LIBRARY.glob("*.py"))
     differing = []

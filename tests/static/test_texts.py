@@ -73,7 +73,8 @@ def test_change_of_the_same_size_shows_though_the_time_is_set_back(aged: Path) -
     assert look(aged, seen)["a.py"] == b"behind"
 
 
-def test_status_of_a_file_just_written_is_not_trusted(folder: Path) -> None:
+def test_status_of_a_file_just_written_is_not_trusted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts_module, "_MARGIN_NS", 10**15)
     file = folder / "a.py"
     file.write_bytes(b"before")
 

@@ -156,8 +156,8 @@ class LaunchesEvent:
 class WarningEvent:
     """Something that the reader of the recording should know.
 
-    `kind`: interpreted, unseen, untried, fault, torn, or damaged. After unseen, fault, torn and damaged, compiles may
-    be missing.
+    `kind`: interpreted, unseen, untried, replays, fault, torn, or damaged. After unseen, fault, torn and damaged,
+    compiles may be missing.
     """
 
     kind: str

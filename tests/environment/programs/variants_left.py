@@ -1,8 +1,8 @@
 """Leaves in the cache variants of a kernel that differ in a type, an option, a divisibility and a product."""
 
-import torch
 import triton
 import triton.language as tl
+from triton.runtime.jit import MockTensor
 
 from triton_doctor.runtime.target import activate
 
@@ -22,9 +22,9 @@ def make_kernel():
 
 
 scale = make_kernel()
-x = torch.zeros(4096)
+x = MockTensor("float32")
 for tiles in (3, 5, 7):
     scale[(1,)](x, 1024, TILES=tiles, WIDTH=64, TWICE=False)
 scale[(1,)](x, 1000, TILES=3, WIDTH=64, TWICE=False)
 scale[(1,)](x, 1024, TILES=3, WIDTH=64, TWICE=False, num_warps=8)
-scale[(1,)](x.half(), 1024, TILES=3, WIDTH=64, TWICE=True)
+scale[(1,)](MockTensor("float16"), 1024, TILES=3, WIDTH=64, TWICE=True)

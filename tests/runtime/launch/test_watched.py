@@ -74,7 +74,8 @@ def test_report_comes_however_the_program_ends(run, end, status):
 
     assert done.status == status
     assert done.kernels["scale"]["compiled"] == 1
-    assert done.kernels["scale"]["launches"] == (1 if status < 0 else 2)
+    # Of a program that is killed, those are counted that were written: the more, the longer it took.
+    assert done.kernels["scale"]["launches"] in ((1, 2) if status < 0 else (2,))
     assert bool(done.seen["totals"]["unseen"]) is (status < 0 or status == 5)
 
 
@@ -144,7 +145,7 @@ def test_ranks_stand_side_by_side(run):
         pytest.param(("--max-compiles", "3"), 0, id="as many as allowed"),
         pytest.param(("--max-compiles", "2"), 1, id="one too many"),
         pytest.param(("--warmup-seconds", "0", "--max-compiles-after-warmup", "0"), 1, id="after the warm-up"),
-        pytest.param(("--warmup-seconds", "99", "--max-compiles-after-warmup", "0"), 0, id="in the warm-up"),
+        pytest.param(("--warmup-seconds", "99999", "--max-compiles-after-warmup", "0"), 0, id="in the warm-up"),
     ],
 )
 def test_limit_makes_a_0_into_1(run, options, status):
@@ -237,7 +238,7 @@ def test_killed_run_takes_its_program_along_and_leaves_what_was_recorded(folder,
     write(
         "program.py",
         f"import sys, time; sys.path.append({str(HERE)!r})\nfrom kernels import launch\nlaunch(10)\n"
-        "print('up', flush=True)\ntime.sleep(60)\n",
+        "print('up', flush=True)\ntime.sleep(600)\n",
     )
     command = [sys.executable, *RUN, "-o", "run.jsonl", "program.py"]
     with subprocess.Popen(command, cwd=folder, env=runner().environment, stdout=-1, stderr=-1, text=True) as process:

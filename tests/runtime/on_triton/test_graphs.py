@@ -1,4 +1,4 @@
-"""What torch.compile says of itself: each compile of Dynamo's, with the guard that made it again."""
+"""What torch says of graphs: each compile of Dynamo's with the guard that made it again, CUDA graphs captured."""
 
 import torch
 
@@ -20,3 +20,16 @@ def test_each_compile_of_dynamo_is_recorded_with_its_guard():
     assert (graph.function, graph.path, graph.failure) == ("double", __file__, "")
     assert "tensor 'x' size mismatch at index 0. expected 3, actual 4" in graph.reason
     assert graph.duration_us > 0
+
+
+def test_replays_are_said_not_to_be_counted_once_torch_has_a_stream_for_captures(monkeypatch):
+    with triton_doctor.record() as none_captured:
+        pass
+    with triton_doctor.record() as captured:
+        # What the first `torch.cuda.graph` sets, which needs a GPU.
+        monkeypatch.setattr(torch.cuda.graph, "default_capture_stream", object())
+
+    assert none_captured.warnings == ()
+    assert [(warning.kind, warning.message) for warning in captured.warnings] == [
+        ("replays", "launches in replays of CUDA graphs: a replay launches its kernels past triton")
+    ]

@@ -61,6 +61,16 @@ def test_nested_recordings_see_what_is_theirs(x):
     assert (inner.count, sum(inner.launches.values())) == (1, 2)
 
 
+def test_nested_recording_knows_what_was_in_memory_before_it(x):
+    kernel = copy()
+    with triton_doctor.record():
+        launch(kernel, x, value=1)
+        with triton_doctor.record() as inner:
+            launch(kernel, x, value=2)
+
+    assert [cause.code for cause in inner.causes] == ["TRD702"]
+
+
 def test_launches_are_not_counted_when_not_asked(x):
     with triton_doctor.record(count_launches=False) as recording:
         launch(copy(), x)

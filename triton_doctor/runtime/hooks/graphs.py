@@ -1,6 +1,6 @@
-"""What torch.compile says of itself: each compile of Dynamo's with its guard, and the time of Inductor's benchmarks.
+"""What torch says of graphs: each compile of Dynamo's with its guard, Inductor's benchmarks, CUDA graphs captured.
 
-torch keeps both whether anybody reads them or not (torch 2.13 _dynamo/utils.py:187, 2047); nothing is hooked.
+torch keeps these whether anybody reads them or not (torch 2.13 _dynamo/utils.py:187, 2047); nothing is hooked.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.event import ChoicesEvent, GraphEvent
+from triton_doctor.runtime.event import ChoicesEvent, GraphEvent, WarningEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 # Names under which torch times `do_autotuning` of an operation (torch 2.13 _inductor/select_algorithm.py:4198, 4289).
 BENCHMARKED, PRECOMPILED = "_template_autotuning", "_template_precompiling"
+
+REPLAYS = "launches in replays of CUDA graphs: a replay launches its kernels past triton"
 
 
 class GraphReader:
@@ -25,10 +27,14 @@ class GraphReader:
         self._since_us = time.time_ns() // 1000
         self._read: set[tuple[str, int]] = set()
         self._timed = {name: len(times) for name, times in _timings().items()}
+        self._captures_told = False
 
-    def read(self) -> Iterator[GraphEvent | ChoicesEvent]:
-        """The compiles and benchmarks since; none where torch is not imported. Never raises."""
+    def read(self) -> Iterator[GraphEvent | ChoicesEvent | WarningEvent]:
+        """What happened since; nothing where torch is not imported. Never raises."""
         try:
+            if not self._captures_told and captured_graphs():
+                self._captures_told = True
+                yield WarningEvent(kind="replays", message=REPLAYS, at_ns=time.time_ns())
             yield from list(self._graphs())
             yield from list(self._choices())
         except Exception:  # a torch that keeps something else there: it says nothing about kernels
@@ -71,6 +77,13 @@ class GraphReader:
                     benchmark_us=int(sum(new[BENCHMARKED]) * 1_000_000),
                     at_ns=time.time_ns(),
                 )
+
+
+def captured_graphs() -> bool:
+    """Whether this process began to capture a CUDA graph by `torch.cuda.graph`, at any time."""
+    # The first capture makes the stream, and the class keeps it (torch 2.13 cuda/graphs.py, graph.__init__).
+    graph = getattr(sys.modules.get("torch.cuda.graphs"), "graph", None)
+    return getattr(graph, "default_capture_stream", None) is not None
 
 
 def _timings() -> Mapping[str, list[float]]:
