@@ -76,7 +76,10 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
         pytest.param('selct = ["TRD2"]', "has no setting `selct`", "did you mean `select`?", id="misspelt"),
         pytest.param("fail_on = 1", "has no setting `fail_on`", "did you mean `fail-on`?", id="snake case"),
         pytest.param(
-            "zzz = 1", "has no setting `zzz`", "there are: baseline, budgets, demonstrations, fail-on", id="unlike any"
+            "zzz = 1",
+            "has no setting `zzz`",
+            "there are: baseline, budgets, demonstrations, exclude, ",
+            id="unlike any",
         ),
         pytest.param('select = "TRD2"', ".select is 'TRD2'", "it takes codes or prefixes", id="no array"),
         pytest.param("ignore = [201]", ".ignore is [201]", "it takes codes or prefixes", id="no strings"),
