@@ -13,8 +13,6 @@ import pytest
 
 from triton_doctor.rulebook import page_paths
 
-# One worker of pytest-xdist makes what they share.
-pytestmark = pytest.mark.xdist_group("packaging")
 ROOT = Path(__file__).parent.parent
 OFFLINE = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
 # Without `site`, the only triton_doctor is that of the folder given, whatever this environment has installed.

@@ -29,8 +29,6 @@ from triton_doctor.variables import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-# One worker of pytest-xdist makes what they share.
-pytestmark = pytest.mark.xdist_group("sources of triton")
 RELEASES = ["3.2.0", "3.4.0", "3.6.0", "3.9.0"]
 READ_IN_PYTHON = re.compile(
     r"(?:environ(?:\.get|\.setdefault|\.pop)?\s*[(\[]\s*|getenv\(\s*|env_\w+(?:\[[^\]]*\])?\(\s*)[\"']([A-Za-z][\w-]*)[\"']"

@@ -8,8 +8,6 @@ import pytest
 
 from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_folder
 
-# One worker of pytest-xdist makes what they share.
-pytestmark = pytest.mark.xdist_group("cause pages")
 # Its examples capture a CUDA graph: tests/gpu/programs/graph_capture.py runs them.
 ON_A_GPU = {"TRD716"}
 PAGES = [page for page in sorted((REPOSITORY / "rules").glob("TRD7*.md")) if page.name[:6] not in ON_A_GPU]

@@ -10,8 +10,6 @@ from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
 from triton_doctor.static.scan import scan
 
-# One worker of pytest-xdist makes what they share.
-pytestmark = pytest.mark.xdist_group("predictions")
 PREDICTIONS = PROGRAMS / "predictions"
 OLD, NEW = "3.4.0", "3.9.0"
 
