@@ -32,7 +32,7 @@ from triton_doctor.runtime.hooks.describe import (
     target_text,
 )
 from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
-from triton_doctor.runtime.hooks.surroundings import CacheFolder, describe_error, is_capturing, rank
+from triton_doctor.runtime.hooks.surroundings import CacheFolder, describe_error, is_capturing, is_dry, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,10 +103,22 @@ class Observer:
         """Something that the reader should know."""
         self.emit(WarningEvent(kind=kind, message=message, at_ns=time.time_ns(), kernel=kernel))
 
-    def built(self, src: Any, *, compiled: bool, stages_us: Sequence[tuple[str, int]]) -> None:
-        """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread."""
+    def built(
+        self,
+        src: Any,
+        *,
+        compiled: bool,
+        stages_us: Sequence[tuple[str, int]],
+        dry: Mapping[str, Any] | None = None,
+        guessed: bool = False,
+    ) -> None:
+        """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread.
+
+        `dry` are the `options` and the `target` that a dry run would compile for, and `guessed` is as of the event.
+        """
         try:
             compiling, launch = read_stack()
+            compiling = dry or compiling
             if not launch.found:
                 launch = self._submitted.pop(src, launch)
             fn = getattr(src, "fn", None)
@@ -130,6 +142,8 @@ class Observer:
                 tuning=launch.tuning,
                 capturing=is_capturing(),
                 maker="" if launch.found else launch.maker,
+                dry=dry is not None,
+                guessed=guessed,
             )
         except Exception:
             self.fault("reading a compile")
@@ -190,12 +204,15 @@ class Observer:
         """
         try:
             launched = self.launched(fn)
+            dry = is_dry()
             event = AutotuneEvent(
                 kernel=self.name_of(fn),
                 key=tuple(_named(key, names)),
                 best=str(best),
-                timings_ms=tuple((str(config), _milliseconds(timing)) for config, timing in (timings or {}).items()),
-                duration_us=None if duration_s is None else int(duration_s * 1_000_000),
+                timings_ms=tuple(
+                    (str(config), 0.0 if dry else _milliseconds(timing)) for config, timing in (timings or {}).items()
+                ),
+                duration_us=None if duration_s is None or dry else int(duration_s * 1_000_000),
                 cached=cached,
                 launch_site=self._intern(launch_site()),
                 thread=threading.get_native_id(),
