@@ -22,6 +22,7 @@ from triton_doctor.runtime.event import (
     LaunchesEvent,
     LaunchSite,
     MarkEvent,
+    MemoryEvent,
     ProgramEvent,
     WarningEvent,
 )
@@ -80,6 +81,7 @@ EVENTS = st.one_of(
     st.builds(EndEvent, wall_us=COUNT, at_ns=COUNT),
     st.builds(InterpretedEvent, kernel=KERNEL, count=COUNT, took_us=COUNT, at_ns=COUNT),
     st.builds(MarkEvent, name=TEXT, at_ns=COUNT),
+    st.builds(MemoryEvent, kernel=KERNEL, key=KEY, device=RANK, rank=RANK, at_ns=COUNT, source=TEXT, made=COUNT),
     st.builds(
         ProgramEvent,
         wall_us=COUNT,

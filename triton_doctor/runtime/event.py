@@ -87,6 +87,48 @@ class CompileEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEvent:
+    """A variant that a kernel object had in memory before its first compile here. The fields are of a CompileEvent."""
+
+    kernel: KernelName
+    key: CompileKey
+    device: int | None
+    rank: int | None
+    at_ns: int
+    source: str = ""
+    made: int = 1
+
+    @classmethod
+    def of(cls, event: CompileEvent) -> MemoryEvent:
+        """What stands for `event`, whose time, tier and launch site are not known."""
+        return cls(
+            kernel=event.kernel,
+            key=event.key,
+            device=event.device,
+            rank=event.rank,
+            at_ns=event.at_ns,
+            source=event.source,
+            made=event.made,
+        )
+
+    def as_compile(self) -> CompileEvent:
+        """The compile that this stands for."""
+        return CompileEvent(
+            kernel=self.kernel,
+            key=self.key,
+            tier=COMPILED,
+            stages_us=(),
+            launch_site=None,
+            device=self.device,
+            thread=0,
+            rank=self.rank,
+            at_ns=self.at_ns,
+            source=self.source,
+            made=self.made,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AutotuneEvent:
     """A round of tuning. `key` names each value where the names are known; `best` and `timings` are configs as text.
 
@@ -254,6 +296,7 @@ class ChoicesEvent:
 
 Event = (
     CompileEvent
+    | MemoryEvent
     | AutotuneEvent
     | ModuleEvent
     | FailureEvent

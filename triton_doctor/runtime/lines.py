@@ -20,6 +20,7 @@ from triton_doctor.runtime.event import (
     LaunchesEvent,
     LaunchSite,
     MarkEvent,
+    MemoryEvent,
     ModuleEvent,
     ProgramEvent,
     VariableEvent,
@@ -29,6 +30,7 @@ from triton_doctor.runtime.event import (
 KINDS: dict[str, type[Any]] = {
     "header": Header,
     "compile": CompileEvent,
+    "memory": MemoryEvent,
     "autotune": AutotuneEvent,
     "launches": LaunchesEvent,
     "interpreted": InterpretedEvent,

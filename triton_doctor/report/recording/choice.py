@@ -35,7 +35,7 @@ def later(process: Recording, start_ns: int) -> Recording:
         for event in process.events
         if not isinstance(event, CompileEvent | AutotuneEvent) or event.at_ns >= start_ns
     ]
-    return Recording(headers=process.headers, events=events)
+    return Recording(headers=process.headers, events=events, before=process.before)
 
 
 def warm_ns(processes: Sequence[Recording]) -> int:
