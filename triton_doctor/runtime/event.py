@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
+
 Scalar = None | bool | int | float | str
 """A value that a recording keeps as it is; anything else is kept as its text."""
 
@@ -88,6 +90,48 @@ class CompileEvent:
     def duration_us(self) -> int:
         """What this launch waited, without what is paid once a process."""
         return sum(us for _, us in self.stages_us)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEvent:
+    """A variant that a kernel object had in memory before its first compile here. The fields are of a CompileEvent."""
+
+    kernel: KernelName
+    key: CompileKey
+    device: int | None
+    rank: int | None
+    at_ns: int
+    source: str = ""
+    made: int = 1
+
+    @classmethod
+    def of(cls, event: CompileEvent) -> MemoryEvent:
+        """What stands for `event`, whose time, tier and launch site are not known."""
+        return cls(
+            kernel=event.kernel,
+            key=event.key,
+            device=event.device,
+            rank=event.rank,
+            at_ns=event.at_ns,
+            source=event.source,
+            made=event.made,
+        )
+
+    def as_compile(self) -> CompileEvent:
+        """The compile that this stands for."""
+        return CompileEvent(
+            kernel=self.kernel,
+            key=self.key,
+            tier=COMPILED,
+            stages_us=(),
+            launch_site=None,
+            device=self.device,
+            thread=0,
+            rank=self.rank,
+            at_ns=self.at_ns,
+            source=self.source,
+            made=self.made,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,74 +233,6 @@ class EndEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkEvent:
-    """From `at_ns` on something holds: `warmed up`, that no more compiles are expected."""
-
-    name: str
-    at_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramEvent:
-    """A whole program, as `run` saw it from outside; `command` of this recording's header is what it started.
-
-    `status` is the exit status, negative for the signal that ended it; `pid` is its first process. `gpus` are (name,
-    peak memory in use and all memory in MiB, mean utilization in percent) of each GPU, by all processes; empty where
-    NVML is not there.
-    """
-
-    wall_us: int
-    status: int
-    at_ns: int
-    pid: int | None = None
-    gpus: tuple[tuple[str, int, int, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariableEvent:
-    """The program, or a library in it, set the environment variable `name` to `value` after it began.
-
-    `setter` is who did, where that is known.
-    """
-
-    name: str
-    value: str
-    setter: str
-    at_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphEvent:
-    """torch.compile compiled a function, for `duration_us` in all; `compile_id` is Dynamo's: frame/times it compiled.
-
-    `reason` is the guard that made it compile again, `failure` what made it fail.
-    """
-
-    compile_id: str
-    function: str
-    path: str
-    line: int
-    duration_us: int
-    at_ns: int
-    reason: str = ""
-    failure: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoicesEvent:
-    """Inductor benchmarked the ways to compute an operation, `name`, `count` times since the last of these.
-
-    `benchmark_us` is how long in all, `precompile_us` what it waited for them to compile before.
-    """
-
-    name: str
-    count: int
-    precompile_us: int
-    benchmark_us: int
-    at_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GuessEvent:
     """A dry run was asked for data that it does not have: `question`, at `site`. It guessed, or `stopped` the program.
 
@@ -272,6 +248,7 @@ class GuessEvent:
 
 Event = (
     CompileEvent
+    | MemoryEvent
     | AutotuneEvent
     | ModuleEvent
     | FailureEvent

@@ -18,7 +18,6 @@ from triton_doctor.runtime.event import (
     AutotuneEvent,
     CompileEvent,
     CompileKey,
-    FailureEvent,
     KernelName,
     WarningEvent,
 )
@@ -26,13 +25,16 @@ from triton_doctor.runtime.hooks.beginning import Begun
 from triton_doctor.runtime.hooks.describe import (
     compile_key,
     kernel_name,
+    named_parts,
     parsed_options,
+    read_timings,
     scalar,
     source_of,
     target_text,
 )
+from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
-from triton_doctor.runtime.hooks.surroundings import CacheFolder, describe_error, is_capturing, is_dry, rank
+from triton_doctor.runtime.hooks.surroundings import CacheFolder, is_capturing, is_dry, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -160,20 +162,7 @@ class Observer:
             self.emit(event)
         except BaseException as error:
             # Triton keeps no kernel whose launch raised: the next launch of that key compiles again.
-            self.emit(
-                FailureEvent(
-                    kernel=event.kernel,
-                    stage="launch",
-                    error=describe_error(error),
-                    duration_us=0,
-                    thread=event.thread,
-                    rank=event.rank,
-                    at_ns=time.time_ns(),
-                    launch_site=event.launch_site,
-                    tuning=event.tuning,
-                    refused=True,
-                )
-            )
+            self.emit(refused_launch(event, error))
             raise
 
     def submitted(self) -> None:
@@ -207,11 +196,9 @@ class Observer:
             dry = is_dry()
             event = AutotuneEvent(
                 kernel=self.name_of(fn),
-                key=tuple(_named(key, names)),
+                key=named_parts(key, names),
                 best=str(best),
-                timings_ms=tuple(
-                    (str(config), 0.0 if dry else _milliseconds(timing)) for config, timing in (timings or {}).items()
-                ),
+                timings_ms=read_timings(timings or {}, dry=dry),
                 duration_us=None if duration_s is None or dry else int(duration_s * 1_000_000),
                 cached=cached,
                 launch_site=self._intern(launch_site()),
@@ -303,13 +290,3 @@ class Observer:
                 number = self._made[kernel] = self._made.get(kernel, 0) + 1
                 known = self._objects[ident] = (weakref.ref(fn, lambda _: self._objects.pop(ident, None)), number)
             return known[1]
-
-
-def _named(key: Sequence[Any], names: Sequence[str] | None) -> list[tuple[str, Scalar]]:
-    known = list(names or ())
-    known += [f"dtype {number}" if names else f"part {number}" for number in range(1, len(key) - len(known) + 1)]
-    return [(name, scalar(value)) for name, value in zip(known, key, strict=False)]
-
-
-def _milliseconds(timing: Any) -> float:
-    return float(timing[0] if isinstance(timing, list | tuple) else timing)

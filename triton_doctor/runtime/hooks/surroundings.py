@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from triton_doctor.runtime.event import VariableEvent
+from triton_doctor.runtime.program_event import VariableEvent
 
 CACHE_FOLDER = "TRITON_CACHE_DIR"
 LONGEST_ERROR = 160
