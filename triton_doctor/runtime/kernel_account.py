@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST, explain_all
+from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent, ModuleEvent
 from triton_doctor.runtime.timeline import Part, share_time
 from triton_doctor.runtime.variants import read_rounds, read_variants
@@ -109,7 +109,7 @@ def account_kernels(processes: Sequence[Recording]) -> tuple[KernelAccount, ...]
             if isinstance(event, CompileEvent | AutotuneEvent | ModuleEvent | FailureEvent):
                 of_process[event.kernel].events.append(event)
         # Each process apart: what is the first of its kernel there is no recompile.
-        for cause in explain_all(process.events):
+        for cause in process.causes:
             of_process[cause.event.kernel].causes.append(cause)
         for name, count in process.launches.items():
             of_process[name].launches = count

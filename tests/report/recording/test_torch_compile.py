@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from tests.evidence.recorded import compile_event, process
 from triton_doctor.report.recording import RunForm, render_account
 from triton_doctor.runtime.account import account
-from triton_doctor.runtime.event import ChoicesEvent, GraphEvent, VariableEvent
+from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, VariableEvent
 from triton_doctor.runtime.recording import Recording
 
 SECOND = 1_000_000_000

@@ -3,7 +3,7 @@
 import torch
 
 import triton_doctor
-from triton_doctor.runtime.event import GraphEvent
+from triton_doctor.runtime.program_event import GraphEvent
 
 
 def test_each_compile_of_dynamo_is_recorded_with_its_guard():

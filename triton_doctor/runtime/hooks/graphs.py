@@ -9,7 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.event import ChoicesEvent, GraphEvent, WarningEvent
+from triton_doctor.runtime.event import WarningEvent
+from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
