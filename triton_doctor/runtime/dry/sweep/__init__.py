@@ -21,9 +21,10 @@ import time
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.dry.sweep.attribution import Attribution
+from triton_doctor.runtime.dry.sweep.attribution import Attribution, Memory
 from triton_doctor.runtime.dry.sweep.dimensions import choose_points, far_points, read_dimensions
 from triton_doctor.runtime.dry.sweep.probe import observe
+from triton_doctor.runtime.dry.sweep.search import find_unpredicted, require_hypothesis
 from triton_doctor.runtime.dry.sweep.summary import summarize
 from triton_doctor.runtime.watch import make_header
 
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.swept import Sweep
 
 # Points beyond those of the plan, to tell formulas apart.
-DECIDING = 60
+DECIDING = 100
+# A search that finds as many points has shown that the function follows something else than its sizes.
+MOST_FOUND = 5
 
 
 def sweep(
@@ -46,45 +49,80 @@ def sweep(
     fixed: Iterable[str] = (),
     target: str | None = None,
     unknown: Literal["guess", "stop"] = "guess",
+    search: int = 0,
 ) -> Sweep:
     """Call `function` dry at many sizes, and say which dimension moves which part of its kernels' keys, and how.
 
     `function` takes the dimensions as int keywords, makes its own tensors on `cuda`, and may return one that is then
     differentiated. `vary` gives each dimension a range, in which the sweep chooses (`range(1, 4097)`, `"1..4096"`), or
     a list of sizes. `fixed` names those that are sizes of a model, rather than of a call. `target` and `unknown` are as
-    of `dry_run`, which this enters; inside of one it uses that. Raises DoctorError where nothing could be called.
+    of `dry_run`, which this enters; inside of one it uses that. `search` is at how many more points hypothesis looks
+    for variants that were not predicted. Raises DoctorError where nothing could be called.
     """
     dimensions = read_dimensions(vary, fixed)
-    require_parameters(function, dimensions)
-    started_s, started_ns = time.perf_counter(), time.perf_counter_ns()
+    return run_sweep(lambda: function, dimensions, target=target, unknown=unknown, search=search)
+
+
+def run_sweep(
+    load: Callable[[], Callable[..., object]],
+    dimensions: tuple[Dimension, ...],
+    *,
+    target: str | None,
+    unknown: Literal["guess", "stop"],
+    search: int,
+) -> Sweep:
+    """As `sweep`, of the function that `load` gives once the process runs dry."""
+    started_ns = time.perf_counter_ns()
+    if search:
+        require_hypothesis()
     with go_dry(target, unknown):
+        function = load()
+        require_parameters(function, dimensions)
+        started_s = time.perf_counter()
         made_from, held_back = choose_points(dimensions)
         observations = {point: _call(function, dimensions, point) for point in (*made_from, *held_back)}
-        first_error = next((seen.error for seen in observations.values() if seen.error), "")
         if all(seen.error for seen in observations.values()):
+            first_error = next(seen.error for seen in observations.values())
             raise DoctorError(
                 f"`{_name(function)}` raised at each of {len(observations)} points: {first_error}",
                 hint="call it once inside `with triton_doctor.dry_run():` to see where",
             )
         far = {point: _call(function, dimensions, point) for point in far_points(dimensions)}
-        attribution = _learn(function, dimensions, observations, far, frozenset(held_back))
-        took_s = time.perf_counter() - started_s
-        return summarize(dimensions, observations, attribution, header=make_header(started_ns), took_s=took_s)
+        beyond = {point: seen for point, seen in far.items() if not seen.error}
+        found: list[Point] = []
+        while True:
+            attribution = _learn(function, dimensions, observations, beyond, frozenset(held_back))
+            if not search or len(found) == MOST_FOUND:
+                break
+            tried, new = find_unpredicted(
+                dimensions, lambda point: _call(function, dimensions, point), attribution.is_predicted, search
+            )
+            observations |= tried
+            if new is None:
+                break
+            found.append(new)
+        return summarize(
+            dimensions,
+            observations,
+            attribution,
+            tuple(found),
+            header=make_header(started_ns),
+            took_s=time.perf_counter() - started_s,
+        )
 
 
 def _learn(
     function: Callable[..., object],
     dimensions: tuple[Dimension, ...],
     observations: dict[Point, Observation],
-    far: Mapping[Point, Observation],
+    beyond: Mapping[Point, Observation],
     held_back: frozenset[Point],
 ) -> Attribution:
-    """Observe further points while formulas that fit differ there. What raised tells nothing, beyond the ends least."""
-    memory: dict[object, list] = {}
-    beyond = {point: seen for point, seen in far.items() if not seen.error}
+    """Observe further points while formulas that fit differ there. A point that raised shows nothing."""
+    memory = Memory()
     asked = 0
     while True:
-        usable = {point: seen for point, seen in (observations | beyond).items() if not seen.error}
+        usable = {point: seen for point, seen in (observations | dict(beyond)).items() if not seen.error}
         attribution = Attribution(dimensions, held_back, usable, memory)
         points = [point for point in attribution.find_points() if point not in observations][: DECIDING - asked]
         if not points:

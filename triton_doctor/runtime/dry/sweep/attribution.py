@@ -7,7 +7,7 @@ what is left when the values that all points share are taken away.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from triton_doctor.runtime.dry.sweep.formulas import Formula, Growth
 from triton_doctor.runtime.dry.sweep.learning import (
     Samples,
     choose_formula,
+    find_challenges,
     find_deciding,
     find_difference,
     find_formulas,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.probe import Observation
     from triton_doctor.runtime.event import KernelName
 
-COUNTED_EXACTLY = 20_000
+# Over more sizes it is not counted how many values a formula has.
+COUNTED_EXACTLY = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,39 +49,82 @@ class Explanation:
     count: int | None
 
 
+@dataclass(slots=True)
+class Memory:
+    """What one round of learning leaves to the next: formulas by the values they fit, and those once challenged."""
+
+    fitted: dict[object, list[Formula]] = field(default_factory=dict)
+    challenged: set[Formula] = field(default_factory=set)
+
+
 class Attribution:
-    """What the parts that moved follow, by the observations so far. `memory` keeps fits from one round to the next."""
+    """What the parts that moved follow, by the observations so far."""
 
     def __init__(
         self,
         dimensions: tuple[Dimension, ...],
         held_back: frozenset[Point],
         observations: Mapping[Point, Observation],
-        memory: dict[object, list[Formula]],
+        memory: Memory,
     ) -> None:
         self._dimensions, self._held_back, self._memory = dimensions, held_back, memory
         self.moving = find_moving(observations)
+        self._seen = {
+            (variant.kernel, part, type(value), value)
+            for seen in observations.values()
+            for variant in seen.variants
+            for part, value in variant.parts
+        }
+        self._chosen: dict[tuple[KernelName, Part], Explanation] = {}
         self._known: dict[KernelName, tuple[Formula, ...]] = {}
 
     def find_points(self) -> list[Point]:
-        """Points that were not seen, at which formulas that fit so far would differ: for each part at most one."""
+        """Points to observe next: where formulas of a part differ, or else where the one that is left jumps."""
         points: dict[Point, None] = {}
         for (kernel, _), at in self.moving.items():
             samples = self._samples(at)
-            point = find_difference(self._find(samples, kernel), samples)
+            formulas = self._find(samples, kernel)
+            point = find_difference(formulas, samples)
             if point is not None:
                 points[point] = None
+            elif formulas and formulas[0] not in self._memory.challenged:
+                self._memory.challenged.add(formulas[0])
+                points |= dict.fromkeys(find_challenges(formulas[0], samples))
         return list(points)
+
+    def is_predicted(self, point: Point, seen: Observation) -> bool:
+        """Whether each part of each variant has a value that was seen before, or the one that its formula gives."""
+        for variant in seen.variants:
+            for part, value in variant.parts:
+                if (variant.kernel, part, type(value), value) in self._seen:
+                    continue
+                told = self.explain(variant.kernel, part) if (variant.kernel, part) in self.moving else None
+                if told is None or told.formula is None:
+                    return False
+                given = dict(variant.integers).get(part.name) if part.kind == INTEGER else value
+                sizes = {one.name: size for one, size in zip(self._dimensions, point, strict=True)}
+                if told.formula.evaluate(sizes) != given:
+                    return False
+        return True
 
     def explain(self, kernel: KernelName, part: Part) -> Explanation:
         """What a part that moved follows."""
+        if (kernel, part) not in self._chosen:
+            self._chosen[kernel, part] = self._explain(kernel, part)
+        return self._chosen[kernel, part]
+
+    def _explain(self, kernel: KernelName, part: Part) -> Explanation:
         at = self.moving[kernel, part]
         samples = self._samples(at)
         formula = choose_formula(self._find(samples, kernel), samples)
-        if formula is not None and all(formula.evaluate(samples.sizes(point)) in values for point, values in at.items()):
+        if formula is not None and all(
+            formula.evaluate(samples.sizes(point)) in values for point, values in at.items()
+        ):
             follows = tuple(one.name for one in self._dimensions if one.name in formula.dimensions)
-            growth = Growth.BOUNDED if part.kind == INTEGER else formula.growth
-            return Explanation(follows=follows, formula=formula, growth=growth, count=self._count(formula, follows))
+            if part.kind == INTEGER:
+                return Explanation(follows=follows, formula=formula, growth=Growth.BOUNDED, count=None)
+            count = self._count(formula, follows)
+            return Explanation(follows=follows, formula=formula, growth=formula.growth, count=count)
         whole = Samples(dimensions=self._dimensions, values={point: _one(values) for point, values in at.items()})
         follows = find_deciding(whole)
         growth = Growth.BOUNDED if part.kind == INTEGER else judge_growth(whole, follows)
@@ -114,9 +159,9 @@ class Attribution:
     def _fit(self, samples: Samples, known: tuple[Formula, ...]) -> list[Formula]:
         """The formulas that fit, found once for the same values."""
         key = known, tuple((point, type(value), value) for point, value in samples.values.items())
-        if key not in self._memory:
-            self._memory[key] = find_formulas(samples, known)
-        return self._memory[key]
+        if key not in self._memory.fitted:
+            self._memory.fitted[key] = find_formulas(samples, known)
+        return self._memory.fitted[key]
 
     def _count(self, formula: Formula, follows: Sequence[str]) -> int | None:
         """How many values `formula` has over all sizes of what it follows, where these are few enough to try."""
@@ -154,8 +199,8 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
 
 
 def _order(value: Value) -> tuple[bool, float, str]:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return not is_number, float(value) if is_number else 0.0, repr(value)
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return number is None, number or 0.0, repr(value)
 
 
 def _add(at: dict[Point, list[Value]], point: Point, value: Value) -> None:

@@ -28,7 +28,7 @@ WRITTEN = "write --vary length=1..4096, or a list of sizes: --vary batch=1,2,8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dimension:
-    """The sizes that an argument can have. Those of a range are all from `first` to `last`; `is_fixed` is of a model."""
+    """The sizes that an argument can have; of a range, all from `first` to `last`. `is_fixed` is a size of a model."""
 
     name: str
     sizes: tuple[int, ...] = ()
@@ -107,7 +107,7 @@ def choose_points(dimensions: Sequence[Dimension], *, mixed: int = MIXED) -> tup
     """The points from which formulas are made, and those held back to test them; the same at each run."""
     chance = random.Random(0)
     sizes = [dimension.choose() for dimension in dimensions]
-    alone: dict[Point, None] = {}
+    alone: dict[Point, None] = dict.fromkeys((tuple(own[0] for own in sizes), tuple(own[-1] for own in sizes)))
     for base in _bases(sizes):
         for position, own in enumerate(sizes):
             alone |= dict.fromkeys((*base[:position], each, *base[position + 1 :]) for each in own)

@@ -43,13 +43,15 @@ def fit_integers(
     if len(set(values)) < 2:
         return []
     names = [name for name in points[0] if len({point[name] for point in points}) > 1]
-    plain = [column for formula in multiply_sizes(names) if (column := _column(formula, points))]
+    plain = [column for formula in combine_sizes(names) if (column := _column(formula, points))]
     sources = [*plain, *_rounded(plain, points, known)]
     target = tuple(values)
     found = list(dict.fromkeys(formula for source in sources for formula in _last_step(source, target)))
     if not found:
         found = list(_rarer(plain, sources, target))
-    checked = (formula for formula in sorted(found, key=rank) if _is_needed(formula, points) and fits(formula, points, values))
+    checked = (
+        formula for formula in sorted(found, key=rank) if _is_needed(formula, points) and fits(formula, points, values)
+    )
     return [formula for formula, _ in zip(checked, range(CANDIDATES), strict=False)]
 
 
@@ -58,7 +60,11 @@ def _is_needed(formula: Formula, points: Sequence[Mapping[str, int]]) -> bool:
     if formula.operation not in ("min", "max"):
         return True
     inner = formula.operands[0]
-    return isinstance(inner, Formula) and any(inner.evaluate(point) != formula.evaluate(point) for point in points) and _is_needed(inner, points)
+    return (
+        isinstance(inner, Formula)
+        and any(inner.evaluate(point) != formula.evaluate(point) for point in points)
+        and _is_needed(inner, points)
+    )
 
 
 def fits(formula: Formula, points: Sequence[Mapping[str, int]], values: Sequence[object]) -> bool:
@@ -79,11 +85,13 @@ def rank(formula: Formula) -> tuple[int, int, str]:
     return formula.cost, len(text), text
 
 
-def multiply_sizes(names: Sequence[str]) -> Iterator[Formula]:
-    """Each size, and the products of several."""
+def combine_sizes(names: Sequence[str]) -> Iterator[Formula]:
+    """Each size, the products of several, and the sums of two."""
     for count in range(1, min(len(names), MOST_IN_PRODUCT) + 1):
         for chosen in combinations(names, count):
             yield size(chosen[0]) if count == 1 else Formula("product", tuple(size(name) for name in chosen))
+    for one, other in combinations(names, 2):
+        yield Formula("sum", (size(one), size(other)))
 
 
 def _rounded(
@@ -99,7 +107,7 @@ def _rounded(
     for column in plain:
         steps += [Formula("cdiv", (column.formula, divisor)) for divisor in learned]
         steps += [Formula("div", (column.formula, divisor)) for divisor in learned]
-    rounded = [column for formula in dict.fromkeys(steps) if (column := _column(formula, points))]
+    rounded = [made for formula in dict.fromkeys(steps) if (made := _column(formula, points))]
     yield from rounded
     for column in rounded:
         inside = column.formula.dimensions
@@ -223,21 +231,23 @@ def _clamp(formula: Formula, least: int | None, most: int | None) -> Formula:
 
 def _rarer(plain: Sequence[Column], sources: Sequence[Column], target: tuple[int, ...]) -> Iterator[Formula]:
     """What needs two sources: a sum of products, or the lesser or greater of two."""
-    columns = [(column.formula, column.values) for column in plain]
+    columns = [(column.formula, column.values) for column in plain if column.formula.operation != "sum"]
     polynomial = fit_polynomial(columns, target)
     if polynomial is not None:
         yield polynomial
         return
     for source in sources[len(plain) :]:
         if source.formula.operation in ("cdiv", "div", "next_power_of_2", "min", "max"):
-            several = fit_polynomial([*columns[: len(plain)], (source.formula, source.values)], target)
+            several = fit_polynomial([*columns, (source.formula, source.values)], target)
             if several is not None:
                 yield several
                 return
     for one, other in combinations(sources, 2):
-        for name, chosen in (("min", min), ("max", max)):
-            if all(map(lambda a, b, t, chosen=chosen: chosen(a, b) == t, one.values, other.values, target)):
-                yield Formula(name, (one.formula, other.formula))
+        pairs = list(zip(one.values, other.values, target, strict=True))
+        if all(wanted in (left, right) for left, right, wanted in pairs):
+            for name, chosen in (("min", min), ("max", max)):
+                if all(chosen(left, right) == wanted for left, right, wanted in pairs):
+                    yield Formula(name, (one.formula, other.formula))
 
 
 def _product(one: Formula | int, other: Formula) -> Formula:

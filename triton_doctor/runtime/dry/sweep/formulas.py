@@ -51,7 +51,9 @@ class Formula:
     def cost(self) -> int:
         """How much there is to read: of formulas that agree, the cheapest is given."""
         own = {"size": 1, "product": 0, "sum": 1, "if": 4}.get(self.operation, 2)
-        return own + sum(operand.cost if isinstance(operand, Formula) else _strange(operand) for operand in self.operands)
+        return own + sum(
+            operand.cost if isinstance(operand, Formula) else _strange(operand) for operand in self.operands
+        )
 
     @property
     def growth(self) -> Growth:

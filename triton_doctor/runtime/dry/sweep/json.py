@@ -23,6 +23,7 @@ def describe_sweep(sweep: Sweep) -> dict[str, object]:
         "seconds": round(sweep.took_s, 3),
         "pretended": sweep.recording.pretended,
         "stopped": [{"sizes": _sizes(sweep.dimensions, point), "error": error} for point, error in sweep.stopped],
+        "found_by_search": [_sizes(sweep.dimensions, point) for point in sweep.found],
         "guesses": [
             {
                 "question": guess.question,
@@ -71,7 +72,7 @@ def _moved(moved: Moved) -> dict[str, object]:
         "part": moved.part.kind,
         "name": moved.part.name,
         "values": list(moved.values),
-        "values_over_all_sizes": told.count if moved.part.kind != "integer" else None,
+        "values_over_all_sizes": told.count,
         "follows": list(told.follows),
         "formula": None if told.formula is None else str(told.formula),
         "growth": told.growth.value,

@@ -1,8 +1,9 @@
 """Which of the formulas that fit is meant: where they differ, and whether one is left to be given.
 
 A formula is given only if it fits every point, also those held back while it was made, and if no other formula that
-fits differs from it anywhere between the smallest and the largest sizes. While two differ, `find_difference` names a
-point that decides; the sweep calls the function there.
+fits differs from it where the function may be called, or grows otherwise. While two differ, `find_difference` names a
+point that decides; the sweep calls the function there. The last one left is challenged where it jumps
+(`find_challenges`): `cdiv(length, 772)` may stand for `cdiv(batch + length, 777)`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.formulas import Value
 
 DRAWS = 400
+CHALLENGES = 4
 # Of sizes in the larger half, the share with values that no smaller size has, from which growth is called unbounded.
 NEW_IN_LARGER_HALF = 0.75
 FEW_SIZES = 6
@@ -43,17 +45,29 @@ class Samples:
 
 
 def find_formulas(samples: Samples, known: Iterable[Formula] = ()) -> list[Formula]:
-    """The formulas that fit every sample, cheapest first."""
-    made_from = [point for point in samples.values if point not in samples.held_back]
-    if not made_from:
+    """The formulas that fit every sample, cheapest first; none unless one made without those held back fits them too.
+
+    Constants are then bounded by all samples, so that none seems certain because a held back one ruled out its rivals.
+    """
+    seen: dict[Point, Value] = {}
+    held: dict[Point, Value] = {}
+    for point, value in samples.values.items():
+        (held if point in samples.held_back else seen)[point] = value
+    made = _fit(samples, seen, known)
+    points = [samples.sizes(point) for point in held]
+    if not any(fits(formula, points, list(held.values())) for formula in made):
         return []
-    points = [samples.sizes(point) for point in made_from]
-    values = [samples.values[point] for point in made_from]
-    numbers = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
-    found = fit_integers(points, numbers, known) if len(numbers) == len(values) else []
-    found += fit_conditions(points, values) if not found else []
-    held = [(samples.sizes(point), value) for point, value in samples.values.items() if point in samples.held_back]
-    return [formula for formula in found if fits(formula, [at for at, _ in held], [value for _, value in held])]
+    return _fit(samples, samples.values, known)
+
+
+def _fit(samples: Samples, values: Mapping[Point, Value], known: Iterable[Formula]) -> list[Formula]:
+    if not values:
+        return []
+    points = [samples.sizes(point) for point in values]
+    every = list(values.values())
+    numbers = [value for value in every if isinstance(value, int) and not isinstance(value, bool)]
+    found = fit_integers(points, numbers, known) if len(numbers) == len(every) else []
+    return found or fit_conditions(points, every)
 
 
 def find_difference(formulas: Sequence[Formula], samples: Samples) -> Point | None:
@@ -72,13 +86,44 @@ def find_difference(formulas: Sequence[Formula], samples: Samples) -> Point | No
     return best
 
 
+def find_challenges(formula: Formula, samples: Samples) -> list[Point]:
+    """Points on both sides of jumps of `formula`, where another formula that is near to it would be told apart.
+
+    The other dimensions are at an end, where what they add is least or most.
+    """
+    chance = random.Random(3)
+    points: dict[Point, None] = {}
+    for position, dimension in enumerate(samples.dimensions):
+        if dimension.is_range and dimension.name in formula.dimensions:
+            for number in range(CHALLENGES):
+                others = [_ends(each)[number % 2] for each in samples.dimensions]
+
+                def at(size: int, others: list[int] = others, position: int = position) -> Point:
+                    return (*others[:position], size, *others[position + 1 :])
+
+                low, high = dimension.draw(chance), dimension.last
+                start = _outcome(formula, samples.sizes(at(low)))
+                if _outcome(formula, samples.sizes(at(high))) != start:
+                    while high - low > 1:
+                        middle = (low + high) // 2
+                        same = _outcome(formula, samples.sizes(at(middle))) == start
+                        low, high = (middle, high) if same else (low, middle)
+                    points |= {at(low): None, at(high): None}
+    return [point for point in points if point not in samples.values]
+
+
+def _ends(dimension: Dimension) -> tuple[int, int]:
+    sizes = dimension.sizes or (dimension.first, dimension.last)
+    return sizes[0], sizes[-1]
+
+
 def choose_formula(formulas: Sequence[Formula], samples: Samples) -> Formula | None:
-    """The first of `formulas`, if all of them agree between the smallest and largest sizes, and in how they grow."""
+    """The first of `formulas`, if all of them agree at all points that are allowed, and in how they grow."""
     if not formulas:
         return None
     first, *others = formulas
-    hull = _hull(samples)
-    if any(_outcome(first, at) != _outcome(other, at) for other in others for at in hull):
+    allowed = _allowed_points(samples)
+    if any(_outcome(first, at) != _outcome(other, at) for other in others for at in allowed):
         return None
     return first if all(other.growth is first.growth for other in others) else None
 
@@ -183,14 +228,12 @@ def _limits(formula: Formula) -> Iterator[int]:
                 yield operand + 1
 
 
-def _hull(samples: Samples) -> list[dict[str, int]]:
-    """Points between the smallest and largest sizes, whether or not the sweep may choose them."""
+def _allowed_points(samples: Samples) -> list[dict[str, int]]:
+    """Points at which the function may be called: all sizes of a range as likely, and more of the small ones."""
     chance = random.Random(2)
-    spans = [
-        (one.first, one.last) if one.is_range else (one.sizes[0], one.sizes[-1]) for one in samples.dimensions
-    ]
-    drawn = [tuple(chance.randint(low, high) for low, high in spans) for _ in range(DRAWS)]
-    small = [tuple(chance.randint(low, min(high, low + 40)) for low, high in spans) for _ in range(DRAWS // 4)]
+    spans = [one.sizes or range(one.first, one.last + 1) for one in samples.dimensions]
+    drawn = [tuple(chance.choice(span) for span in spans) for _ in range(DRAWS)]
+    small = [tuple(chance.choice(span[:40]) for span in spans) for _ in range(DRAWS // 4)]
     return [samples.sizes(point) for point in (*drawn, *small)]
 
 

@@ -10,8 +10,11 @@ from triton_doctor.runtime.dry.sweep.formulas import Formula
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from triton_doctor.runtime.dry.sweep.formulas import Value
+
 # A sum of more terms explains anything.
 MOST_TERMS = 4
+ROWS_TO_SPARE = 4
 
 
 def fit_polynomial(columns: Sequence[tuple[Formula, Sequence[int]]], target: Sequence[int]) -> Formula | None:
@@ -19,9 +22,10 @@ def fit_polynomial(columns: Sequence[tuple[Formula, Sequence[int]]], target: Seq
     width = len(columns) + 1
     if len(target) < 2 * width:
         return None
+    # Some of the rows decide; whoever takes the sum checks it on all.
     rows = [
-        [Fraction(values[index]) for _, values in columns] + [Fraction(1), Fraction(wanted)]
-        for index, wanted in enumerate(target)
+        [Fraction(values[index]) for _, values in columns] + [Fraction(1), Fraction(target[index])]
+        for index in range(0, len(target), max(1, len(target) // (2 * width + ROWS_TO_SPARE)))
     ]
     factors = _solve(rows, width)
     if factors is None or any(factor.denominator != 1 for factor in factors):
@@ -35,7 +39,7 @@ def fit_polynomial(columns: Sequence[tuple[Formula, Sequence[int]]], target: Seq
     return Formula("sum", tuple(terms)) if 1 < len(terms) <= MOST_TERMS else None
 
 
-def _factors(formula: Formula) -> tuple[object, ...]:
+def _factors(formula: Formula) -> tuple[Formula | Value, ...]:
     return formula.operands if formula.operation == "product" else (formula,)
 
 

@@ -17,8 +17,8 @@ from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from triton_doctor.runtime.event import CompileKey, Event, KernelName, LaunchSite
     from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.event import CompileKey, Event, KernelName, LaunchSite
 
 INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64")
 LONGEST_ERROR = 160
@@ -57,11 +57,11 @@ class Observation:
 
 def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observation:
     """Call `function` with `sizes`, and differentiate what it returns. Must be in a dry run."""
-    from triton_doctor.runtime.dry import dry_run
+    from triton_doctor.runtime.dry.session import record_from_start
     from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
 
     error = ""
-    with Wrappers(), dry_run() as recording:
+    with Wrappers(), record_from_start() as recording:
         try:
             differentiate(function(**sizes))
         except DoctorError:

@@ -1,10 +1,11 @@
-"""Points and a value of any kind at each, to the conditions that decide it: `length > 1024`, `batch*length % 16 == 0`."""
+"""Points and a value of any kind at each, to the conditions that decide it: `length > 1024`, `length % 16 == 0`."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.fit import fits, multiply_sizes, rank, spread
+from triton_doctor.runtime.dry.sweep.fit import combine_sizes, fits, rank, spread
 from triton_doctor.runtime.dry.sweep.formulas import Formula
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def fit_conditions(points: Sequence[Mapping[str, int]], values: Sequence[Value])
     if len({_typed(value) for value in values}) < 2:
         return []
     found: list[Formula] = []
-    for source in multiply_sizes(names):
+    for source in combine_sizes(names):
         at: dict[int, Value] = {}
         for point, value in zip(points, values, strict=True):
             here = source.evaluate(point)
@@ -58,7 +59,7 @@ def _steps(source: Formula, at: Sequence[tuple[int, Value]]) -> Iterator[Formula
             runs.append(([number], value))
     if not 2 <= len(runs) <= MOST_STEPS or any(len(numbers) < SIZES_A_STEP for numbers, _ in runs[1:]):
         return
-    spans = [(numbers[-1], after[0] - 1) for (numbers, _), (after, _) in zip(runs, runs[1:], strict=False)]
+    spans = [(numbers[-1], after[0] - 1) for (numbers, _), (after, _) in pairwise(runs)]
     kept = [value for _, value in runs]
     for limits in zip(*(spread(low, high) for low, high in spans), strict=True):
         last: Formula | Value = kept[-1]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.runtime.dry.sweep.attribution import in_order
 from triton_doctor.runtime.dry.sweep.swept import Moved, Sweep, SweptKernel, by_growth
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, EndEvent, GuessEvent, LaunchesEvent
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, EndEvent, GuessEvent, LaunchesEvent, WarningEvent
+from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from triton_doctor.runtime.dry.sweep.attribution import Attribution
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
@@ -24,11 +27,12 @@ def summarize(
     dimensions: tuple[Dimension, ...],
     observations: Mapping[Point, Observation],
     attribution: Attribution,
+    found: tuple[Point, ...],
     *,
     header: Header,
     took_s: float,
 ) -> Sweep:
-    """All that was observed, as one. What is beyond the ends is in `attribution` alone."""
+    """All that was observed, as one. What is beyond the ends is in `attribution` alone; `found` came from a search."""
     recording = _merge(observations, header)
     kernels = {variant.kernel: None for seen in observations.values() for variant in seen.variants}
     return Sweep(
@@ -36,6 +40,7 @@ def summarize(
         points=tuple(observations),
         kernels=tuple(_kernel(name, dimensions, observations, attribution) for name in kernels),
         stopped=tuple((point, seen.error) for point, seen in observations.items() if seen.error),
+        found=found,
         guesses=recording.guesses,
         launches=sum(seen.launches for seen in observations.values()),
         took_s=took_s,
@@ -103,6 +108,8 @@ def _merge(observations: Mapping[Point, Observation], header: Header) -> Recordi
                     key: object = (event.kernel, event.key, tuple(map(type, dict(event.key.constants).values())))
                 case AutotuneEvent():
                     key = event.kernel, event.key
+                case WarningEvent():
+                    key = event.kind, event.message, event.kernel
                 case GuessEvent():
                     key = event.question, event.site
                 case LaunchesEvent():
@@ -119,3 +126,14 @@ def _merge(observations: Mapping[Point, Observation], header: Header) -> Recordi
     events.append(LaunchesEvent(launches=tuple(sorted(launches.items())), at_ns=at_ns))
     events.append(EndEvent(wall_us=(at_ns - header.started_at_ns) // 1000, at_ns=at_ns))
     return Recording(headers=[header], events=events)
+
+
+def write_recording(recording: Recording, path: Path) -> None:
+    """Write `recording`, of one process, to a file. Raises DoctorError where that cannot be written."""
+    lines = [write_line(each) for each in (recording.headers[0], *recording.events)]
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DoctorError(
+            f"cannot write {path}: {reason_of(error)}", hint="name a file in a folder of yours"
+        ) from error

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.dry.sweep.formulas import Growth
+from triton_doctor.runtime.dry.sweep.probe import TUNING_KEY
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Explanation
@@ -33,8 +34,6 @@ class Moved:
     @property
     def count(self) -> int:
         """How many values there are over the sizes to be swept, as far as that is known: at least those seen."""
-        if self.part.kind == "integer":
-            return len(self.values)
         return max(len(self.values), self.explanation.count or 0)
 
 
@@ -54,15 +53,25 @@ class SweptKernel:
     tried: int
     moved: tuple[Moved, ...]
 
+    @property
+    def needs(self) -> int:
+        """How many variants a model needs at least over the swept sizes, seen or by formula."""
+        per_call = (moved.count for moved in self.moved if not moved.is_fixed and moved.part.kind != TUNING_KEY)
+        return max([self.per_model, *per_call])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What was called where, and what moved. `stopped` are the points at which the function raised, with the error."""
+    """What was called where, and what moved. `stopped` are the points at which the function raised, with the error.
+
+    `found` are those where a random search met a variant that nothing before had predicted.
+    """
 
     dimensions: tuple[Dimension, ...]
     points: tuple[Point, ...]
     kernels: tuple[SweptKernel, ...]
     stopped: tuple[tuple[Point, str], ...]
+    found: tuple[Point, ...]
     guesses: tuple[GuessEvent, ...]
     launches: int
     took_s: float
@@ -89,7 +98,7 @@ class Sweep:
         if not matching:
             names = ", ".join(f"`{each.name.name}`" for each in self.kernels) or "none"
             raise AssertionError(f"the sweep launched no kernel called {kernel!r}; it launched {names}")
-        broken = [tell_bound(each, at_most) for each in matching if needed(each) > at_most]
+        broken = [tell_bound(each, at_most) for each in matching if each.needs > at_most]
         if broken:
             raise AssertionError("\n".join(broken))
         if self.stopped:
@@ -106,12 +115,6 @@ class Sweep:
         from triton_doctor.runtime.dry.sweep.text import tell_sweep
 
         return tell_sweep(self)
-
-
-def needed(kernel: SweptKernel) -> int:
-    """How many variants a model needs at least over the swept sizes, seen or by formula."""
-    per_call = (moved.count for moved in kernel.moved if not moved.is_fixed and moved.part.kind != "autotune key")
-    return max([kernel.per_model, *per_call])
 
 
 def by_growth(moved: Moved) -> tuple[bool, int, int, str]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.dry.sweep.formulas import Growth
 from triton_doctor.runtime.dry.sweep.probe import INTEGER, TYPE
-from triton_doctor.runtime.dry.sweep.swept import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.runtime.dry.sweep.dimensions import Point
     from triton_doctor.runtime.dry.sweep.swept import Moved, Sweep, SweptKernel
     from triton_doctor.runtime.event import LaunchSite
 
@@ -36,16 +36,19 @@ def tell_sweep(sweep: Sweep) -> str:
 def tell_stopped(sweep: Sweep) -> str:
     """`2 of 59 points raised: ValueError: ... (batch=3, length=7)`."""
     point, error = sweep.stopped[0]
-    at = ", ".join(f"{one.name}={size}" for one, size in zip(sweep.dimensions, point, strict=True))
-    return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {at}: {error}"
+    return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {tell_point(sweep, point)}: {error}"
+
+
+def tell_point(sweep: Sweep, point: Point) -> str:
+    """`batch=3, length=7`."""
+    return ", ".join(f"{one.name}={size}" for one, size in zip(sweep.dimensions, point, strict=True))
 
 
 def tell_bound(kernel: SweptKernel, at_most: int) -> str:
     """Why `kernel` breaks the limit: its variants, and the values and formulas of what moved."""
-    number = needed(kernel)
-    seen = f"{_count(kernel.per_model, 'variant')} seen"
-    least = f", at least {number:,} over the swept sizes" if number > kernel.per_model else ""
-    lines = [f"`{kernel.name.name}` needs {seen}{least}; at most {at_most} allowed"]
+    seen = _count(kernel.per_model, "variant")
+    least = f", and at least {kernel.needs:,} over all sizes" if kernel.needs > kernel.per_model else ""
+    lines = [f"`{kernel.name.name}` had {seen} at the points called{least}; at most {at_most} allowed"]
     lines += [f"  {' '.join(cells)}" for cells in _rows([moved for moved in kernel.moved if not moved.is_fixed])]
     lines += [f"  launched at {_sites(kernel.sites)}"] if kernel.sites else []
     return "\n".join(lines)
@@ -69,6 +72,8 @@ def _lines(sweep: Sweep) -> Iterator[str]:
     )
     if sweep.stopped:
         yield tell_stopped(sweep)
+    for point in sweep.found:
+        yield f"the search found a new variant at {tell_point(sweep, point)}"
     for kernel in sorted(sweep.kernels, key=lambda kernel: (-kernel.variants, kernel.name.name)):
         yield ""
         yield from _kernel_lines(kernel, len(sweep.points))
@@ -79,16 +84,24 @@ def _lines(sweep: Sweep) -> Iterator[str]:
 
 def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
     where = "" if kernel.points == points else f" at {kernel.points} of {points} points"
-    model = f", {kernel.per_model} for one model" if kernel.per_model < kernel.variants else ""
-    yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')}{where}{model}"
+    yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_tell_need(kernel)}"
     if kernel.sites:
         yield f"  launched at {_sites(kernel.sites)}"
     if kernel.rounds:
-        yield f"  tuned {kernel.rounds:,} times, trying {_count(kernel.tried, 'config')} in all; which one wins is not known without a GPU"
+        tried = f"{_count(kernel.rounds, 'round')} of tuning, {_count(kernel.tried, 'trial')}"
+        yield f"  {tried}; which config wins is not known without a GPU"
     rows = list(_rows(kernel.moved))
     widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
     for row in rows:
         yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
+
+
+def _tell_need(kernel: SweptKernel) -> str:
+    """How many variants one model needs, or a call, where that is another number than was seen."""
+    has_fixed = any(moved.is_fixed for moved in kernel.moved)
+    if kernel.needs > kernel.per_model:
+        return f", at least {kernel.needs:,} {'for one model' if has_fixed else 'over all sizes'}"
+    return f", {kernel.per_model} for one model" if kernel.per_model < kernel.variants else ""
 
 
 def _rows(moved: Sequence[Moved]) -> Iterator[tuple[str, str, str, str, str]]:
@@ -101,7 +114,13 @@ def _rows(moved: Sequence[Moved]) -> Iterator[tuple[str, str, str, str, str]]:
         more = f" of {one.count:,}" if one.count > len(one.values) else ""
         values = [_class(value) if one.part.kind == INTEGER else str(value) for value in one.values]
         shown = ", ".join(values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
-        yield f"{one.part.kind} {one.part.name}", f"= {formula}" if one.explanation.formula else formula, growth, f"{seen}{more}", shown
+        yield (
+            f"{one.part.kind} {one.part.name}",
+            f"= {formula}" if one.explanation.formula else formula,
+            growth,
+            f"{seen}{more}",
+            shown,
+        )
 
 
 def _class(value: object) -> str:
