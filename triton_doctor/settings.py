@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 SECTION = "tool.triton-doctor"
 TESTS = ("tests/", "test/", "testing/", "test_*.py", "*_test.py", "conftest.py")
 # What measures or teaches sweeps sizes on purpose: that each of them compiles tells nothing of a program.
-_DEMONSTRATING = ("bench", "benchmark", "tutorial", "example", "lecture", "lesson", "demo", "notebook", "playground")
+_DEMONSTRATING = (
+    "bench",
+    "benchmark",
+    "tutorial",
+    "example",
+    "lecture",
+    "lesson",
+    "demo",
+    "notebook",
+    "playground",
+    "puzzle",
+)
 DEMONSTRATIONS = tuple(
     pattern.format(word)
     for word in _DEMONSTRATING
