@@ -12,6 +12,7 @@ from triton_doctor.runtime.event import (
     EndEvent,
     Event,
     FailureEvent,
+    GuessEvent,
     Header,
     InterpretedEvent,
     KernelName,
@@ -19,6 +20,7 @@ from triton_doctor.runtime.event import (
     LaunchSite,
     MemoryEvent,
     ModuleEvent,
+    UnloadEvent,
     WarningEvent,
 )
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
@@ -35,10 +37,12 @@ KINDS: dict[str, type[Any]] = {
     "mark": MarkEvent,
     "program": ProgramEvent,
     "module": ModuleEvent,
+    "unload": UnloadEvent,
     "failure": FailureEvent,
     "variable": VariableEvent,
     "graph": GraphEvent,
     "choices": ChoicesEvent,
+    "guess": GuessEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 
