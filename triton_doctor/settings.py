@@ -18,10 +18,23 @@ from triton_doctor.selection import codes_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from triton_doctor.variables import Version
+
 SECTION = "tool.triton-doctor"
 TESTS = ("tests/", "test/", "testing/", "test_*.py", "*_test.py", "conftest.py")
 # What measures or teaches sweeps sizes on purpose: that each of them compiles tells nothing of a program.
-_DEMONSTRATING = ("bench", "benchmark", "tutorial", "example", "lecture", "lesson", "demo", "notebook", "playground")
+_DEMONSTRATING = (
+    "bench",
+    "benchmark",
+    "tutorial",
+    "example",
+    "lecture",
+    "lesson",
+    "demo",
+    "notebook",
+    "playground",
+    "puzzle",
+)
 DEMONSTRATIONS = tuple(
     pattern.format(word)
     for word in _DEMONSTRATING
@@ -38,7 +51,7 @@ class Settings:
     where a setting harms less, `demonstrations` those that measure or teach, where nobody minds a compile. `fixed` and
     `per_call` are expressions or names whose variability the user knows better; `budgets` the number of compiles
     allowed to kernels whose name matches. `triton_version` None is the newest known. `baseline` is a file, relative to
-    `root`, with the findings that are known.
+    `root`, with the findings that are known. `pinned_triton` is no setting but what the project's requirements say.
     """
 
     root: Path
@@ -54,6 +67,7 @@ class Settings:
     per_call: tuple[str, ...] = ()
     budgets: tuple[tuple[str, int], ...] = ()
     baseline: str | None = None
+    pinned_triton: Version | None = None
 
 
 def load_settings(start: Path) -> Settings:
@@ -246,4 +260,4 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "baseline": (string, 'the path of a file: "triton-doctor-baseline.json"'),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }
-assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root"}
+assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root", "pinned-triton"}

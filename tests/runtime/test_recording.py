@@ -21,11 +21,11 @@ from triton_doctor.runtime.event import (
     KernelName,
     LaunchesEvent,
     LaunchSite,
-    MarkEvent,
-    ProgramEvent,
+    MemoryEvent,
     WarningEvent,
 )
 from triton_doctor.runtime.lines import write_line
+from triton_doctor.runtime.program_event import MarkEvent, ProgramEvent
 from triton_doctor.runtime.recording_files import read_recordings
 
 TEXT = st.text(max_size=12)
@@ -80,6 +80,7 @@ EVENTS = st.one_of(
     st.builds(EndEvent, wall_us=COUNT, at_ns=COUNT),
     st.builds(InterpretedEvent, kernel=KERNEL, count=COUNT, took_us=COUNT, at_ns=COUNT),
     st.builds(MarkEvent, name=TEXT, at_ns=COUNT),
+    st.builds(MemoryEvent, kernel=KERNEL, key=KEY, device=RANK, rank=RANK, at_ns=COUNT, source=TEXT, made=COUNT),
     st.builds(
         ProgramEvent,
         wall_us=COUNT,

@@ -168,14 +168,17 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
             if isinstance(event, AutotuneEvent) or (isinstance(event, CompileEvent) and not event.direct):
                 events[event.kernel].append(event)
         launches = recording.launches
-        processes = {kernel: _process(told, launches.get(kernel, 0)) for kernel, told in events.items()}
+        before: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
+        for event in recording.before:
+            before[event.kernel].append(event)
+        processes = {kernel: _process(told, before[kernel], launches.get(kernel, 0)) for kernel, told in events.items()}
         varied = any(map(_varies, processes.values()))
         for kernel, process in processes.items():
             found[kernel].append(replace(process, varied=varied, shares=shares))
     return {kernel: tuple(processes) for kernel, processes in found.items()}
 
 
-def _process(events: Sequence[CompileEvent | AutotuneEvent], launches: int) -> Process:
+def _process(events: Sequence[CompileEvent | AutotuneEvent], before: Sequence[CompileEvent], launches: int) -> Process:
     compiles = tuple(event for event in events if isinstance(event, CompileEvent))
     tunings = tuple(event for event in events if isinstance(event, AutotuneEvent))
     rounds = [event.trials for event in tunings if not event.cached]
@@ -186,7 +189,7 @@ def _process(events: Sequence[CompileEvent | AutotuneEvent], launches: int) -> P
         launches=max(launches - tried, sum(1 for event in compiles if not event.warmup and not event.tuning)),
         tuned=uncounted,
         compiles=compiles,
-        causes=explain_all(events),
+        causes=explain_all(events, before),
         tunings=tunings,
         varied=False,
     )

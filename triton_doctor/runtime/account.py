@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import (
     AutotuneEvent,
-    ChoicesEvent,
     CompileEvent,
     EndEvent,
-    GraphEvent,
     InterpretedEvent,
-    ProgramEvent,
-    VariableEvent,
     WarningEvent,
 )
 from triton_doctor.runtime.kernel_account import INDUCTOR, KernelAccount, account_kernels
+from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, ProgramEvent, VariableEvent
 from triton_doctor.runtime.timeline import Split, span_ns, split_time
 
 if TYPE_CHECKING:

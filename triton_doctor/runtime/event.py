@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
+
 Scalar = None | bool | int | float | str
 """A value that a recording keeps as it is; anything else is kept as its text."""
 
@@ -59,6 +61,8 @@ class CompileEvent:
     `source` identifies the source and what it captures; `made` numbers the kernel objects of one name from 1.
     `direct` is a compile that no launch of a kernel asked for, such as Inductor's, which `maker` then names; `tuning`
     one that a round of tuning tried. `capturing` is whether a CUDA graph was being captured. `at_ns` is Unix time.
+    `dry` is a variant of a dry run: nothing was compiled, and there are no times. `guessed` is a variant that a dry run
+    made after it had guessed a value.
     """
 
     kernel: KernelName
@@ -79,6 +83,8 @@ class CompileEvent:
     tuning: bool = False
     capturing: bool = False
     maker: str = ""
+    dry: bool = False
+    guessed: bool = False
 
     @property
     def duration_us(self) -> int:
@@ -87,11 +93,53 @@ class CompileEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEvent:
+    """A variant that a kernel object had in memory before its first compile here. The fields are of a CompileEvent."""
+
+    kernel: KernelName
+    key: CompileKey
+    device: int | None
+    rank: int | None
+    at_ns: int
+    source: str = ""
+    made: int = 1
+
+    @classmethod
+    def of(cls, event: CompileEvent) -> MemoryEvent:
+        """What stands for `event`, whose time, tier and launch site are not known."""
+        return cls(
+            kernel=event.kernel,
+            key=event.key,
+            device=event.device,
+            rank=event.rank,
+            at_ns=event.at_ns,
+            source=event.source,
+            made=event.made,
+        )
+
+    def as_compile(self) -> CompileEvent:
+        """The compile that this stands for."""
+        return CompileEvent(
+            kernel=self.kernel,
+            key=self.key,
+            tier=COMPILED,
+            stages_us=(),
+            launch_site=None,
+            device=self.device,
+            thread=0,
+            rank=self.rank,
+            at_ns=self.at_ns,
+            source=self.source,
+            made=self.made,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AutotuneEvent:
     """A round of tuning. `key` names each value where the names are known; `best` and `timings` are configs as text.
 
-    `duration_us` is None when the timings came from the cache on disk (`cached`). `trials` are the launches that the
-    round made to try its configs; None where launches were not counted.
+    `duration_us` is None when the timings came from the cache on disk (`cached`), and in a dry run, whose timings are
+    all 0. `trials` are the launches that the round made to try its configs; None where launches were not counted.
     """
 
     kernel: KernelName
@@ -118,6 +166,16 @@ class ModuleEvent:
     kernel: KernelName
     launcher_us: int
     module_us: int
+    thread: int
+    rank: int | None
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnloadEvent:
+    """Triton unloaded the module of a kernel that nothing used any more, while its thread captured a CUDA graph."""
+
+    kernel: KernelName
     thread: int
     rank: int | None
     at_ns: int
@@ -156,8 +214,8 @@ class LaunchesEvent:
 class WarningEvent:
     """Something that the reader of the recording should know.
 
-    `kind`: interpreted, unseen, untried, replays, fault, torn, or damaged. After unseen, fault, torn and damaged,
-    compiles may be missing.
+    `kind`: interpreted, unseen, untried, replays, eager, fault, torn, or damaged. After unseen, fault, torn and
+    damaged, compiles may be missing.
     """
 
     kind: str
@@ -185,77 +243,25 @@ class EndEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkEvent:
-    """From `at_ns` on something holds: `warmed up`, that no more compiles are expected."""
+class GuessEvent:
+    """A dry run was asked for data that it does not have: `question`, at `site`. It guessed, or `stopped` the program.
 
-    name: str
-    at_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramEvent:
-    """A whole program, as `run` saw it from outside; `command` of this recording's header is what it started.
-
-    `status` is the exit status, negative for the signal that ended it; `pid` is its first process. `gpus` are (name,
-    peak memory in use and all memory in MiB, mean utilization in percent) of each GPU, by all processes; empty where
-    NVML is not there.
+    The same question at the same site is told once a case, a test for example.
     """
 
-    wall_us: int
-    status: int
-    at_ns: int
-    pid: int | None = None
-    gpus: tuple[tuple[str, int, int, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariableEvent:
-    """The program, or a library in it, set the environment variable `name` to `value` after it began.
-
-    `setter` is who did, where that is known.
-    """
-
-    name: str
-    value: str
-    setter: str
-    at_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphEvent:
-    """torch.compile compiled a function, for `duration_us` in all; `compile_id` is Dynamo's: frame/times it compiled.
-
-    `reason` is the guard that made it compile again, `failure` what made it fail.
-    """
-
-    compile_id: str
-    function: str
-    path: str
-    line: int
-    duration_us: int
-    at_ns: int
-    reason: str = ""
-    failure: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoicesEvent:
-    """Inductor benchmarked the ways to compute an operation, `name`, `count` times since the last of these.
-
-    `benchmark_us` is how long in all, `precompile_us` what it waited for them to compile before.
-    """
-
-    name: str
-    count: int
-    precompile_us: int
-    benchmark_us: int
+    question: str
+    site: LaunchSite | None
+    stopped: bool
+    thread: int
     at_ns: int
 
 
 Event = (
     CompileEvent
+    | MemoryEvent
     | AutotuneEvent
     | ModuleEvent
+    | UnloadEvent
     | FailureEvent
     | LaunchesEvent
     | InterpretedEvent
@@ -266,12 +272,16 @@ Event = (
     | VariableEvent
     | GraphEvent
     | ChoicesEvent
+    | GuessEvent
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Where and when a recording was made. `compile_only`: compiled, not run. `variables` are those Triton reads."""
+    """Where and when a recording was made. `compile_only`: compiled, not run. `variables` are those Triton reads.
+
+    `dry` is a dry run, which told the program what is in `pretended`: the name of its GPU, for example.
+    """
 
     tool_version: str
     versions: tuple[tuple[str, str], ...]
@@ -284,3 +294,5 @@ class Header:
     pid: int
     started_at_ns: int
     schema: int = SCHEMA
+    dry: bool = False
+    pretended: tuple[tuple[str, str], ...] = ()

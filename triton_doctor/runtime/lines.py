@@ -7,28 +7,28 @@ from typing import Any
 
 from triton_doctor.runtime.event import (
     AutotuneEvent,
-    ChoicesEvent,
     CompileEvent,
     CompileKey,
     EndEvent,
     Event,
     FailureEvent,
-    GraphEvent,
+    GuessEvent,
     Header,
     InterpretedEvent,
     KernelName,
     LaunchesEvent,
     LaunchSite,
-    MarkEvent,
+    MemoryEvent,
     ModuleEvent,
-    ProgramEvent,
-    VariableEvent,
+    UnloadEvent,
     WarningEvent,
 )
+from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
 
 KINDS: dict[str, type[Any]] = {
     "header": Header,
     "compile": CompileEvent,
+    "memory": MemoryEvent,
     "autotune": AutotuneEvent,
     "launches": LaunchesEvent,
     "interpreted": InterpretedEvent,
@@ -37,10 +37,12 @@ KINDS: dict[str, type[Any]] = {
     "mark": MarkEvent,
     "program": ProgramEvent,
     "module": ModuleEvent,
+    "unload": UnloadEvent,
     "failure": FailureEvent,
     "variable": VariableEvent,
     "graph": GraphEvent,
     "choices": ChoicesEvent,
+    "guess": GuessEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.regular_files import read_named_file, read_regular_file
 from triton_doctor.runtime.decoding import DamagedError, decode_line, is_damaged_header
-from triton_doctor.runtime.event import Header, LaunchesEvent, WarningEvent
+from triton_doctor.runtime.event import Header, LaunchesEvent, MemoryEvent, WarningEvent
 from triton_doctor.runtime.recording import Recording
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def read_file(path: Path) -> list[Recording]:
             damaged.append((number, NO_HEADER))
         elif isinstance(value, LaunchesEvent):
             launches[:] = [value]
+        elif isinstance(value, MemoryEvent):
+            processes[-1].before.append(value.as_compile())
         elif value is not None:
             processes[-1].events.append(value)
     if not processes:

@@ -15,8 +15,8 @@ from triton_doctor.runtime.event import (
     FailureEvent,
     InterpretedEvent,
     ModuleEvent,
-    ProgramEvent,
 )
+from triton_doctor.runtime.program_event import ProgramEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

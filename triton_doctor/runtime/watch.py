@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent
+from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent, MemoryEvent
 from triton_doctor.runtime.hooks.graphs import GraphReader
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
@@ -93,13 +93,15 @@ class Session:
 
     def receive(self, event: Event) -> None:
         """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
-        if isinstance(event, CompileEvent):
-            self._remember_memory(event)
+        kept = self._read_memory(event) if isinstance(event, CompileEvent) else ()
+        self.recording.before += kept
         self.recording.events.append(event)
         if self._path is None:
             return
         try:
             with self._lock:
+                for one in kept:
+                    self._write(MemoryEvent.of(one))
                 self._write(event)
                 if self._before is not None and time.monotonic() >= self._checkpoint_at:
                     self._checkpoint_at = time.monotonic() + CHECKPOINT_S
@@ -108,13 +110,14 @@ class Session:
             self._give_up(error)
             raise
 
-    def _remember_memory(self, event: CompileEvent) -> None:
-        """Keep what the kernel object of `event`, the first of it here, has in memory."""
+    def _read_memory(self, event: CompileEvent) -> tuple[CompileEvent, ...]:
+        """What the kernel object of `event` has in memory, if this is its first compile here."""
         from triton_doctor.runtime import hooks
 
-        if (event.kernel, event.made) not in self._seen:
-            self._seen.add((event.kernel, event.made))
-            self.recording.before += hooks.compiled_before(event)
+        if (event.kernel, event.made) in self._seen:
+            return ()
+        self._seen.add((event.kernel, event.made))
+        return hooks.compiled_before(event)
 
     def require_file(self) -> Path | None:
         """Write the file if nothing is in it yet, and return its path; None where it takes no more, or is not asked."""
@@ -182,6 +185,8 @@ class Session:
         self._lock = threading.RLock()
         self.recording.headers[:] = [make_header(self._started_ns)]
         self.recording.events.clear()
+        self.recording.before.clear()
+        self._seen.clear()
         self._file = None
         self._graphs = GraphReader()
         if self._before is not None:
@@ -241,6 +246,7 @@ def make_header(started_ns: int | None = None) -> Header:
     from triton_doctor.runtime.target import active_target
 
     target = active_target()
+    pretended = _pretended()
     return Header(
         tool_version=__version__,
         versions=tuple(_versions()),
@@ -252,7 +258,16 @@ def make_header(started_ns: int | None = None) -> Header:
         world_size=int(os.environ["WORLD_SIZE"]) if os.environ.get("WORLD_SIZE", "").isdecimal() else None,
         pid=os.getpid(),
         started_at_ns=time.time_ns() - (0 if started_ns is None else time.perf_counter_ns() - started_ns),
+        dry=bool(pretended),
+        pretended=pretended,
     )
+
+
+def _pretended() -> tuple[tuple[str, str], ...]:
+    """What a dry run tells this process about its GPU; empty outside of one, which imports nothing here."""
+    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    gpu = None if session is None else session.active_gpu()
+    return () if gpu is None else gpu.describe()
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -55,6 +55,7 @@ class Cache:
                 *asked,
                 *chosen,
                 settings.triton_version,
+                settings.pinned_triton,
                 settings.fixed,
                 settings.per_call,
             )

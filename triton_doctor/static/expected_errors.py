@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.model import Kernel, LinkedLaunch, Project
-    from triton_doctor.static.model_function import Arm, Function
+    from triton_doctor.static.model_function import Arm, Binding, Function
 
 
 def expects_error(launch: LinkedLaunch) -> bool:
@@ -34,6 +34,12 @@ def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
         if _mentions(site.call, kernel.name)
     ]
     return bool(handed) and all(handed)
+
+
+def expects_error_after(function: Function, binding: Binding) -> bool:
+    """Whether `function` expects some launch after `binding` to fail."""
+    places = [(one.order, one.arms) for one in function.launches] + [(one.order, one.arms) for one in function.calls]
+    return any(_is_expected(function, arms) for order, arms in places if order > binding.order)
 
 
 def _is_expected(function: Function, arms: Sequence[Arm]) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_function import Binding, Function, Launch
     from triton_doctor.static.modules import Modules
     from triton_doctor.static.names import Names
+    from triton_doctor.variables import Version
 
 
 class Param(NamedTuple):
@@ -172,7 +173,8 @@ class Project:
     `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
     in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
     that some file of the scan sets. `tests` tells which modules only test, `demonstrations` which measure or teach;
-    `declared` are the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest.
+    `declared` are the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest;
+    `pinned_triton` is the release line that the project's requirements pin.
     """
 
     scope: tuple[str, ...]
@@ -185,6 +187,7 @@ class Project:
     demonstrations: Container[str] = frozenset()
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
+    pinned_triton: Version | None = None
 
     def subjects(self) -> Iterator[Module]:
         """The modules of `scope`, in its order."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.arguments import given
-from triton_doctor.static.axes import spanned
+from triton_doctor.static.axes import flow_of, spanned
 from triton_doctor.static.expression import Choice, Expr, Lambda, Name, Truth
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, end_of
@@ -14,7 +14,7 @@ from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.scopes import leaning_by_name
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
-from triton_doctor.static.launched import flow_of, launches_of
+from triton_doctor.static.launched import launches_of
 from triton_doctor.static.model_function import Function
 from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.scan_caches import cached_in_scan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, split_cell
@@ -19,6 +19,7 @@ from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
 from triton_doctor.static.scan_caches import emptying_scan_caches
+from triton_doctor.static.shown_paths import path_shower, show_finding
 from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
@@ -89,14 +90,25 @@ def scan(
         library.known.directives.update(kept.directives)
         checks = kept.checks
     else:
-        from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
+        from triton_doctor.static.checks import CHECKS  # and all that they ask
+        from triton_doctor.static.inquire import inquire
+        from triton_doctor.static.registry import find_planned
 
         memory = kept.recall()
         changes = (
             NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, cwd))
         )
         outcome, result = inquire(
-            library, settings, cwd, memory, changes, asked=asked, on_progress=on_progress, weigh=weigh
+            library,
+            settings,
+            cwd,
+            memory,
+            changes,
+            rules=CHECKS,
+            find=find_planned,
+            asked=asked,
+            on_progress=on_progress,
+            weigh=weigh,
         )
         checks = outcome.checks
     known = checks.union(page_paths())
@@ -137,6 +149,12 @@ def scan(
         ),
         source_of=notebooks.source_of,
     )
+
+
+def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
+    """`scan` of files below `base` as somebody in `cwd` is to see it; nothing is to be edited by it any more."""
+    show = path_shower(base, cwd)
+    return scan if base == cwd else replace(scan, findings=tuple(show_finding(one, show) for one in scan.findings))
 
 
 class NotebookCells:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.files import EXCLUDED, Kind, SourceFile, find_files, kind_of, shown_path
+from triton_doctor.static.pinned_triton import find_pinned_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -147,6 +148,10 @@ def _common(folders: Iterable[Path]) -> Path:
 
 
 def _at_root(settings: Settings, projects: Sequence[_Project]) -> Settings:
-    """`settings` with patterns that hold from the root of the first of `projects` on, where no file says otherwise."""
+    """`settings` with patterns that hold from the root of the first of `projects` on, where no file says otherwise.
+
+    What its requirements pin is part of them.
+    """
     top = projects[0].root
+    settings = replace(settings, pinned_triton=find_pinned_triton(top))
     return replace(settings, root=top) if settings.root != top and settings.root.is_relative_to(top) else settings

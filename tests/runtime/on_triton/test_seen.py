@@ -8,6 +8,7 @@ import triton
 from kernels import copy, launch, tuned
 
 import triton_doctor
+from triton_doctor.runtime.kernel_account import account_kernels
 
 
 def test_threads_count_each_launch(x):
@@ -69,6 +70,19 @@ def test_nested_recording_knows_what_was_in_memory_before_it(x):
             launch(kernel, x, value=2)
 
     assert [cause.code for cause in inner.causes] == ["TRD702"]
+
+
+def test_file_knows_what_was_in_memory_before_it(x, tmp_path):
+    kernel = copy()
+    launch(kernel, x, value=1)
+    with triton_doctor.record(tmp_path / "run.jsonl"):
+        launch(kernel, x, value=2)
+        launch(kernel, x, value=3)
+
+    read = triton_doctor.Recording.read(tmp_path / "run.jsonl")
+    assert [cause.code for cause in read.causes] == ["TRD702", "TRD702"]
+    (account,) = account_kernels([read])
+    assert [(cause.code, cause.parameter, cause.values) for cause in account.causes] == [("TRD702", "VALUE", (1, 2, 3))]
 
 
 def test_launches_are_not_counted_when_not_asked(x):

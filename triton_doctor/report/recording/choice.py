@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.report.recording import Order
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, MarkEvent
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
+from triton_doctor.runtime.program_event import MarkEvent
 from triton_doctor.runtime.recording import Recording
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def later(process: Recording, start_ns: int) -> Recording:
         for event in process.events
         if not isinstance(event, CompileEvent | AutotuneEvent) or event.at_ns >= start_ns
     ]
-    return Recording(headers=process.headers, events=events)
+    return Recording(headers=process.headers, events=events, before=process.before)
 
 
 def warm_ns(processes: Sequence[Recording]) -> int:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from triton_doctor.runtime.event import VariableEvent
+from triton_doctor.runtime.program_event import VariableEvent
 
 CACHE_FOLDER = "TRITON_CACHE_DIR"
 LONGEST_ERROR = 160
@@ -44,6 +44,12 @@ def is_capturing() -> bool:
         return torch is not None and torch.cuda.is_initialized() and bool(torch.cuda.is_current_stream_capturing())
     except Exception:  # a torch that is half imported, or was built without CUDA
         return False
+
+
+def is_dry() -> bool:
+    """Whether this process runs dry: what is timed then says nothing about a GPU."""
+    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    return session is not None and session.active_gpu() is not None
 
 
 def describe_error(error: BaseException) -> str:

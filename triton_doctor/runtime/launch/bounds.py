@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import COMPILED, HIDING
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.wording import tell
@@ -29,13 +28,13 @@ def tell_excess(
     limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]
     warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
     for process in processes:
-        yield from _tell(process.events, limits, process.events, "")
+        yield from _tell(process.events, limits, process, "")
         late = [event for event in process.events if event.at_ns > warm_at_ns]
-        yield from _tell(late, warm, process.events, " after the warm-up")
+        yield from _tell(late, warm, process, " after the warm-up")
 
 
-def _tell(counted: Sequence[Event], limits: Sequence[Limit], events: Sequence[Event], when: str) -> Iterator[str]:
-    causes = {id(cause.event): cause for cause in explain_all(events)}
+def _tell(counted: Sequence[Event], limits: Sequence[Limit], process: Recording, when: str) -> Iterator[str]:
+    causes = {id(cause.event): cause for cause in process.causes}
     for excess in find_excess(counted, limits):
         last = excess.events[-1]
         rank = "" if last.rank is None else f" on rank {last.rank}"

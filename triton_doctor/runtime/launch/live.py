@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.causes import History
 from triton_doctor.runtime.decoding import decode_line
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, MemoryEvent
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Follower:
                     event = decode_line(line)
                 except (ValueError, DoctorError):
                     continue
+                if isinstance(event, MemoryEvent):
+                    self._histories[path, CompileEvent, event.kernel].remember(event.as_compile())
                 if isinstance(event, CompileEvent | AutotuneEvent):
                     history = self._histories[path, type(event), event.kernel]
                     yield tell_event(history.explain(event))

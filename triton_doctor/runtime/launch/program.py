@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import reason_of
-from triton_doctor.runtime.event import MarkEvent, ProgramEvent, WarningEvent
+from triton_doctor.runtime.event import WarningEvent
 from triton_doctor.runtime.lines import write_line
+from triton_doctor.runtime.program_event import MarkEvent, ProgramEvent
 from triton_doctor.runtime.watch import make_header
 
 if TYPE_CHECKING:

@@ -1,0 +1,160 @@
+"""Observe libraries' operators on a GPU: `python -m tests.gpu.observe_operators OUT LIBRARY...`.
+
+tests/gpu/operators has the libraries. OUT/LIBRARY.json has, for each operator, how many shapes it ran at, its kernels'
+variants and the values of their constexprs. Each operator runs in a process of its own, so that one that fails or takes
+too long costs only itself. tests/benchmarks/dry.py observes the same operators without a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tests.benchmarks.packages import CACHE
+from tests.gpu.record_operators import skip_initializers, stand_in, tensors_to_differentiate, tune
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from types import ModuleType
+
+    from triton_doctor import Recording
+
+# What an operator did, as it is written.
+Observed: TypeAlias = dict[str, Any]
+
+# The fewest with which a kernel is tuned: one config leaves no key.
+CONFIGS_KEPT = 2
+
+
+def import_driver(library: str) -> ModuleType:
+    """Import the operators of `library`, and make the library importable.
+
+    A library that is no package lies in the cache folder, checked out under the name of its repository.
+    """
+    driver = importlib.import_module(f"tests.gpu.operators.{library}")
+    if repository := getattr(driver, "REPOSITORY", ""):
+        checkout = CACHE / "checkouts" / repository.partition("/")[2]
+        if not checkout.is_dir():
+            raise SystemExit(f"check out {repository} at {driver.COMMIT} into {checkout}")
+        sys.path[:0] = [str(checkout / folder) for folder in getattr(driver, "FOLDERS", (".",))]
+    stand_in(getattr(driver, "UNUSED", ()))
+    skip_initializers(getattr(driver, "BARE", ()))
+    return driver
+
+
+def shapes_of(driver: ModuleType, operator: str) -> tuple[tuple[int, int], ...]:
+    """The batches and lengths at which `operator` is called."""
+    tensors = importlib.import_module("tests.gpu.operators.tensors")
+    shapes: tuple[tuple[int, int], ...] = getattr(driver, "SHAPES", tensors.ANY)
+    return getattr(driver, "SHAPES_OF", {}).get(operator, shapes)
+
+
+def observe(library: str, operator: str, watching: AbstractContextManager[Recording], configs_kept: int) -> Observed:
+    """Run one operator at all its shapes, forward and backward. A failing shape does not end the rest."""
+    import torch
+
+    tune(configs_kept)
+    failures = {}
+    with watching as recording:
+        driver = import_driver(library)
+        shapes = shapes_of(driver, operator)
+        began = time.process_time()
+        for batch, length in shapes:
+            try:
+                for output in tensors_to_differentiate(driver.OPERATORS[operator](batch, length)):
+                    torch.autograd.backward(output.float().sum())
+                torch.cuda.synchronize()
+            except Exception as error:
+                failures[f"{batch}x{length}"] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        cpu_s = time.process_time() - began
+    observed = {"shapes": len(shapes), "cpu_ms": round(1000 * cpu_s / len(shapes), 1), "failures": failures}
+    return observed | {"kernels": kernels_of(recording), "tunings": tunings_of(recording)}
+
+
+def kernels_of(recording: Recording) -> dict[str, Any]:
+    """How many variants each kernel of `recording` had, and which values its constexprs took."""
+    keys: dict[str, set[object]] = defaultdict(set)
+    values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for event in recording.compiles:
+        name = f"{event.kernel.module}:{event.kernel.name}"
+        keys[name].add((event.key.signature, event.key.constants, event.key.attributes, event.key.options))
+        declared = {parameter for parameter, kind in event.key.signature if kind == "constexpr"}
+        for parameter, value in event.key.constants:
+            if parameter in declared:
+                values[name][parameter].add(str(value))
+    return {
+        name: {
+            "variants": len(keys[name]),
+            "constexpr": {parameter: sorted(seen) for parameter, seen in values[name].items()},
+        }
+        for name in sorted(keys)
+    }
+
+
+def tunings_of(recording: Recording) -> dict[str, int]:
+    """How many keys each tuned kernel of `recording` was tuned for."""
+    keys: dict[str, set[object]] = defaultdict(set)
+    for event in recording.tunings:
+        keys[f"{event.kernel.module}:{event.kernel.name}"].add(event.key)
+    return {name: len(seen) for name, seen in sorted(keys.items())}
+
+
+def observe_apart(library: str, operator: str, out: Path, seconds: float) -> Observed:
+    """Observe one operator in a process of its own, for at most `seconds`."""
+    file = out / f"{library}.{operator}.json"
+    command = [sys.executable, "-W", "ignore", "-m", "tests.gpu.observe_operators", str(file), library]
+    try:
+        done = subprocess.run(
+            [*command, "--operator", operator], capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"ended": f"out of time after {seconds:.0f} s"}
+    if done.returncode:
+        return {"ended": done.stderr.strip()[-300:]}
+    observed: Observed = json.loads(file.read_text(encoding="utf-8"))
+    file.unlink()
+    return observed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path)
+    parser.add_argument("libraries", nargs="+")
+    parser.add_argument("--operator", help="observe this one alone, in this process")
+    parser.add_argument("--jobs", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=120, help="for one operator")
+    chosen = parser.parse_args()
+    if chosen.operator:
+        from triton_doctor import record
+
+        observed = observe(chosen.libraries[0], chosen.operator, record(), CONFIGS_KEPT)
+        chosen.out.write_text(json.dumps(observed), encoding="utf-8")
+        return
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(chosen.jobs) as pool:
+        going = {
+            library: {
+                operator: pool.submit(observe_apart, library, operator, chosen.out, chosen.seconds)
+                for operator in importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
+            }
+            for library in chosen.libraries
+        }
+        for library, operators in going.items():
+            observed = {operator: one.result() for operator, one in operators.items()}
+            (chosen.out / f"{library}.json").write_text(json.dumps(observed), encoding="utf-8")
+            for operator, one in observed.items():
+                failures = one.get("failures", {})
+                said = one.get("ended") or f"{one['shapes'] - len(failures)} of {one['shapes']} shapes"
+                print(f"{library} {operator}: {said} {next(iter(failures.items()), '')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
