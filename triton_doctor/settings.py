@@ -42,7 +42,6 @@ DEMONSTRATIONS = tuple(
 ) + ("[0-9]*[_-]*/", "[0-9]*[_-]*.*")  # chapters of a course, which no program can import
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How to look, and what to say.

@@ -90,8 +90,7 @@ def only_demonstrated(project: Project, kernel: Kernel) -> bool:
     callers = flow_of(project).callers
     launches = launches_of(project).get(kernel.key, ())
     return project.only_shows(kernel) or (
-        bool(launches)
-        and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
+        bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
     )
 
 

@@ -86,8 +86,9 @@ def flags_at(function: Function, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
 def _deciding_again(function: Function) -> frozenset[str]:
     """The flags of `function` that decide more than one branch around an assignment, and are assigned once at most."""
     branches: dict[str, set[int]] = {}
-    events = (function.calls, function.launches, *function.bindings.values())
-    for arm in {arm for found in events for event in found for arm in event.arms}:
+    arms = {arm for call in function.calls for arm in call.arms}
+    arms.update(arm for bindings in function.bindings.values() for binding in bindings for arm in binding.arms)
+    for arm in arms:
         if arm.flag is not None:
             branches.setdefault(arm.flag, set()).add(arm.branch)
     return frozenset(

@@ -29,8 +29,9 @@ _DATA_WORDS = frozenset(
 _HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
-    "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk world ranks shard "
-    "shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp cp".split()
+    "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk "
+    "world ranks shard shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp "
+    "cp".split()
 )
 # `row_size` is how much there is in a row.
 _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
@@ -69,7 +70,9 @@ def names_data(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_model(name: str) -> bool:
     """Whether a name speaks of heads, channels, hidden sizes."""
-    return names_room(name) or _names_width(name) or (bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS)
+    if names_room(name) or _names_width(name):
+        return True
+    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
 
 
 @lru_cache(maxsize=4096)

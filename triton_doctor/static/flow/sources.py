@@ -36,7 +36,9 @@ def is_optional_number(thing: Thing) -> bool:
     """Whether it is an argument with a default that no name calls a length, or one named as a setting: a window."""
     if thing.origin is None or leanings.names_data(thing.root.name):
         return False
-    return leanings.names_model(thing.root.name) or any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
+    if leanings.names_model(thing.root.name):
+        return True
+    return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
 
 
 def out_of_sight(call: Call, place: Place) -> Thing:

@@ -80,8 +80,8 @@ def limits_of(test: ast.expr, *, holds: bool) -> Iterator[Bounded]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield from limits_of(operand, holds=not holds)
         case ast.Compare(left=first, ops=ops, comparators=rest) if holds or len(ops) == 1:
-            for left, op, right in zip([first, *rest], ops, rest, strict=False):
-                kind = type(op) if holds else _OPPOSITE.get(type(op))
+            for left, comparison, right in zip([first, *rest], ops, rest, strict=False):
+                kind = type(comparison) if holds else _OPPOSITE.get(type(comparison))
                 if kind is not None:
                     yield from _compared(left, kind, right)
         case _:
