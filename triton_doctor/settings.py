@@ -39,7 +39,7 @@ DEMONSTRATIONS = tuple(
     pattern.format(word)
     for word in _DEMONSTRATING
     for pattern in ("*{}/", "*{}s/", "{}[_-]*/", "{}.*", "{}s.*", "*_{}.*", "*_{}s.*", "{}[_-]*.*")
-)
+) + ("[0-9]*[_-]*/", "[0-9]*[_-]*.*")  # chapters of a course, which no program can import
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
