@@ -85,6 +85,15 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
     )
 
 
+def only_demonstrated(project: Project, kernel: Kernel) -> bool:
+    """Whether nothing but tests, benchmarks and tutorials launch `kernel`, or hold it."""
+    callers = flow_of(project).callers
+    launches = launches_of(project).get(kernel.key, ())
+    return project.only_shows(kernel) or (
+        bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
+    )
+
+
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
     """Whether each value of the parameter is a round of tuning."""
     return kernel.autotune is not None and param.name in kernel.autotune.key
