@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -128,7 +128,7 @@ class Finding:
     lines are those of the cell: `split_cell`. `message` is one line in lower case
     without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`. `fix` is
     how the source could be changed, where that is known. `evidence` is None where no recording was asked, or none can
-    tell.
+    tell. `home` is the path and the span of the finding in a report on all files, where that is another place.
     """
 
     path: str
@@ -141,6 +141,12 @@ class Finding:
     trail: tuple[Step, ...] = ()
     fix: Plan | None = None
     evidence: Evidence | None = None
+    home: tuple[str, Span] | None = None
+
+    @property
+    def original(self) -> Finding:
+        """The finding where it stands in a report on all files."""
+        return self if self.home is None else replace(self, path=self.home[0], span=self.home[1], home=None)
 
     @property
     def fixable(self) -> str:

@@ -120,6 +120,8 @@ def graph_object(graph: GraphAccount) -> dict[str, Any]:
         "path": event.path,
         "line": event.line,
         "took_ms": event.duration_us / 1000,
+        "graphs_from_cache": event.cached,
+        "graphs_not_in_cache": event.uncached,
         "reason": event.reason or None,
         "failure": event.failure or None,
         "kernels": graph.kernels,
@@ -155,6 +157,7 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
         "failed_ms": kernel.failed_us / 1000,
         "errors": list(kernel.errors),
         "capturing": kernel.capturing,
+        "unloaded_capturing": kernel.unloaded,
         "maker": kernel.maker or None,
         "causes": [cause_object(cause) for cause in kernel.causes],
         "sites": [

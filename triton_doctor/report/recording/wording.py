@@ -109,7 +109,7 @@ def tell_cache_folder(account: Account) -> Iterator[str]:
 
 
 def tell_faults(kernel: KernelAccount) -> Iterator[str]:
-    """Compiles that failed, and those in the capture of a CUDA graph."""
+    """Compiles that failed, and what happened in the capture of a CUDA graph."""
     if kernel.failed:
         more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
         error = kernel.errors[0] if kernel.errors else ""
@@ -117,6 +117,11 @@ def tell_faults(kernel: KernelAccount) -> Iterator[str]:
     if kernel.capturing:
         yield (
             f"{kernel.capturing:,}x TRD716 {rule_name('TRD716')}: launch it once before the capture, and tune it before"
+        )
+    if kernel.unloaded:
+        yield (
+            f"{kernel.unloaded:,}x TRD716 {rule_name('TRD716')}: unloaded in a capture: "
+            "keep a reference to the kernel until the capture has ended"
         )
 
 
