@@ -8,6 +8,7 @@ too long costs only itself. tests/benchmarks/dry.py observes the same operators 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
 import json
 import subprocess
@@ -81,7 +82,7 @@ def observe(library: str, operator: str, watching: AbstractContextManager[Record
 
 def kernels_of(recording: Recording) -> dict[str, Any]:
     """How many variants each kernel of `recording` had, and which values its constexprs took."""
-    keys: dict[str, set[object]] = defaultdict(set)
+    keys: dict[str, set[tuple[object, ...]]] = defaultdict(set)
     values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for event in recording.compiles:
         name = f"{event.kernel.module}:{event.kernel.name}"
@@ -93,6 +94,7 @@ def kernels_of(recording: Recording) -> dict[str, Any]:
     return {
         name: {
             "variants": len(keys[name]),
+            "keys": sorted(hashlib.sha256(repr(key).encode()).hexdigest()[:12] for key in keys[name]),
             "constexpr": {parameter: sorted(seen) for parameter, seen in values[name].items()},
         }
         for name in sorted(keys)
