@@ -10,6 +10,7 @@ from triton_doctor.version import __version__
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from triton_doctor.runtime.dry import dry_run
     from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
     from triton_doctor.runtime.guards.unexpected import CompileWarning, UncheckedError, UnexpectedCompileError
     from triton_doctor.runtime.guards.watched import watch
@@ -25,6 +26,7 @@ __all__ = [
     "UnexpectedCompileError",
     "__version__",
     "compile_only",
+    "dry_run",
     "forbid_compiles",
     "record",
     "warmed_up",
@@ -38,6 +40,7 @@ _HOMES = {
     "UncheckedError": "triton_doctor.runtime.guards.unexpected",
     "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
     "compile_only": "triton_doctor.runtime.target",
+    "dry_run": "triton_doctor.runtime.dry",
     "forbid_compiles": "triton_doctor.runtime.guards.guard",
     "record": "triton_doctor.runtime.watch",
     "warmed_up": "triton_doctor.runtime.guards.guard",

@@ -61,6 +61,8 @@ class CompileEvent:
     `source` identifies the source and what it captures; `made` numbers the kernel objects of one name from 1.
     `direct` is a compile that no launch of a kernel asked for, such as Inductor's, which `maker` then names; `tuning`
     one that a round of tuning tried. `capturing` is whether a CUDA graph was being captured. `at_ns` is Unix time.
+    `dry` is a variant of a dry run: nothing was compiled, and there are no times. `guessed` is a variant that a dry run
+    made after it had guessed a value.
     """
 
     kernel: KernelName
@@ -81,6 +83,8 @@ class CompileEvent:
     tuning: bool = False
     capturing: bool = False
     maker: str = ""
+    dry: bool = False
+    guessed: bool = False
 
     @property
     def duration_us(self) -> int:
@@ -134,8 +138,8 @@ class MemoryEvent:
 class AutotuneEvent:
     """A round of tuning. `key` names each value where the names are known; `best` and `timings` are configs as text.
 
-    `duration_us` is None when the timings came from the cache on disk (`cached`). `trials` are the launches that the
-    round made to try its configs; None where launches were not counted.
+    `duration_us` is None when the timings came from the cache on disk (`cached`), and in a dry run, whose timings are
+    all 0. `trials` are the launches that the round made to try its configs; None where launches were not counted.
     """
 
     kernel: KernelName
@@ -200,8 +204,8 @@ class LaunchesEvent:
 class WarningEvent:
     """Something that the reader of the recording should know.
 
-    `kind`: interpreted, unseen, untried, replays, fault, torn, or damaged. After unseen, fault, torn and damaged,
-    compiles may be missing.
+    `kind`: interpreted, unseen, untried, replays, eager, fault, torn, or damaged. After unseen, fault, torn and
+    damaged, compiles may be missing.
     """
 
     kind: str
@@ -228,6 +232,20 @@ class EndEvent:
     at_ns: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuessEvent:
+    """A dry run was asked for data that it does not have: `question`, at `site`. It guessed, or `stopped` the program.
+
+    The same question at the same site is told once a case, a test for example.
+    """
+
+    question: str
+    site: LaunchSite | None
+    stopped: bool
+    thread: int
+    at_ns: int
+
+
 Event = (
     CompileEvent
     | MemoryEvent
@@ -243,12 +261,16 @@ Event = (
     | VariableEvent
     | GraphEvent
     | ChoicesEvent
+    | GuessEvent
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """Where and when a recording was made. `compile_only`: compiled, not run. `variables` are those Triton reads."""
+    """Where and when a recording was made. `compile_only`: compiled, not run. `variables` are those Triton reads.
+
+    `dry` is a dry run, which told the program what is in `pretended`: the name of its GPU, for example.
+    """
 
     tool_version: str
     versions: tuple[tuple[str, str], ...]
@@ -261,3 +283,5 @@ class Header:
     pid: int
     started_at_ns: int
     schema: int = SCHEMA
+    dry: bool = False
+    pretended: tuple[tuple[str, str], ...] = ()

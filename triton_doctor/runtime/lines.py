@@ -12,6 +12,7 @@ from triton_doctor.runtime.event import (
     EndEvent,
     Event,
     FailureEvent,
+    GuessEvent,
     Header,
     InterpretedEvent,
     KernelName,
@@ -39,6 +40,7 @@ KINDS: dict[str, type[Any]] = {
     "variable": VariableEvent,
     "graph": GraphEvent,
     "choices": ChoicesEvent,
+    "guess": GuessEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

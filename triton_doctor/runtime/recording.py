@@ -17,6 +17,7 @@ from triton_doctor.runtime.event import (
     CompileEvent,
     EndEvent,
     Event,
+    GuessEvent,
     InterpretedEvent,
     KernelName,
     LaunchesEvent,
@@ -90,6 +91,21 @@ class Recording:
     def warnings(self) -> tuple[WarningEvent, ...]:
         """What the reader should know."""
         return tuple(event for event in self.events if isinstance(event, WarningEvent))
+
+    @property
+    def guesses(self) -> tuple[GuessEvent, ...]:
+        """What a dry run was asked that it does not know, and guessed."""
+        return tuple(event for event in self.events if isinstance(event, GuessEvent) and not event.stopped)
+
+    @property
+    def stops(self) -> tuple[GuessEvent, ...]:
+        """What a dry run was asked that it does not know, where the program could not go on."""
+        return tuple(event for event in self.events if isinstance(event, GuessEvent) and event.stopped)
+
+    @property
+    def pretended(self) -> dict[str, str]:
+        """What a dry run told the program about its GPU."""
+        return {name: value for header in self.headers for name, value in header.pretended}
 
     @property
     def launches(self) -> dict[KernelName, int]:

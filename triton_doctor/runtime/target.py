@@ -48,14 +48,14 @@ def compile_only(target: str) -> Iterator[None]:
         undo()
 
 
-def activate(target: str) -> Callable[[], None]:
-    """As `compile_only`, from now until what it returns is called."""
+def activate(target: str, *, multiprocessors: int = MULTIPROCESSORS) -> Callable[[], None]:
+    """As `compile_only`, from now until what it returns is called. `multiprocessors` is what kernels are told."""
     backend, arch, warp_size = parse_target(target)
     from triton.runtime.driver import driver
 
     # 3.2 and 3.3 keep the active driver under `active`, later ones under `_active`; reading either may start a driver.
     before = dict(vars(driver))
-    ours = _make_driver(backend, arch, warp_size)
+    ours = _make_driver(backend, arch, warp_size, multiprocessors)
     driver.set_active(ours)
 
     def undo() -> None:
@@ -101,7 +101,7 @@ def launch(
 class _Binaries:
     """What stands where triton loads binaries and asks for the device's properties."""
 
-    def __init__(self, backend: str, arch: int | str, warp_size: int) -> None:
+    def __init__(self, backend: str, arch: int | str, warp_size: int, multiprocessors: int) -> None:
         from triton.compiler.compiler import CompiledKernel
 
         # Four values until 3.4, five since 3.5 (triton 3.5 compiler.py, _init_handles).
@@ -110,7 +110,7 @@ class _Binaries:
         self._properties = {
             "max_shared_mem": shared,
             "max_num_regs": 65536,
-            "multiprocessor_count": MULTIPROCESSORS,
+            "multiprocessor_count": multiprocessors,
             "warpSize": warp_size,
             "sm_clock_rate": 1,
             "mem_clock_rate": 1,
@@ -141,7 +141,7 @@ class _Binaries:
         return None
 
 
-def _make_driver(backend: str, arch: int | str, warp_size: int) -> Any:
+def _make_driver(backend: str, arch: int | str, warp_size: int, multiprocessors: int) -> Any:
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
 
@@ -149,7 +149,7 @@ def _make_driver(backend: str, arch: int | str, warp_size: int) -> Any:
         compiles_only = True
 
         def __init__(self) -> None:
-            self.utils = _Binaries(backend, arch, warp_size)
+            self.utils = _Binaries(backend, arch, warp_size, multiprocessors)
             self.launcher_cls = lambda src, metadata: launch
             self._target = GPUTarget(backend, arch, warp_size)
             self._device = 0

@@ -246,6 +246,7 @@ def make_header(started_ns: int | None = None) -> Header:
     from triton_doctor.runtime.target import active_target
 
     target = active_target()
+    pretended = _pretended()
     return Header(
         tool_version=__version__,
         versions=tuple(_versions()),
@@ -257,7 +258,16 @@ def make_header(started_ns: int | None = None) -> Header:
         world_size=int(os.environ["WORLD_SIZE"]) if os.environ.get("WORLD_SIZE", "").isdecimal() else None,
         pid=os.getpid(),
         started_at_ns=time.time_ns() - (0 if started_ns is None else time.perf_counter_ns() - started_ns),
+        dry=bool(pretended),
+        pretended=pretended,
     )
+
+
+def _pretended() -> tuple[tuple[str, str], ...]:
+    """What a dry run tells this process about its GPU; empty outside of one, which imports nothing here."""
+    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    gpu = None if session is None else session.active_gpu()
+    return () if gpu is None else gpu.describe()
 
 
 def _versions() -> Iterator[tuple[str, str]]:

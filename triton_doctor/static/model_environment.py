@@ -40,7 +40,7 @@ class EnvSetting:
     `guarded` when a debug flag, an argument, another variable or a missing GPU decides whether it happens.
     `own_process` is false when only a child process sees it. `function` is None at module level.
     `build_only` when it lasts while an image is built. `is_brief` when it is undone at the end of a block or a test, or
-    reaches one command alone.
+    reaches one command alone. `is_explained` when a comment at it says why it has to be.
     """
 
     variable: str
@@ -54,6 +54,7 @@ class EnvSetting:
     fleeting: Fleeting | None = None
     order: Order = Order()
     is_brief: bool = False
+    is_explained: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,8 @@ class EnvironmentFile:
 
     `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make"
     and so on. `for_tests` when it only configures a test runner. `cpu_only` when it says itself that no GPU is used, so
-    that interpreter mode is meant; `names_gpu` when it puts tensors on one, come what may.
+    that interpreter mode is meant; `names_gpu` when it puts tensors on one, come what may. `runs_programs` when it runs
+    the program that its user names, in the mode that it sets.
     """
 
     path: str
@@ -80,3 +82,4 @@ class EnvironmentFile:
     for_tests: bool = False
     cpu_only: bool = False
     names_gpu: bool = False
+    runs_programs: bool = False

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.regular_files import TooLargeError
+from triton_doctor.static.explained import mark_explained
 from triton_doctor.static.model_environment import EnvironmentFile
 from triton_doctor.static.read_environment import hides_gpus, may_set
 
@@ -37,6 +38,8 @@ _KINDS = (
     (re.compile(r"\.?justfile|.*\.just", re.IGNORECASE), "just"),
     (re.compile(r"(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json|\.devcontainer\.json"), "json"),
 )  # fmt: skip
+_RUNNER = re.compile(r"(?m)^[ \t-]*runs-on:[ \t]*([^\s#][^\n#]*?)[ \t]*(?:#.*)?$")
+_HOSTED = re.compile(r"[\"']?(?:ubuntu|macos|windows)-(?:latest|[\d.]+)(?:-arm|-large|-xlarge|-intel)?[\"']?")
 _FOR_TESTS = frozenset({"tox", "pytest"})
 
 
@@ -59,14 +62,14 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
     if len(data) > _LARGEST_BYTES:
         raise TooLargeError(path, _LARGEST_BYTES)
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    settings = _read(kind, text)
+    settings = mark_explained(_read(kind, text), text)
     return EnvironmentFile(
         path=path,
         kind=kind,
         settings=settings,
         for_tests=kind in _FOR_TESTS
         or (kind in {"toml", "setup.cfg"} and bool(settings) and _only_for_tests(text, settings)),
-        cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text,
+        cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
     )
 
 
@@ -117,6 +120,12 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
             from triton_doctor.static.settings_files.ini import read_ini
 
             return read_ini(text)
+
+
+def _runs_on_hosted_cpus(text: str) -> bool:
+    """Whether every job of a GitHub workflow runs on a plain runner of GitHub's, which has no GPU."""
+    runners = _RUNNER.findall(text)
+    return bool(runners) and all(_HOSTED.fullmatch(runner) for runner in runners)
 
 
 def _only_for_tests(text: str, settings: tuple[EnvSetting, ...]) -> bool:

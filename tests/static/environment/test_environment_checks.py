@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from triton_doctor.finding import split_cell
 from triton_doctor.settings import Settings
 from triton_doctor.static.files import find_files
 from triton_doctor.static.scan import scan
@@ -18,6 +20,49 @@ if TYPE_CHECKING:
 
 ON = 'import os\nos.environ["TRITON_INTERPRET"] = "1"\n'
 KERNEL = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, 1)\n\n\n"
+
+
+NOTEBOOK = json.dumps(
+    {
+        "cells": [{"cell_type": "code", "source": ["import os\n", "os.environ['CUDA_LAUNCH_BLOCKING'] = '1'"]}],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+)
+GSAN = "import runpy, triton\ntriton.knobs.compilation.instrumentation_mode = 'gsan'\nrunpy.run_path('a.py')\n"
+BLOCKING = "os.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n"
+METHOD = f"import os\nclass Run:\n  def shrink(self):\n    {BLOCKING}  def go(self):\n    {{}}self.shrink()\n"
+WORKFLOW = "env:\n  TRITON_INTERPRET: 1\njobs:\n  a:\n    runs-on: {}\n"
+ASCEND = "export CUDA_LAUNCH_BLOCKING=${CUDA_LAUNCH_BLOCKING:-1}\ndocker run -e CUDA_LAUNCH_BLOCKING="
+# Each beside what differs from it by the one thing that decides.
+WHAT_IS_NOT_LEFT_ON = [
+    ("dump_ttgir.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 info"}),
+    ("gsan.py", GSAN, {"TRD105 info"}),
+    ("gsan.py", GSAN.replace("runpy.run_path('a.py')", "print('a.py')"), {"TRD105 warning"}),
+    ("run.py", METHOD.format("if self.args.shrink: "), set()),
+    ("run.py", METHOD.format(""), {"TRD105 warning"}),
+    ("run.py", f"import os\n# AMD's driver deadlocks otherwise\n{BLOCKING}", {"TRD105 info"}),
+    ("run.py", f"import os\n# has to be set before torch is imported\n{BLOCKING}", {"TRD105 warning"}),
+    ("run.py", f"import os\n# required for debugging\n{BLOCKING}", {"TRD105 warning"}),
+    ("run.sh", "# works around a hang\nexport CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 info"}),
+    ("run.sh", "export CUDA_LAUNCH_BLOCKING=1  # a workaround for #12\n", {"TRD105 info"}),
+    ("run.sh", "# a workaround\n\nexport CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),
+    ("run.sh", f'{ASCEND}"$CUDA_LAUNCH_BLOCKING" image\n', {"TRD105 warning"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python train.py --log latest\n", {"TRD105 warning"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python -u train.py\npython eval.py\n", {"TRD105 warning"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python train.py\npython train.py\n", {"TRD105 info"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python tests/test_add.py\n", {"TRD105 info"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python bench_add.py\n", {"TRD105 info"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python -c 'import torch'\n", {"TRD105 info"}),
+    ("run.sh", "CUDA_LAUNCH_BLOCKING=1 python -m pytest x\n", {"TRD105 info"}),
+    ("Makefile", "slow:\n\tCUDA_LAUNCH_BLOCKING=1 python train.py\n", {"TRD105 info"}),
+    ("a.ipynb", NOTEBOOK, {"TRD105 info"}),
+    ("benchmarks/sweep.py", "import os\nos.environ['TRITON_ALWAYS_COMPILE'] = '1'\n", {"TRD105 info"}),
+    ("benchmarks/sweep.py", f"import os\n{BLOCKING}", {"TRD105 warning"}),
+    (".github/workflows/ci.yml", WORKFLOW.format("ubuntu-latest"), {"TRD102 info"}),
+    (".github/workflows/ci.yml", WORKFLOW.format("[self-hosted, gpu]"), {"TRD102 warning"}),
+]
 
 
 @pytest.fixture
@@ -36,7 +81,8 @@ def findings(tmp_path: Path) -> Callable[..., list[Finding]]:
     ("path", "text", "told"),
     [
         ("train.py", ON, {"TRD101 warning"}),
-        ("benchmarks/bench.py", ON, {"TRD101 warning"}),
+        ("benchmarks/bench.py", ON + "import time\nprint(time.time())\n", {"TRD101 warning", "TRD403 warning"}),
+        ("tutorials/add.py", ON, {"TRD101 info"}),
         ("tests/test_add.py", ON, {"TRD101 info"}),
         ("pkg/tests/kernels.py", ON, {"TRD101 info"}),
         ("conftest.py", ON, {"TRD101 info"}),
@@ -88,11 +134,12 @@ def findings(tmp_path: Path) -> Callable[..., list[Finding]]:
         ("old.sh", "export TRITON_HIP_LLD_PATH=/x\n", {"TRD104 warning"}),
         ("old.sh", "export USE_TTGIR_LOC=1\n", {"TRD104 warning"}),
         ("Dockerfile", "FROM x\nARG TRITON_COMMIT=abc\n", set()),
-        ("debug.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 warning"}),
-        ("debug.sh", "export CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),
-        ("debug.sh", "export TRITON_PRINT_AUTOTUNING=1\n", {"TRD105 info"}),
-        ("debug.sh", "export TRITON_ALWAYS_COMPILE=0\n", set()),
-        ("tests/debug.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 info"}),
+        ("train.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 warning"}),
+        ("train.sh", "export CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),
+        ("train.sh", "export TRITON_PRINT_AUTOTUNING=1\n", {"TRD105 info"}),
+        ("train.sh", "export TRITON_ALWAYS_COMPILE=0\n", set()),
+        ("tests/train.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 info"}),
+        *WHAT_IS_NOT_LEFT_ON,
         ("cache.sh", "export TRITON_CACHE_DIR=$(mktemp -d)\n", {"TRD106 warning"}),
         ("cache.sh", "export TRITON_CACHE_DIR=/x/$SLURM_JOB_ID\n", {"TRD106 info"}),
         ("bench.py", ON + "import time\nprint(time.perf_counter())\n", {"TRD101 warning", "TRD403 warning"}),
@@ -105,7 +152,7 @@ def test_severity_follows_the_place(
     found = findings(path, text)
 
     assert {f"{finding.code} {finding.severity.label}" for finding in found} == told
-    assert {finding.path for finding in found} <= {path}
+    assert {split_cell(finding.path)[0] for finding in found} <= {path}
 
 
 @pytest.mark.parametrize(
@@ -156,3 +203,21 @@ def test_comment_suppresses_in_every_kind_of_file(findings: Callable[..., list[F
     assert (
         findings("Dockerfile", "# triton-doctor: ignore-file[TRD102] teaching\nFROM x\nENV TRITON_INTERPRET=1\n") == []
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        pytest.param("if args.slow:\n    slow_down()", "info", id="behind a flag"),
+        pytest.param("slow_down()", "warning", id="always"),
+        pytest.param("pass", "info", id="never, in sight"),
+    ],
+)
+def test_function_that_another_file_calls_is_left_on_where_no_flag_decides(
+    tmp_path: Path, findings: Callable[..., list[Finding]], call: str, severity: str
+) -> None:
+    (tmp_path / "modes.py").write_text(f"import os\ndef slow_down():\n    {BLOCKING}", encoding="utf-8")
+
+    found = findings("train.py", f"import triton\nfrom modes import slow_down\n{call}\n")
+
+    assert [(one.path, one.code, one.severity.label) for one in found] == [("modes.py", "TRD105", severity)]

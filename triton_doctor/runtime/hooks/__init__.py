@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.hooks.failing import watch_failures
@@ -148,6 +148,19 @@ def launches_so_far() -> dict[KernelName, int]:
     """Launches by kernel since counting began in this process; empty while nobody counts."""
     counter = _attached.counter
     return {} if counter is None else counter.totals()
+
+
+def emit(event: Event) -> None:
+    """`event` reaches everybody who listens."""
+    if _attached.observer is not None:
+        _attached.observer.emit(event)
+
+
+def tell_dry_compile(src: Any, *, options: Any, target: Any, guessed: bool) -> None:
+    """A dry run has made the variant `src`, which a launch on this thread's stack asked for."""
+    if _attached.observer is not None:
+        dry = {"options": options, "target": target}
+        _attached.observer.built(src, compiled=True, stages_us=(), dry=dry, guessed=guessed)
 
 
 def compiled_before(event: CompileEvent) -> tuple[CompileEvent, ...]:

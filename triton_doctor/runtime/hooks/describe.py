@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.runtime.event import CompileKey, KernelName, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from types import CodeType
 
 # A constexpr can be any object; its text is kept up to this many characters.
@@ -159,3 +159,19 @@ def parsed_options(options: Any) -> tuple[tuple[str, Scalar], ...]:
     """Triton's parsed options, by name."""
     chosen = sorted(vars(options).keys() - OPTIONS_LEFT_OUT)
     return tuple((name, scalar(getattr(options, name))) for name in chosen)
+
+
+def named_parts(key: Sequence[Any], names: Sequence[str] | None) -> tuple[tuple[str, Scalar], ...]:
+    """The parts of a key of tuning by name. `names` are those of the first; the rest are dtypes of tensors."""
+    known = list(names or ())
+    known += [f"dtype {number}" if names else f"part {number}" for number in range(1, len(key) - len(known) + 1)]
+    return tuple((name, scalar(value)) for name, value in zip(known, key, strict=False))
+
+
+def read_timings(timings: Mapping[Any, Any], *, dry: bool) -> tuple[tuple[str, float], ...]:
+    """Configs as text with their milliseconds; those of a dry run are 0."""
+    return tuple((str(config), 0.0 if dry else _milliseconds(timing)) for config, timing in timings.items())
+
+
+def _milliseconds(timing: Any) -> float:
+    return float(timing[0] if isinstance(timing, list | tuple) else timing)

@@ -18,6 +18,7 @@ from triton_doctor.runtime.hooks.surroundings import describe_error, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from triton_doctor.runtime.event import CompileEvent
     from triton_doctor.runtime.hooks.observer import Observer
 
 
@@ -30,6 +31,22 @@ def watch_failures(observer: Observer) -> Iterator[Slot]:
     for backend in backends.values():
         if "add_stages" in vars(backend.compiler):
             yield _watch_stages(backend.compiler, observer)
+
+
+def refused_launch(event: CompileEvent, error: BaseException) -> FailureEvent:
+    """The compile of `event` succeeded, and a guard made its launch raise `error`."""
+    return FailureEvent(
+        kernel=event.kernel,
+        stage="launch",
+        error=describe_error(error),
+        duration_us=0,
+        thread=event.thread,
+        rank=event.rank,
+        at_ns=time.time_ns(),
+        launch_site=event.launch_site,
+        tuning=event.tuning,
+        refused=True,
+    )
 
 
 def tell_failure(observer: Observer, src: Any, stage: str, error: Exception, *, took_ns: int | None = None) -> None:

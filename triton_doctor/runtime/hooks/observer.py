@@ -18,7 +18,6 @@ from triton_doctor.runtime.event import (
     AutotuneEvent,
     CompileEvent,
     CompileKey,
-    FailureEvent,
     KernelName,
     WarningEvent,
 )
@@ -26,13 +25,16 @@ from triton_doctor.runtime.hooks.beginning import Begun
 from triton_doctor.runtime.hooks.describe import (
     compile_key,
     kernel_name,
+    named_parts,
     parsed_options,
+    read_timings,
     scalar,
     source_of,
     target_text,
 )
+from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
-from triton_doctor.runtime.hooks.surroundings import CacheFolder, describe_error, is_capturing, rank
+from triton_doctor.runtime.hooks.surroundings import CacheFolder, is_capturing, is_dry, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,10 +105,22 @@ class Observer:
         """Something that the reader should know."""
         self.emit(WarningEvent(kind=kind, message=message, at_ns=time.time_ns(), kernel=kernel))
 
-    def built(self, src: Any, *, compiled: bool, stages_us: Sequence[tuple[str, int]]) -> None:
-        """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread."""
+    def built(
+        self,
+        src: Any,
+        *,
+        compiled: bool,
+        stages_us: Sequence[tuple[str, int]],
+        dry: Mapping[str, Any] | None = None,
+        guessed: bool = False,
+    ) -> None:
+        """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread.
+
+        `dry` are the `options` and the `target` that a dry run would compile for, and `guessed` is as of the event.
+        """
         try:
             compiling, launch = read_stack()
+            compiling = dry or compiling
             if not launch.found:
                 launch = self._submitted.pop(src, launch)
             fn = getattr(src, "fn", None)
@@ -130,6 +144,8 @@ class Observer:
                 tuning=launch.tuning,
                 capturing=is_capturing(),
                 maker="" if launch.found else launch.maker,
+                dry=dry is not None,
+                guessed=guessed,
             )
         except Exception:
             self.fault("reading a compile")
@@ -146,20 +162,7 @@ class Observer:
             self.emit(event)
         except BaseException as error:
             # Triton keeps no kernel whose launch raised: the next launch of that key compiles again.
-            self.emit(
-                FailureEvent(
-                    kernel=event.kernel,
-                    stage="launch",
-                    error=describe_error(error),
-                    duration_us=0,
-                    thread=event.thread,
-                    rank=event.rank,
-                    at_ns=time.time_ns(),
-                    launch_site=event.launch_site,
-                    tuning=event.tuning,
-                    refused=True,
-                )
-            )
+            self.emit(refused_launch(event, error))
             raise
 
     def submitted(self) -> None:
@@ -190,12 +193,13 @@ class Observer:
         """
         try:
             launched = self.launched(fn)
+            dry = is_dry()
             event = AutotuneEvent(
                 kernel=self.name_of(fn),
-                key=tuple(_named(key, names)),
+                key=named_parts(key, names),
                 best=str(best),
-                timings_ms=tuple((str(config), _milliseconds(timing)) for config, timing in (timings or {}).items()),
-                duration_us=None if duration_s is None else int(duration_s * 1_000_000),
+                timings_ms=read_timings(timings or {}, dry=dry),
+                duration_us=None if duration_s is None or dry else int(duration_s * 1_000_000),
                 cached=cached,
                 launch_site=self._intern(launch_site()),
                 thread=threading.get_native_id(),
@@ -286,13 +290,3 @@ class Observer:
                 number = self._made[kernel] = self._made.get(kernel, 0) + 1
                 known = self._objects[ident] = (weakref.ref(fn, lambda _: self._objects.pop(ident, None)), number)
             return known[1]
-
-
-def _named(key: Sequence[Any], names: Sequence[str] | None) -> list[tuple[str, Scalar]]:
-    known = list(names or ())
-    known += [f"dtype {number}" if names else f"part {number}" for number in range(1, len(key) - len(known) + 1)]
-    return [(name, scalar(value)) for name, value in zip(known, key, strict=False)]
-
-
-def _milliseconds(timing: Any) -> float:
-    return float(timing[0] if isinstance(timing, list | tuple) else timing)

@@ -46,6 +46,12 @@ def is_capturing() -> bool:
         return False
 
 
+def is_dry() -> bool:
+    """Whether this process runs dry: what is timed then says nothing about a GPU."""
+    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    return session is not None and session.active_gpu() is not None
+
+
 def describe_error(error: BaseException) -> str:
     """`OutOfResources: out of resource: shared memory, ...`: the type of `error`, and what it says."""
     try:

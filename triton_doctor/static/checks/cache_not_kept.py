@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.environment import severity_at
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def check(project: Project) -> Iterator[Finding]:
                 path=file.path,
                 span=setting.span,
                 code=CODE,
-                severity=severity_at(file, worst),
+                severity=Severity.INFO if file.for_tests else worst,
                 message=f"compiled kernels are not kept: `{setting.variable}` is {setting.fleeting.why}",
                 advice="use a folder that persists: on a volume, or under the user's cache folder",
             )

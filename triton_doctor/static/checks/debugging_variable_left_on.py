@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.environment import severity_at
+from triton_doctor.static.environment import severity_of
 from triton_doctor.variables import parse_version, variables
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _COST = {
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting that does harm; none behind a flag, and info where it only prints."""
+    """One finding a setting that does harm; none behind a flag, and info where it only prints, or only teaches."""
     version = parse_version(project.triton_version)
     for file in project.environment:
         for setting in file.settings:
@@ -33,12 +33,18 @@ def check(project: Project) -> Iterator[Finding]:
                 continue
             if not variable.harmful(setting.value) or not variable.read_by(version):
                 continue
-            worst = Severity.INFO if variable.harm == "prints" else Severity.WARNING
+            # Where nothing but a demonstration compiles, nobody minds; slow kernels falsify what it measures.
+            is_shown = file.kind == "notebook" or (
+                variable.harm != "slow-kernels" and file.path in project.demonstrations
+            )
+            worst = Severity.INFO if variable.harm == "prints" or is_shown else Severity.WARNING
+            severity = severity_of(project, file, setting, worst)
+            how = "is left on" if severity > Severity.INFO else "is set"
             yield Finding(
                 path=file.path,
                 span=setting.span,
                 code=CODE,
-                severity=severity_at(file, worst, setting),
-                message=f"`{setting.variable}={setting.value}` is left on, and {_COST[variable.harm]}{variable.effect}",
+                severity=severity,
+                message=f"`{setting.variable}={setting.value}` {how}, and {_COST[variable.harm]}{variable.effect}",
                 advice="set it for the one run that needs it, or put it behind a debug flag",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.environment import CODE_KINDS, comes_too_late, settings_that_interpret, severity_at
+from triton_doctor.static.environment import CODE_KINDS, comes_too_late, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +21,13 @@ def check(project: Project) -> Iterator[Finding]:
     for file, setting in settings_that_interpret(project):
         if file.kind not in CODE_KINDS or setting.guarded or comes_too_late(setting):
             continue
+        # It teaches Triton without a GPU, unless it measures.
+        is_shown = file.kind == "notebook" or (file.path in project.demonstrations and not file.timings)
         yield Finding(
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=Severity.INFO if file.cpu_only else severity_at(file, setting=setting),
+            severity=Severity.INFO if file.cpu_only or is_shown else severity_of(project, file, setting),
             message=_message(setting),
             advice="delete the line, and set the variable in the shell for the one run that needs it",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.environment import CODE_KINDS, settings_that_interpret, severity_at
+from triton_doctor.static.environment import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=Severity.INFO if file.cpu_only else severity_at(file, setting=setting),
+            severity=Severity.INFO if file.cpu_only else severity_of(project, file, setting),
             message=(
                 f"`{setting.variable}={setting.value}` runs every kernel in Python on the CPU {reach}: "
                 "600 to 16,000 times slower than compiled"

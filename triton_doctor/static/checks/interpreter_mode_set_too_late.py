@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
-from triton_doctor.static.environment import CODE_KINDS, settings_that_interpret, severity_at
+from triton_doctor.static.environment import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=setting.span,
             code=CODE,
-            severity=severity_at(file, Severity.INFO if setting.guarded else Severity.WARNING, setting),
+            severity=severity_of(project, file, setting, Severity.INFO if setting.guarded else Severity.WARNING),
             message=_message(order),
             advice="set the variable before the first import of triton, best in the shell",
             trail=_trail(file.path, setting),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
-from triton_doctor.static.environment import comes_too_late, settings_that_interpret, severity_at
+from triton_doctor.static.environment import comes_too_late, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,11 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=first.span,
             code=CODE,
-            severity=Severity.INFO if file.cpu_only else severity_at(file),
-            message=f"`{first.text}` measures interpreter mode, which line {setting.span.line} turns on",
+            # Cells run in any order, or not at all: the mode may be off again where time is measured.
+            severity=(
+                Severity.INFO if file.cpu_only or file.kind == "notebook" else severity_of(project, file, setting)
+            ),
+            message=f"`{first.text}` measures interpreter mode, which this file turns on",
             advice="measure without the variable: compiled kernels are 600 to 16,000 times faster",
             trail=(
                 Step(file.path, setting.span.line, f"`{setting.variable}` is set to {setting.value}"),

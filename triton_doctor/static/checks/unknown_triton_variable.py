@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
-from triton_doctor.static.environment import severity_at
 from triton_doctor.variables import (
     Variable,
     Version,
@@ -39,7 +38,7 @@ def check(project: Project) -> Iterator[Finding]:
                 path=file.path,
                 span=setting.span,
                 code=CODE,
-                severity=severity_at(file, severity),
+                severity=Severity.INFO if file.for_tests else severity,
                 message=message,
                 advice=advice,
             )

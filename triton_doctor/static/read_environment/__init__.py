@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.explained import mark_explained
 from triton_doctor.static.model_environment import EnvironmentFile, EnvSetting
 from triton_doctor.static.read_environment.python import Reader
 from triton_doctor.static.read_environment.timings import timings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
 _ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
+_RUNS_PROGRAMS = re.compile(rb"\b(runpy\.run_(?:path|module)|from runpy import)\b")
 _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
 # What Triton's own names begin with, as they are misspelled too; `looks_like_triton` wants an N in the next letters.
 _HEADS = ("TRIT", r"TRT\w{0,4}N", r"TIRT\w{0,3}N")
@@ -70,7 +72,7 @@ def environment_settings(tree: ast.Module, source: Source) -> tuple[EnvSetting, 
 
 def read_environment(path: str, tree: ast.Module, source: Source, kind: str = "python") -> EnvironmentFile:
     """The environment settings of the Python file at `path`, a path as findings spell it."""
-    settings = environment_settings(tree, source)
+    settings = mark_explained(environment_settings(tree, source), source.text.decode("utf-8", "replace"))
     interprets = any(setting.variable == INTERPRET for setting in settings)
     return EnvironmentFile(
         path=path,
@@ -79,6 +81,7 @@ def read_environment(path: str, tree: ast.Module, source: Source, kind: str = "p
         timings=timings(tree, source) if interprets else (),
         cpu_only=hides_gpus(settings),
         names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
+        runs_programs=bool(source.found(_RUNS_PROGRAMS)),
     )
 
 

@@ -110,10 +110,8 @@ class Setters:
     def _call(self, call: ast.Call) -> None:
         full = self._here.names.full_name(call.func) or ""
         args, keywords = call.args, call.keywords
-        if isinstance(call.func, ast.Name):
-            self.called.setdefault(call.func.id, []).append(
-                (call.lineno, self._here.function, self._here.is_switched(None))
-            )
+        if (called := _function_called(call.func)) is not None:
+            self.called.setdefault(called, []).append((call.lineno, self._here.function, self._here.is_switched(None)))
         match call.func, args:
             case ast.Attribute(value=owner, attr=attr), [key, value, *_] if attr in _DIRECT and self.is_own_or_child(
                 owner
@@ -195,6 +193,15 @@ class Setters:
 
     def _is_environment_or_its_name(self, expr: ast.expr) -> bool:
         return is_environment(expr, self._here.names) or (isinstance(expr, ast.Constant) and expr.value == "os.environ")
+
+
+def _function_called(func: ast.expr) -> str | None:
+    """The name of the function, or of the method of the same object, that calling `func` runs."""
+    match func:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+            return name
+        case _:
+            return None
 
 
 def _names_environment(name: object) -> bool:

@@ -10,6 +10,7 @@ from triton_doctor.finding import Span
 from triton_doctor.static.model_environment import EnvSetting
 from triton_doctor.static.settings_files.places import is_watched, unquoted
 from triton_doctor.static.settings_files.shell import read_shell
+from triton_doctor.static.settings_files.shell_commands import WHOLE_PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ def _recipe(lines: list[str], begun: int, known: dict[str, str], *, guarded: boo
     expanded = _expanded(text, known)
     for one in read_shell(expanded.replace("$$", "$"), begun):
         span = one.span if expanded == text else Span(begun, 1, begun, len(lines[0]) + 1)
-        yield replace(one, span=span, guarded=one.guarded or guarded)
+        yield replace(one, span=span, guarded=one.guarded or guarded, is_brief=one.is_brief or one.how == WHOLE_PROGRAM)
 
 
 def _expanded(text: str, known: dict[str, str]) -> str:
@@ -92,7 +93,8 @@ def _just(lines: list[str], exports_all: bool) -> Iterator[EnvSetting]:
     for number, line in enumerate(lines, 1):
         if line[:1].isspace():
             prefix = re.match(r"\s*[@-]*", line)
-            yield from read_shell(" " * (prefix.end() if prefix else 0) + line.lstrip(" \t@-"), number)
+            for one in read_shell(" " * (prefix.end() if prefix else 0) + line.lstrip(" \t@-"), number):
+                yield replace(one, is_brief=one.is_brief or one.how == WHOLE_PROGRAM)
             continue
         if match := re.match(r"\[env\(\s*[\"'](\w+)[\"']\s*,\s*[\"']([^\"']*)[\"']\s*\)\]", line):
             if is_watched(match[1]):

@@ -69,7 +69,7 @@ class _Shell:
                 case Operator(text=text):
                     self._end(text)
         self._end("newline")
-        return tuple({(one.variable, one.span): one for one in self._commands.found}.values())
+        return tuple({(one.variable, one.span): one for one in self._commands.finished()}.values())
 
     def _end(self, operator: str) -> None:
         """`operator` ends the command that has been read."""

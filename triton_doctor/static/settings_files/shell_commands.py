@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 _DEEPEST = 6
 # How `VAR=1 pytest x` is told: what comes after the command does not have the variable.
 ONE_COMMAND = "a command's variables"
-# So is `VAR=1 torchrun train.py`, whose command is all that the script is for.
+# So is `VAR=1 torchrun train.py`, whose command is what the script is for.
 WHOLE_PROGRAM = "a program's variables"
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
 _LAUNCHER_MODULES = ("torch.distributed", "accelerate", "deepspeed")
-_LOOKS_CLOSER = re.compile(r"test|debug|prof|dump|trac", re.IGNORECASE)
+_LOOKS_CLOSER = re.compile(
+    r"(?:^|[/_.-])(?:py)?(?:test|bench|debug|prof|dump|trac|sanit|lint|build|setup)", re.IGNORECASE
+)
+# Options of Python with a value, and those after which no program comes.
+_VALUED, _NO_PROGRAM = frozenset({"-W", "-X"}), frozenset({"-c", "-", "-V", "--version", "-h"})
 # Commands that run the command after them, with how many words of their own come before it.
 _WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs", "stdbuf", "setsid", "ionice"), 0)
 _WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
@@ -46,11 +50,25 @@ class Commands:
         self._exports_all = False
         self.known: dict[str, str | None] = {}
         self.found: list[EnvSetting] = []
+        self._programs: list[tuple[str, frozenset[str]]] = []
 
     def extend(self, found: Iterable[EnvSetting]) -> None:
         """What was found elsewhere is set here, if this command runs."""
         guarded = self._guards.decide(None)
         self.found.extend(replace(one, guarded=one.guarded or guarded) for one in found)
+
+    def finished(self) -> list[EnvSetting]:
+        """What was found; the variables of a program that is also started without them, to compare, are brief."""
+        compared = {
+            variable
+            for started, variables in self._programs
+            for variable in variables
+            if any(other == started and variable not in others for other, others in self._programs)
+        }
+        return [
+            replace(one, is_brief=True) if one.how == WHOLE_PROGRAM and one.variable in compared else one
+            for one in self.found
+        ]
 
     def assign_within(self, word: Word) -> None:
         """What the substitutions in `word` run and assign."""
@@ -75,7 +93,10 @@ class Commands:
             for word in assignments:
                 self._assign(word)
             return
-        how = WHOLE_PROGRAM if _starts_program(rest) else ONE_COMMAND
+        how = ONE_COMMAND
+        if (started := _program_started(rest)) is not None:
+            self._programs.append((started, frozenset(pair(word)[0] for word in assignments)))
+            how = ONE_COMMAND if _LOOKS_CLOSER.search(started) else WHOLE_PROGRAM
         for word in assignments:
             self.set_by(word, how)
         self._run(rest, targets, wrappers)
@@ -220,13 +241,27 @@ class Commands:
             )
 
 
-def _starts_program(words: list[Word]) -> bool:
-    """Whether the command launches a program on its devices, to train or to serve, and none that tests or debugs."""
+def _program_started(words: list[Word]) -> str | None:
+    """The script or module that the command starts with Python, or on its devices with a launcher; None for neither."""
     texts = [word.text or "" for word in words]
     name = texts[0].rpartition("/")[2]
-    module = texts[texts.index("-m") + 1 : texts.index("-m") + 2] if "-m" in texts else []
-    launches = name in _LAUNCHERS or (name.startswith("python") and bool(module) and _is_launcher(module[0]))
-    return launches and not any(_LOOKS_CLOSER.search(text) for text in texts)
+    if name in _LAUNCHERS:
+        return next(
+            (text for text in texts[1:] if text.endswith(".py")),
+            texts[texts.index("-m") + 1] if "-m" in texts[:-1] else name,
+        )
+    if not re.fullmatch(r"python[\d.]*", name):
+        return None
+    rest = texts[1:]
+    while rest and rest[0].startswith("-"):
+        if rest[0] in _NO_PROGRAM:
+            return None
+        if rest[0] == "-m":
+            module = rest[1] if len(rest) > 1 else ""
+            started = next((text for text in rest[2:] if text.endswith(".py")), module)
+            return started if _is_launcher(module) else module
+        rest = rest[2:] if rest[0] in _VALUED else rest[1:]
+    return rest[0] if rest else None
 
 
 def _is_launcher(module: str) -> bool:

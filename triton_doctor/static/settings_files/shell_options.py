@@ -81,8 +81,15 @@ class HandedOn:
         """`A=1`, or a list of them as `--export=ALL,A=1,B=2` has."""
         for part in (text or "").split(","):
             name, equals, value = part.partition("=")
-            if equals:
+            if equals and not self._hands_on(name, word):
                 self._commands.add(name.strip("\"' "), value.strip("\"'"), word, how, word.fleeting)
+
+    def _hands_on(self, name: str, word: Word) -> bool:
+        """Whether `word` hands on what the script has set before, as in `-e X="$X"`: that is no second setting."""
+        same = re.search(
+            rf"\b{re.escape(name)}=[\"']?\$(?:{re.escape(name)}|\{{{re.escape(name)}\}})[\"']?(?:,|$)", word.raw
+        )
+        return same is not None and any(one.variable == name for one in self._commands.found)
 
 
 def _kept_by(setting: EnvSetting, mounts: list[str]) -> EnvSetting:

@@ -1,0 +1,122 @@
+"""Values of small integer tensors are the real ones; other data is guessed, and told with its line, or refused."""
+
+import pytest
+
+import triton_doctor
+from triton_doctor.runtime.dry.questions import DryStopError
+
+
+def test_lengths_and_offsets_have_their_values(dry):
+    import torch
+
+    lengths = torch.tensor([3, 0, 5], device="cuda")
+    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+
+    assert offsets.tolist() == [0, 3, 3, 8]
+    assert int(lengths.max()) == 5
+    assert lengths.nonzero().flatten().tolist() == [0, 2]
+    assert (torch.arange(4, device="cuda").view(2, 2).T.reshape(-1)).tolist() == [0, 2, 1, 3]
+    assert dry.guesses == ()
+
+
+def test_a_write_in_place_changes_the_value_of_every_view(dry):
+    import torch
+
+    table = torch.zeros(4, dtype=torch.int64, device="cuda")
+    row = table[2:]
+    table[2] = 7
+
+    assert row.tolist() == [7, 0]
+    assert dry.guesses == ()
+
+
+def test_what_a_kernel_overwrites_has_no_value_any_more(dry, kernels):
+    import torch
+
+    kept, written = torch.tensor([4], device="cuda"), torch.tensor([5], device="cuda")
+    view = written[:1]
+    kernels.read_and_write[(1,)](kept, kept, written, 1, BLOCK=16)
+
+    assert kept.item() == 4
+    assert dry.guesses == ()
+    assert view.item() == 2
+    assert len(dry.guesses) == 1
+
+
+@pytest.mark.parametrize("kernel", ["scale", "read_and_write", "write_by_helper"])
+def test_a_kernel_writes_through_what_reaches_the_address_of_a_store(kernels, kernel):
+    from triton_doctor.runtime.dry.stores import find_written
+
+    written = find_written(getattr(kernels, kernel))
+
+    assert {name for name in written if name.endswith("_ptr")} == {"out_ptr"}
+
+
+def test_a_guess_is_told_once_with_its_line(dry):
+    import torch
+
+    x = torch.randn(1000, device="cuda")
+    for _ in range(3):
+        x.sum().item()
+
+    (guess,) = dry.guesses
+    assert guess.question == ".item() of a float32 tensor of shape (), made by sum"
+    assert guess.site.path == __file__
+    assert not guess.stopped
+
+
+def test_comparisons_hold_and_nothing_is_nan(dry):
+    import torch
+
+    x, y = torch.randn(1000, device="cuda"), torch.randn(1000, device="cuda")
+
+    assert not torch.isnan(x).any()
+    assert torch.isfinite(x).all()
+    assert torch.allclose(x, y)
+    assert ((x - y).abs() < 1e-3).all()
+    assert (x - y).abs().max().item() == 0
+    torch.testing.assert_close(x, y)
+
+
+def test_variants_after_a_guess_are_marked_until_the_next_case(dry, kernels):
+    import torch
+
+    from triton_doctor.runtime.dry import begin_case
+
+    kernels.launch_scale(torch.randn(64, device="cuda"))
+    torch.randn(1000, device="cuda").sum().item()
+    kernels.launch_scale(torch.randn(128, device="cuda"))
+    begin_case()
+    kernels.launch_scale(torch.randn(256, device="cuda"))
+
+    assert [event.guessed for event in dry.compiled] == [False, True, False]
+
+
+def test_the_program_stops_at_what_is_unknown_where_it_is_told_to(kernels):
+    import torch
+
+    with triton_doctor.dry_run(unknown="stop") as recording:
+        x = torch.randn(1000, device="cuda")
+        with pytest.raises(DryStopError, match=r"\.item\(\) of a float32 tensor") as caught:
+            x.sum().item()
+
+    assert __file__ in str(caught.value)
+    assert [stop.stopped for stop in recording.stops] == [True]
+
+
+def test_a_gradient_of_ones_is_known(dry, kernels):
+    import torch
+
+    class Check(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            assert torch.equal(gradient, torch.tensor(1.0, device=gradient.device))
+            return gradient.expand(100)
+
+    Check.apply(torch.randn(100, device="cuda", requires_grad=True)).backward()
+
+    assert dry.guesses == ()

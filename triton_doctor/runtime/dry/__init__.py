@@ -1,0 +1,61 @@
+"""Dry runs: a CUDA program runs without a GPU, without data and without compiling, and Triton's cache keys are exact.
+
+Comes in: any program that uses torch and Triton. Goes out: the events of a recording, as on a GPU, without times.
+
+- Tensors are fakes of torch's (FakeTensorMode): shape, dtype, strides and device, no data (`mode`). Small integer
+  tensors keep their values (`values`), so that lengths and offsets give the real `.item()`; another value that the
+  program asks for is guessed, and reported with its line (`questions`, `guesses`).
+- torch.cuda answers for a GPU that is not there (`gpu`, `cuda`, `streams`). A CPU build of torch gets a device guard
+  for CUDA (`guard`), and the autograd engine, which asks for CUDA streams, is told that fakes are on `meta` (`engine`).
+- Operators whose kernels for CUDA are written in Python run those kernels, since they launch (`operators`).
+- Triton binds, specializes, tunes and caches as always; only its `compile` is replaced (`triton_stub`). So a variant is
+  an entry of Triton's own cache, and all hooks of Triton's see what they see on a GPU.
+
+A *case* is what runs between two calls of `begin_case`, a test for example: variants that it makes after a guess of its
+own are marked. Everything that a dry run replaces is put back at its end (`patches`).
+
+    x = torch.randn(3, 100, device="cuda", requires_grad=True)   # a FakeTensor of shape (3, 100) on cuda:0
+    layer_norm(x).sum().backward()                               # CompileEvent(dry=True) for each new key
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Literal
+
+    from triton_doctor.runtime.recording import Recording
+
+
+@contextlib.contextmanager
+def dry_run(
+    *,
+    target: str | None = None,
+    unknown: Literal["guess", "stop"] = "guess",
+    world_size: int = 1,
+    rank: int = 0,
+    path: str | Path | None = None,
+) -> Iterator[Recording]:
+    """Run everything inside dry, and record it. Enter it before what asks for a GPU as it is imported.
+
+    `target` is `cuda:90` or `cuda:90,sms=132`; None stands for an H100. Where the program needs a value that a dry run
+    does not have, it is guessed, or DryStopError is raised if `unknown` is "stop". `path` is as of `record`. Contexts
+    nest: an inner one records what kernels it needs from its beginning. Raises DoctorError where dry runs cannot work.
+    """
+    from triton_doctor.runtime.dry.session import run_dry
+
+    with run_dry(target=target, unknown=unknown, world_size=world_size, rank=rank, path=path) as recording:
+        yield recording
+
+
+def begin_case() -> None:
+    """What runs from now on has not guessed yet. Does nothing outside of a dry run."""
+    import sys
+
+    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    if session is not None:
+        session.begin_case()

@@ -1,0 +1,63 @@
+"""The autograd engine without CUDA streams, and moving modules to a GPU that is not there.
+
+The engine asks the accelerator for the stream of each tensor on CUDA, and raises without one. So while it runs, C++ is
+told that fakes are on `meta` (DryMode.device_for); Python that it calls sees cuda again.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd import graph
+from torch.autograd.function import BackwardCFunction
+
+from triton_doctor.runtime.dry.tensors import move_parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.runtime.dry.mode import DryMode
+    from triton_doctor.runtime.dry.patches import Patches
+
+
+def patch_engine(patches: Patches, mode: DryMode) -> None:
+    """Have backward run on fakes."""
+
+    def within(is_engine: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+        here = mode.here
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            before, here.engine = here.engine, is_engine
+            try:
+                return function(*args, **kwargs)
+            finally:
+                here.engine = before
+
+        return call
+
+    run = within(True, graph._engine_run_backward)
+    patches.set(graph, "_engine_run_backward", run)
+    patches.set(torch.autograd, "_engine_run_backward", run)
+    patches.set(BackwardCFunction, "apply", within(False, BackwardCFunction.apply))
+    register_hook = torch.Tensor.register_hook
+    patches.set(torch.Tensor, "register_hook", lambda self, hook: register_hook(self, within(False, hook)))
+    patches.set(torch.nn.Module, "_apply", _apply)
+
+
+def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
+    """As torch.nn.Module._apply, without swapping tensors."""
+    for module in self.modules() if recurse else (self,):
+        for key, held in module._parameters.items():
+            if held is None:
+                continue
+            with torch.no_grad():
+                moved = fn(held)
+            if moved is not held:
+                module._parameters[key] = move_parameter(held, moved)
+        for key, held in module._buffers.items():
+            if held is not None:
+                module._buffers[key] = fn(held)
+    return self

@@ -1,0 +1,135 @@
+"""Answers to questions that need data a dry run does not have: checks pass, errors are 0, masks select everything.
+
+Each fake tensor remembers what made it (`_dry_made`, newest first) and, for a bool one, what it probably is everywhere
+(`_dry_uniform`): a test for nan is False, a comparison of an error with a bound holds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+aten = torch.ops.aten
+# Operators remembered of what made a tensor.
+MOST_MADE = 4
+# A number that two of these made is probably a difference between results.
+OF_ERRORS = frozenset(
+    {"sub", "abs", "isclose", "max", "amax", "mean", "norm", "linalg_vector_norm", "sum", "_to_copy", "div"}
+)
+UNCHANGING = frozenset({"_to_copy", "view", "detach", "alias", "select"})
+TRUE_FROM = frozenset(
+    {"all", "lt", "le", "eq", "isclose", "isfinite", "logical_and", "bitwise_and", "logical_not", "bitwise_not"}
+)
+COUNTING = frozenset({"sum", "count_nonzero", "any", "all"})
+BY_A_KERNEL = ("a kernel",)
+UNKNOWN_INTEGER = 2
+
+SCALARS = frozenset({"_local_scalar_dense", "item", "equal", "is_nonzero", "allclose"})
+DATA_DEPENDENT = frozenset(
+    {
+        aten.nonzero.default,
+        aten.masked_select.default,
+        aten._unique2.default,
+        aten.unique_dim.default,
+        aten.unique_consecutive.default,
+        aten.repeat_interleave.Tensor,
+        aten.bincount.default,
+    }
+)
+
+
+def describe_question(operator: str, tensor: Any) -> str:
+    """What is asked, for the reader: `nonzero of a bool tensor of shape (3, 4), made by lt`."""
+    if tensor is None:
+        return operator
+    made = getattr(tensor, "_dry_made", ())
+    by = f", made by {made[0]}" if made else ""
+    name = ".item()" if operator == "_local_scalar_dense" else operator
+    return f"{name} of a {str(tensor.dtype).removeprefix('torch.')} tensor of shape {tuple(tensor.shape)}{by}"
+
+
+def remember_origin(operator: str, inputs: Sequence[Any], result: Any) -> None:
+    """Note on `result` what made it, and what it probably is everywhere."""
+    made_by = [name for tensor in inputs[:2] for name in getattr(tensor, "_dry_made", ())]
+    result._dry_made = (operator, *made_by)[:MOST_MADE]
+    if result.dtype == torch.bool or operator in COUNTING:
+        result._dry_uniform = guess_uniform(operator, inputs, made_by)
+
+
+def guess_uniform(operator: str, inputs: Sequence[Any], made_by: Sequence[str]) -> bool | None:
+    """What a mask probably is everywhere: nothing is wrong, and no error is too large. None where it is not known."""
+    above = [getattr(tensor, "_dry_uniform", None) for tensor in inputs]
+    match operator:
+        case "isnan" | "isinf" | "isposinf" | "isneginf":
+            return False
+        case "isfinite" | "isclose":
+            return True
+        case "lt" | "le" | "eq" | "gt" | "ge" | "ne":
+            return operator in ("lt", "le", "eq") if {"abs", "sub"} & set(made_by) else None
+    if None in above or not above:
+        return None
+    match operator:
+        case "logical_not" | "bitwise_not":
+            return not above[0]
+        case "logical_or" | "bitwise_or" | "__or__" | "logical_or_" | "bitwise_or_":
+            return any(above)
+        case "logical_xor" | "bitwise_xor":
+            return above[0] != above[-1]
+    return all(above)
+
+
+def guess_number(tensor: Any) -> bool | int | float | complex:
+    """What `.item()` of `tensor` probably is: a check that passes, an error of 0, a scale of 1, a size of 2."""
+    made = getattr(tensor, "_dry_made", ())
+    uniform = getattr(tensor, "_dry_uniform", None)
+    if uniform is not None:
+        if tensor.dtype == torch.bool:
+            return bool(uniform)
+        return UNKNOWN_INTEGER if uniform else 0
+    if tensor.dtype == torch.bool:
+        return next((name for name in made if name not in UNCHANGING), "") in TRUE_FROM
+    if tensor.dtype.is_floating_point:
+        return 0.0 if sum(name in OF_ERRORS for name in made) >= 2 else 1.0
+    return complex(1) if tensor.dtype.is_complex else UNKNOWN_INTEGER
+
+
+def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callable[..., Any]) -> Any:
+    """What `operator`, whose sizes depend on data, probably gives; None where there is no guess.
+
+    `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`.
+    """
+    if operator == "_local_scalar_dense":
+        return guess_number(tensor)
+    if operator in SCALARS:
+        return True
+    if tensor is None:
+        return None
+    count = 0 if getattr(tensor, "_dry_uniform", None) is False else tensor.numel()
+    match operator:
+        case "nonzero":
+            return empty(count, tensor.dim())
+        case "masked_select":
+            return empty(count, dtype=tensor.dtype)
+        case "_unique2" | "unique_dim" | "unique_consecutive" | "_unique":
+            return empty(count, dtype=tensor.dtype), empty(*tensor.shape), empty(count)
+        case "repeat_interleave":
+            return empty(count)
+        case "bincount":
+            return empty(max(count, 1))
+        case "index":
+            return _guess_index(args, tensor, empty)
+    return None
+
+
+def _guess_index(args: Sequence[Any], tensor: Any, empty: Callable[..., Any]) -> Any:
+    """With one mask: every element is selected."""
+    indices = [index for index in args[1] if index is not None]
+    if len(indices) != 1 or indices[0].dtype not in (torch.bool, torch.uint8):
+        return None
+    mask = indices[0]
+    count = 0 if getattr(mask, "_dry_uniform", None) is False else mask.numel()
+    return empty(count, *tensor.shape[mask.dim() :], dtype=tensor.dtype)

@@ -1,0 +1,201 @@
+"""The mode under which a program runs dry: fake tensors, with values where they are small, and guesses where asked."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+)
+from torch.utils import _pytree as pytree
+
+from triton_doctor.runtime.dry.guesses import (
+    DATA_DEPENDENT,
+    SCALARS,
+    describe_question,
+    guess_result,
+    remember_origin,
+)
+from triton_doctor.runtime.dry.operators import PythonKernels
+from triton_doctor.runtime.dry.values import (
+    forget_value,
+    is_whole,
+    is_worth_keeping,
+    keep_value,
+    real_tensors,
+    replace_value,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.runtime.dry.questions import Questions
+
+CPU, META, CUDA = torch.device("cpu"), torch.device("meta"), torch.device("cuda", 0)
+PRIM_DEVICE = torch.ops.prim.device.default
+# Their results hold nothing that could be known.
+UNFILLED = frozenset(
+    {"empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "empty_permuted", "resize_"}
+)
+# Their results do not depend on the values of the tensor that they resemble.
+FILLING = {"ones_like": 1, "new_ones": 1, "zeros_like": 0, "new_zeros": 0}
+RANDOM_FLOATS = frozenset({"rand", "randn", "normal"})
+OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
+
+
+class Here(threading.local):
+    """What this thread is in: `engine`, the autograd engine; `beneath`, a Python kernel that asks for what it hides."""
+
+    engine = False
+    beneath = False
+
+
+class DryMode(FakeTensorMode):  # type: ignore[misc]
+    """Entered on each thread of the program. Operators come to `dispatch`."""
+
+    def __init__(self, questions: Questions) -> None:
+        super().__init__(allow_non_fake_inputs=True)
+        self.questions = questions
+        self.here = Here()
+        self.kernels = PythonKernels()
+        self.allow_meta = True
+
+    @property
+    def avoid_device_init(self) -> bool:
+        """True: torch would ask torch.cuda.is_available, and then make a real tensor on CUDA."""
+        return True
+
+    def device_for(self, tensor: Any) -> Any:
+        """The device that C++ is told for a fake `tensor`.
+
+        The engine asks for streams of CUDA's: while it runs, tensors on CUDA are on `meta`.
+        """
+        if tensor.fake_mode.in_kernel_invocation:
+            return META
+        return META if self.here.engine and tensor.fake_device.type == "cuda" else tensor.fake_device
+
+    def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """One operator."""
+        if func is PRIM_DEVICE:
+            return self.device_for(args[0])
+        here, kwargs = self.here, dict(kwargs or {})
+        engine, here.engine = here.engine, False
+        try:
+            if engine and getattr(kwargs.get("device"), "type", None) == "meta":
+                # A formula in C++ asked a gradient for its device.
+                kwargs["device"] = CUDA
+            return self._run(func, types, args, kwargs)
+        finally:
+            here.engine = engine
+
+    def _run(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        schema = getattr(func, "_schema", None)
+        name = str(func) if schema is None else schema.name
+        if schema is not None and not self.here.beneath:
+            kernel = self.kernels.find(name, schema.overload_name, args, kwargs)
+            if kernel is not None:
+                with self, torch._C._AutoDispatchBelowAutograd():
+                    return kernel(*args, **kwargs)
+        short = name.rpartition("::")[2]
+        flat, spec = pytree.tree_flatten((args, kwargs))
+        tensors = [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
+        known = short not in UNFILLED and all(value_of(tensor) is not None for tensor in tensors)
+        if short in SCALARS or func in DATA_DEPENDENT:
+            return self._answer(func, short, args, flat, spec, tensors, known)
+        try:
+            result = super().dispatch(func, types, args, kwargs)
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            return self._answer(func, short, args, flat, spec, tensors, known)
+        if schema is not None:
+            if known:
+                self._keep_values(func, short, flat, spec, tensors, result)
+            elif schema.is_mutable:
+                _forget_written(schema, short, args, kwargs)
+            elif short in FILLING and isinstance(result, FakeTensor) and is_worth_keeping(result):
+                replace_value(result, FILLING[short])
+        for leaf in pytree.tree_leaves(result):
+            if isinstance(leaf, FakeTensor):
+                remember_origin(short, tensors, leaf)
+        return result
+
+    def _keep_values(self, func: Any, short: str, flat: Any, spec: Any, tensors: list[Any], result: Any) -> None:
+        results = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, FakeTensor)]
+        mutable = func._schema.is_mutable
+        if not results or not (mutable or all(map(is_worth_keeping, results))):
+            return
+        if not tensors and short in RANDOM_FLOATS:
+            return
+        try:
+            computed = compute(func, flat, spec)
+        except Exception:  # an operator that the CPU does not have
+            if mutable:
+                for tensor in tensors:
+                    forget_value(tensor)
+            return
+        values = (leaf for leaf in pytree.tree_leaves(computed) if isinstance(leaf, torch.Tensor))
+        for tensor, value in zip(results, values, strict=False):
+            # What was written in place had its value written in place, too.
+            if not any(tensor is one for one in tensors):
+                keep_value(tensor, value)
+
+    def _answer(self, func: Any, short: str, args: Any, flat: Any, spec: Any, tensors: list[Any], known: bool) -> Any:
+        """The result of an operator that needs data: computed where they are known, guessed where not."""
+        device = next((tensor.fake_device for tensor in tensors if isinstance(tensor, FakeTensor)), CPU)
+        if known:
+            computed = compute(func, flat, spec)
+            return pytree.tree_map_only(torch.Tensor, lambda value: self._fake(value, device), computed)
+        first = tensors[0] if tensors else None
+        question = describe_question(short, first)
+
+        def empty(*shape: int, dtype: Any = torch.int64) -> Any:
+            with self:
+                return torch.empty(*shape, dtype=dtype, device=device)
+
+        guess = guess_result(short, args, first, empty)
+        if guess is None:
+            self.questions.stop(question)
+        self.questions.guess(question)
+        return guess
+
+    def _fake(self, value: Any, device: Any) -> Any:
+        with self:
+            tensor = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=device)
+        if is_worth_keeping(tensor):
+            keep_value(tensor, value)
+        return tensor
+
+
+def compute(func: Any, flat: list[Any], spec: Any) -> Any:
+    """`func` of the values of its arguments, on the CPU."""
+    real = [
+        value_of(leaf) if isinstance(leaf, torch.Tensor) else CPU if isinstance(leaf, torch.device) else leaf
+        for leaf in flat
+    ]
+    args, kwargs = pytree.tree_unflatten(real, spec)
+    kwargs.pop("pin_memory", None)
+    with real_tensors():
+        return func(*args, **kwargs)
+
+
+def _forget_written(schema: Any, short: str, args: Any, kwargs: dict[str, Any]) -> None:
+    for name, tensor in _written(schema, args, kwargs):
+        forget_value(tensor)
+        if short in OVERWRITING and name == "self" and is_whole(tensor) and is_worth_keeping(tensor):
+            replace_value(tensor, args[1] if len(args) > 1 else 0)
+
+
+def _written(schema: Any, args: Any, kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The fake tensors that an operator writes into, by the names of its parameters."""
+    named = ((argument, kwargs[argument.name]) for argument in schema.arguments if argument.name in kwargs)
+    for argument, given in itertools.chain(zip(schema.arguments, args, strict=False), named):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            for one in given if isinstance(given, list | tuple) else (given,):
+                if isinstance(one, FakeTensor):
+                    yield argument.name, one

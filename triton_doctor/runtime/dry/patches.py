@@ -1,0 +1,37 @@
+"""Attributes of torch and Triton that a dry run sets, and sets back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ABSENT = object()
+
+
+class Patches:
+    """The attributes that were set, with what they were before. `undo` restores them in the opposite order."""
+
+    def __init__(self) -> None:
+        self.places: list[tuple[Any, str, Any]] = []
+
+    def set(self, owner: Any, name: str, value: object) -> None:
+        """Set the attribute `name` of a module, class or object."""
+        self.places.append((owner, name, vars(owner).get(name, ABSENT)))
+        setattr(owner, name, value)
+
+    def set_existing(self, owner: Any, values: Mapping[str, object]) -> None:
+        """Set those attributes in `values` that `owner` has in this version of its package."""
+        for name, value in values.items():
+            if name in vars(owner):
+                self.set(owner, name, value)
+
+    def undo(self) -> None:
+        """Restore every attribute."""
+        while self.places:
+            owner, name, before = self.places.pop()
+            if before is ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)

@@ -1,0 +1,52 @@
+"""Everything that a dry run replaces in torch and Triton, in order."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import torch
+
+from triton_doctor.runtime.dry.cuda import patch_cuda
+from triton_doctor.runtime.dry.eager import patch_compile
+from triton_doctor.runtime.dry.engine import patch_engine
+from triton_doctor.runtime.dry.guard import install_guard
+from triton_doctor.runtime.dry.mode import DryMode
+from triton_doctor.runtime.dry.operators import patch_operators
+from triton_doctor.runtime.dry.patches import Patches
+from triton_doctor.runtime.dry.questions import Questions
+from triton_doctor.runtime.dry.session import DryProcess
+from triton_doctor.runtime.dry.tensors import patch_tensors
+from triton_doctor.runtime.dry.triton_stub import patch_triton
+from triton_doctor.runtime.target import activate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
+
+    from triton_doctor.runtime.dry.gpu import Gpu
+    from triton_doctor.runtime.dry.triton_stub import Caches
+
+
+@contextlib.contextmanager
+def pretend(gpu: Gpu, unknown: Literal["guess", "stop"]) -> Iterator[DryProcess]:
+    """Inside, torch and Triton believe in `gpu`. At the end every attribute is what it was; the guard alone stays."""
+    install_guard()
+    questions = Questions(unknown)
+    mode = DryMode(questions)
+    caches: list[Caches] = []
+    patches = Patches()
+    deactivate = activate(gpu.target, multiprocessors=gpu.multiprocessors)
+    try:
+        patch_cuda(patches, gpu)
+        patch_tensors(patches, mode)
+        patch_engine(patches, mode)
+        patch_operators(patches, mode)
+        patch_compile(patches)
+        patch_triton(patches, caches, questions)
+        # With threads of its own the engine would lose flags of this one, `_only_lift_cpu_tensors` for example.
+        with torch.autograd.set_multithreading_enabled(False), mode:
+            yield DryProcess(gpu=gpu, questions=questions, patches=patches, caches=caches)
+    finally:
+        patches.undo()
+        deactivate()

@@ -1,0 +1,64 @@
+"""What a program asked that a dry run does not know: each question is told once a case, then guessed or refused."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime import hooks
+from triton_doctor.runtime.event import GuessEvent
+from triton_doctor.runtime.hooks.frames import launch_site
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from triton_doctor.runtime.event import LaunchSite
+
+
+class DryStopError(RuntimeError):
+    """The program needs data that a dry run does not have."""
+
+
+class Questions:
+    """The questions of a dry run. `guessed` is whether the case that runs now has asked one."""
+
+    def __init__(self, unknown: Literal["guess", "stop"]) -> None:
+        self.unknown = unknown
+        self._asked: set[tuple[str, LaunchSite | None]] = set()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether something was guessed since the case began."""
+        return bool(self._asked)
+
+    def begin_case(self) -> None:
+        """What comes now does not depend on what was guessed before."""
+        self._asked.clear()
+
+    def guess(self, question: str) -> None:
+        """Report that the answer to `question` is guessed. Raises DryStopError where guesses are refused."""
+        if self.unknown == "stop":
+            self.stop(question)
+        self._report(question, stopped=False)
+
+    def stop(self, question: str) -> None:
+        """Report that the program cannot go on past `question`, and raise DryStopError."""
+        site = self._report(question, stopped=True)
+        where = "" if site is None else f" at {site.path}:{site.line}"
+        raise DryStopError(f"{question}{where}: data that a dry run does not have")
+
+    def _report(self, question: str, *, stopped: bool) -> LaunchSite | None:
+        site = launch_site()
+        if (question, site) not in self._asked:
+            self._asked.add((question, site))
+            hooks.emit(
+                GuessEvent(
+                    question=question,
+                    site=site,
+                    stopped=stopped,
+                    thread=threading.get_native_id(),
+                    at_ns=time.time_ns(),
+                )
+            )
+        return site

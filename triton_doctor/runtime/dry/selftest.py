@@ -1,0 +1,90 @@
+"""Whether dry runs work with this torch: a fake tensor on CUDA is differentiated in a child process.
+
+What goes wrong there goes wrong in C++, and ends the process.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+
+from triton_doctor.errors import DoctorError
+
+if TYPE_CHECKING:
+    import contextlib
+    from collections.abc import Callable
+
+# A second suffices; a child of a program with many threads may wait for a lock that none of them will release.
+LONGEST_S = 20.0
+PASSED = b"ok"
+
+_passed = False
+
+
+def require_working(enter: Callable[[], contextlib.AbstractContextManager[object]]) -> None:
+    """Raise DoctorError where the tensors of the dry run that `enter` begins cannot be differentiated; asked once."""
+    global _passed
+    if _passed:
+        return
+    reason = _try_in_child(enter)
+    if reason:
+        raise DoctorError(
+            f"dry runs do not work with torch {torch.__version__}: {reason}",
+            hint="they are tried with CPU builds of torch 2.13: pip install torch==2.13.0 --index-url"
+            " https://download.pytorch.org/whl/cpu",
+        )
+    _passed = True
+
+
+def _try_in_child(enter: Callable[[], contextlib.AbstractContextManager[object]]) -> str:
+    """Why it failed; empty where it did not."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        # Of forking beside other threads: the child only computes, and is given up after a while.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if not pid:
+        _answer(enter, writer)
+    os.close(writer)
+    answer = b""
+    with os.fdopen(reader, "rb", buffering=0) as pipe:
+        while select.select([pipe], [], [], LONGEST_S)[0]:
+            part = pipe.read(1000)
+            if not part:
+                break
+            answer += part
+        else:
+            os.kill(pid, signal.SIGKILL)
+            answer = b"differentiating a tensor did not end"
+    _, status = os.waitpid(pid, 0)
+    if answer == PASSED:
+        return ""
+    if os.WIFSIGNALED(status) and not answer:
+        return f"differentiating a tensor ended the process (signal {os.WTERMSIG(status)})"
+    return answer.decode(errors="replace")
+
+
+def _answer(enter: Callable[[], contextlib.AbstractContextManager[object]], writer: int) -> None:
+    """In the child: never returns."""
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        with enter():
+            tensor = torch.ones(4, 4, device="cuda", requires_grad=True)
+            (tensor @ tensor).relu().sum().backward()
+            gradient = tensor.grad
+            fine = gradient is not None and gradient.device.type == "cuda" and tuple(gradient.shape) == (4, 4)
+        os.write(writer, PASSED if fine else b"a gradient is not on CUDA")
+    except BaseException as error:
+        os.write(writer, " ".join(f"{type(error).__name__}: {error}".split())[:300].encode())
+    finally:
+        os._exit(0)

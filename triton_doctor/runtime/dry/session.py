@@ -1,0 +1,133 @@
+"""Beginning and ending a dry run: what is replaced, in which order, and what is recorded meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.dry.gpu import read_gpu
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Literal
+
+    from triton_doctor.runtime.dry.gpu import Gpu
+    from triton_doctor.runtime.dry.patches import Patches
+    from triton_doctor.runtime.dry.questions import Questions
+    from triton_doctor.runtime.dry.triton_stub import Caches
+    from triton_doctor.runtime.recording import Recording
+
+OLDEST_TORCH, OLDEST_TRITON = (2, 9), (3, 4)
+
+
+@dataclass(slots=True, kw_only=True)
+class DryProcess:
+    """The dry run that this process is in. `caches` are those of each context, the innermost last."""
+
+    gpu: Gpu
+    questions: Questions
+    patches: Patches
+    caches: list[Caches]
+
+
+_process: DryProcess | None = None
+
+
+def active_gpu() -> Gpu | None:
+    """The GPU that this process pretends to have; None outside of a dry run."""
+    return None if _process is None else _process.gpu
+
+
+def begin_case() -> None:
+    """As `triton_doctor.runtime.dry.begin_case`."""
+    if _process is not None:
+        _process.questions.begin_case()
+
+
+@contextlib.contextmanager
+def run_dry(
+    *,
+    target: str | None,
+    unknown: Literal["guess", "stop"],
+    world_size: int,
+    rank: int,
+    path: str | Path | None = None,
+) -> Iterator[Recording]:
+    """As `triton_doctor.dry_run`."""
+    gpu = read_gpu(target)
+    if unknown not in ("guess", "stop"):
+        raise DoctorError(f"no way to treat what is unknown: {unknown!r}", hint='there are "guess" and "stop"')
+    require_packages()
+    with _go_dry(gpu, unknown), _own_caches(), _record(path) as recording:
+        yield recording
+
+
+def require_packages() -> None:
+    """Raise DoctorError unless torch and triton are there, and new enough."""
+    for name, oldest in (("torch", OLDEST_TORCH), ("triton", OLDEST_TRITON)):
+        try:
+            module = __import__(name)
+        except ImportError as error:
+            raise DoctorError(f"{name} is not installed here", hint="a dry run needs torch and triton") from error
+        from triton_doctor.runtime.hooks import parse_version
+
+        if parse_version(module.__version__) < oldest:
+            needed = ".".join(map(str, oldest))
+            raise DoctorError(
+                f"dry runs need {name} {needed} or newer, and this is {module.__version__}",
+                hint=f"pip install '{name}>={needed}'",
+            )
+
+
+@contextlib.contextmanager
+def _go_dry(gpu: Gpu, unknown: Literal["guess", "stop"]) -> Iterator[None]:
+    """Make this process dry, unless it is."""
+    global _process
+    if _process is not None:
+        if _process.gpu != gpu:
+            raise DoctorError(
+                f"this process already runs dry for {_process.gpu.target}", hint="give the inner one the same target"
+            )
+        before, _process.questions.unknown = _process.questions.unknown, unknown
+        try:
+            yield
+        finally:
+            _process.questions.unknown = before
+        return
+    from triton_doctor.runtime.dry.pretense import pretend
+    from triton_doctor.runtime.dry.selftest import require_working
+
+    require_working(lambda: pretend(gpu, unknown))
+    with pretend(gpu, unknown) as process:
+        _process = process
+        try:
+            yield
+        finally:
+            _process = None
+
+
+@contextlib.contextmanager
+def _own_caches() -> Iterator[None]:
+    """Kernels that were made before are made again inside."""
+    from triton_doctor.runtime.dry.triton_stub import Caches
+
+    assert _process is not None
+    caches = Caches()
+    _process.caches.append(caches)
+    _process.questions.begin_case()
+    try:
+        yield
+    finally:
+        _process.caches.remove(caches)
+        caches.close()
+
+
+@contextlib.contextmanager
+def _record(path: str | Path | None) -> Iterator[Recording]:
+    from triton_doctor.runtime.watch import record
+
+    with record(path) as recording:
+        yield recording

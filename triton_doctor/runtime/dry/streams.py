@@ -1,0 +1,118 @@
+"""Streams, events, device contexts and generators of a GPU that is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from triton_doctor.runtime.dry.mode import CUDA
+from triton_doctor.runtime.dry.values import real_tensors
+
+
+class DryStream:
+    """The one stream. Work on it is done when it is asked for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.cuda_stream = self.stream_id = 0
+        self.device, self.device_index, self.device_type, self.priority = CUDA, 0, 1, 0
+
+    def __enter__(self) -> DryStream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DryStream)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def query(self) -> bool:
+        """Whether its work is done."""
+        return True
+
+    def is_capturing(self) -> bool:
+        """Whether a graph is being captured."""
+        return False
+
+    def record_event(self, event: Any = None) -> Any:
+        """The event, which has happened."""
+        return event or DryEvent()
+
+    def synchronize(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    wait_event = wait_stream = synchronize
+
+
+class DryEvent:
+    """An event that has happened, 1 ms after every other."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.cuda_event, self.event_id, self.device = 0, 0, CUDA
+
+    def elapsed_time(self, other: DryEvent) -> float:
+        """Milliseconds; no time passes on a GPU that is not there, and programs divide by it."""
+        return 1.0
+
+    def query(self) -> bool:
+        """Whether it has happened."""
+        return True
+
+    def record(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    wait = synchronize = record
+
+
+class DryContext:
+    """torch.cuda.device, device_of, stream: contexts in which nothing changes."""
+
+    def __init__(self, device: Any = None, *_: Any, **__: Any) -> None:
+        self.idx, self.prev_idx = 0, 0
+        self.stream = device
+
+    def __enter__(self) -> DryContext:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+class DryGenerator(torch.Generator):  # type: ignore[misc]
+    """A generator on CUDA. Its state is a seed and an offset, which libraries take apart."""
+
+    def get_state(self) -> Any:
+        """Seed and offset, as bytes."""
+        with real_tensors():
+            return torch.tensor([self.initial_seed(), 0], dtype=torch.int64).view(torch.uint8)
+
+    def set_state(self, state: Any) -> None:
+        """Do nothing."""
+
+    def get_offset(self) -> int:
+        """How many numbers were drawn."""
+        return 0
+
+    def set_offset(self, offset: int) -> None:
+        """Do nothing."""
+
+    @property
+    def device(self) -> Any:
+        """CUDA, where C++ has no generator on a CPU build."""
+        return CUDA
+
+
+class GeneratorType(type):
+    """The type of what stands for torch.Generator: one for CUDA is a DryGenerator, others are torch's own."""
+
+    real = torch.Generator
+
+    def __call__(cls, device: Any = "cpu") -> Any:
+        """A generator for `device`."""
+        return DryGenerator("cpu") if torch.device(device).type == "cuda" else cls.real(device)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.real)

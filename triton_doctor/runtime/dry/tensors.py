@@ -1,0 +1,97 @@
+"""What fake tensors cannot do by themselves: give an address, lists, arrays and text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from triton_doctor.runtime.dry.guesses import describe_question, guess_number
+from triton_doctor.runtime.dry.mode import PRIM_DEVICE
+from triton_doctor.runtime.dry.values import real_tensors, value_of
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.dry.mode import DryMode
+    from triton_doctor.runtime.dry.patches import Patches
+
+# CUDA's allocator aligns to 512 bytes, so does an address that is another one times 512.
+ALIGNMENT_BITS = 9
+NUMPY_TYPES = {"bfloat16": "float32", "bool": "bool_"}
+
+
+def patch_tensors(patches: Patches, mode: DryMode) -> None:
+    """Give FakeTensor what programs ask of a tensor on a GPU."""
+    questions = mode.questions
+
+    def data_ptr(self: Any) -> int:
+        # One address for all views of a storage; triton asks it for the divisibility by 16.
+        address: int = self.untyped_storage()._cdata << ALIGNMENT_BITS
+        return address + self.storage_offset() * self.element_size()  # type: ignore[no-any-return]
+
+    def tolist(self: Any) -> Any:
+        value = value_of(self)
+        if value is not None:
+            with real_tensors():
+                return value.tolist()
+        questions.guess(describe_question("tolist", self))
+        return _fill(guess_number(self), tuple(self.shape))
+
+    def numpy(self: Any, *, force: bool = False) -> Any:
+        import numpy as np
+
+        value = value_of(self)
+        if value is not None:
+            with real_tensors():
+                return value.detach().numpy()
+        questions.guess(describe_question("numpy", self))
+        name = str(self.dtype).removeprefix("torch.")
+        return np.zeros(tuple(self.shape), dtype=NUMPY_TYPES.get(name, name))
+
+    def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: N807
+        array = numpy(self)
+        return array if dtype is None else array.astype(dtype)
+
+    def __format__(self: Any, spec: str) -> str:  # noqa: N807
+        return format(self.item(), spec) if self.dim() == 0 and spec else repr(self)
+
+    for function in (data_ptr, tolist, numpy, __array__, __format__):
+        patches.set(FakeTensor, function.__name__, function)
+    patches.set(FakeTensor, "record_stream", lambda self, stream: None)
+    patches.set(FakeTensor, "pin_memory", lambda self, *_: self)
+    patches.set(FakeTensor, "is_pinned", lambda self, *_: False)
+    _patch_class_dispatch(patches, mode)
+
+
+def _patch_class_dispatch(patches: Patches, mode: DryMode) -> None:
+    """The engine asks for devices also where the mode is not on: inside the mode's own kernels."""
+    before = vars(FakeTensor)["__torch_dispatch__"].__func__
+
+    def dispatch(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is PRIM_DEVICE and mode.here.engine and not args[0].fake_mode.in_kernel_invocation:
+            return mode.device_for(args[0])
+        return before(cls, func, types, args, kwargs or {})
+
+    patches.set(FakeTensor, "__torch_dispatch__", classmethod(dispatch))
+
+
+def _fill(value: object, shape: tuple[int, ...]) -> Any:
+    return [_fill(value, shape[1:]) for _ in range(shape[0])] if shape else value
+
+
+def move_parameter(held: Any, moved: Any) -> Any:
+    """Make the parameter `held` what `moved` is, in place where that goes: optimizers and ties still hold it.
+
+    torch swaps the two objects, which FakeTensor's weak references forbid.
+    """
+    parameter = torch.nn.Parameter(moved, held.requires_grad)
+    if not (isinstance(held, FakeTensor) and isinstance(parameter, FakeTensor)):
+        return parameter
+    try:
+        held.data = moved
+    except RuntimeError:
+        return parameter
+    # `_fake_device` until torch 2.10, and again since 2.12.
+    name = "_fake_device" if hasattr(moved, "_fake_device") else "fake_device"
+    setattr(held, name, getattr(moved, name))
+    return held if held.dtype == moved.dtype and held.device == moved.device else parameter

@@ -1,0 +1,201 @@
+"""Triton without its compiler: a key that is not in memory gets a kernel that does nothing.
+
+Binding, specialization, keys, heuristics, tuning, grids, hooks and caches are Triton's own. Each dry run sees caches of
+its own, of kernels and of tuning: what was compiled before stays, and nothing of ours is left behind.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import torch
+import triton.testing
+from triton.compiler import compiler
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.driver import driver
+from triton.runtime.jit import JITFunction
+
+from triton_doctor.runtime import hooks
+from triton_doctor.runtime.dry.guesses import BY_A_KERNEL
+from triton_doctor.runtime.dry.mode import CUDA
+from triton_doctor.runtime.dry.stores import find_written
+from triton_doctor.runtime.dry.values import forget_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from triton_doctor.runtime.dry.patches import Patches
+    from triton_doctor.runtime.dry.questions import Questions
+
+CAN_SET_RUN = not isinstance(vars(compiler.CompiledKernel).get("run"), property)
+# Of a kernel that uses little, so that programs which size their grids by it get some.
+REGISTERS, THREADS = 32, 1024
+
+
+class DryKernel(compiler.CompiledKernel):  # type: ignore[misc]
+    """What Triton keeps for a key. A launch calls the launch hooks, and forgets the values that it overwrites."""
+
+    def __init__(self, src: Any, target: Any, options: Any, caches: Caches) -> None:
+        fields = {**vars(options), "shared": 0, "name": src.name, "hash": "", "target": target}
+        self.src, self.name, self.hash = src, src.name, ""
+        self.metadata = _metadata(tuple(sorted(fields)))(**fields)
+        self.packed_metadata: tuple[object, ...] = ()
+        self.metadata_group: dict[str, str] = {}
+        self.asm: Any = collections.defaultdict(str)
+        self.kernel, self.function, self.module = "", 0, 0
+        self.n_regs, self.n_spills, self.n_max_threads = REGISTERS, 0, THREADS
+        self._module_pid = None
+        launch = _make_launch(_written_indices(src.fn), caches)
+        if CAN_SET_RUN:
+            self.run = launch
+        else:
+            self._run = launch
+
+    def result(self) -> DryKernel:
+        """As of a kernel that compiles in the background."""
+        return self
+
+
+@functools.cache
+def _metadata(names: tuple[str, ...]) -> Any:
+    return collections.namedtuple("KernelMetadata", names)
+
+
+_indices: weakref.WeakKeyDictionary[Any, tuple[int, ...]] = weakref.WeakKeyDictionary()
+
+
+def _written_indices(fn: Any) -> tuple[int, ...]:
+    """The places of the parameters that the kernel writes through."""
+    indices = _indices.get(fn.fn)
+    if indices is None:
+        written = find_written(fn)
+        indices = _indices[fn.fn] = tuple(n for n, name in enumerate(fn.arg_names) if name in written)
+    return indices
+
+
+def _make_launch(written: tuple[int, ...], caches: Caches) -> Callable[..., None]:
+    def launch(
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: int,
+        function: int,
+        packed_metadata: Any,
+        launch_metadata: Any,
+        enter: Any,
+        exit: Any,  # noqa: A002
+        *arguments: Any,
+    ) -> None:
+        if not caches.is_open:
+            raise RuntimeError("this kernel was made by a dry run that is over: empty the cache that kept it")
+        if enter is not None:
+            enter(launch_metadata)
+        for index in written:
+            _overwrite(arguments[index])
+        if exit is not None:
+            exit(launch_metadata)
+
+    return launch
+
+
+def _overwrite(argument: Any) -> None:
+    if isinstance(argument, tuple | list):
+        for each in argument:
+            _overwrite(each)
+        return
+    # A tensor, or a descriptor of one.
+    tensor = getattr(argument, "base", argument) if not hasattr(argument, "_dry_made") else argument
+    forget_value(tensor)
+    if hasattr(tensor, "_dry_made"):
+        tensor._dry_made, tensor._dry_uniform = BY_A_KERNEL, None
+
+
+class Caches:
+    """What one dry run keeps in memory: for each JITFunction its kernels, for each Autotuner its configs."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.owners: list[tuple[str, weakref.ref[Any]]] = []
+
+    def close(self) -> None:
+        """Take everything of ours off Triton's objects, whose next launch compiles for real."""
+        self.is_open = False
+        for attribute, owner in ((held, reference()) for held, reference in self.owners):
+            if owner is None:
+                continue
+            values = vars(owner).get(attribute, {})
+            values.pop(self, None)
+            if not values:
+                vars(owner).pop(attribute, None)
+            if hasattr(vars(owner).get("compile"), "instead_of"):
+                owner.compile = owner.compile.instead_of
+
+
+class PerRun:
+    """An attribute of Triton's objects that each dry run has for itself.
+
+    A data descriptor, so that it comes before the object's own value, which stays in its `__dict__`.
+    """
+
+    def __init__(self, name: str, make: Callable[[Any], Any], open_caches: list[Caches]) -> None:
+        self._name, self._held, self._make = name, f"_triton_doctor_dry_{name}", make
+        self._open = open_caches
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        if owner is None:
+            return self
+        caches = self._open[-1]
+        values = vars(owner).setdefault(self._held, {})
+        if caches not in values:
+            values[caches] = self._make(owner)
+            caches.owners.append((self._held, weakref.ref(owner)))
+        return values[caches]
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self._name] = value
+
+
+def _make_device_caches(fn: Any) -> Any:
+    return collections.defaultdict(fn.create_binder)
+
+
+def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questions) -> None:
+    """Replace Triton's compiler. `open_caches` are those of the dry runs that go on, the innermost last."""
+    compile_for_real = compiler.compile
+
+    def compile(src: Any, target: Any = None, options: Any = None, _env_vars: Any = None) -> Any:  # noqa: A001
+        if not isinstance(src, compiler.ASTSource):
+            questions.stop(f"a kernel compiled from the file {src}")
+        target = driver.active.get_current_target() if target is None else target
+        parsed = compiler.make_backend(target).parse_options(dict(options or {}))
+        kernel = DryKernel(src, target, parsed, open_caches[-1])
+        hooks.tell_dry_compile(src, options=parsed, target=target, guessed=questions.guessed)
+        return kernel
+
+    compile.instead_of = compile_for_real  # type: ignore[attr-defined]
+    for owner in (compiler, triton.compiler, triton):
+        if vars(owner).get("compile") is compile_for_real:
+            patches.set(owner, "compile", compile)
+    for owner, name, make in ((JITFunction, "device_caches", _make_device_caches), (Autotuner, "cache", lambda _: {})):
+        patches.set(owner, name, PerRun(name, make, open_caches))
+    patches.set(Autotuner, "check_disk_cache", _run_benchmark)
+    patches.set(triton.testing, "do_bench", _measure_equal)
+    patches.set(triton.testing, "do_bench_cudagraph", _measure_equal)
+    active = type(driver.active)
+    patches.set(active, "get_active_torch_device", lambda self: CUDA)
+    patches.set(active, "get_device_interface", lambda self: torch.cuda)
+
+
+def _run_benchmark(self: Any, tuning_key: Any, configs: Any, bench_fn: Callable[[], Any]) -> bool:
+    """As of an Autotuner that finds nothing on disk; nothing is written there."""
+    bench_fn()
+    return False
+
+
+def _measure_equal(fn: Callable[[], Any], *_: Any, quantiles: Sequence[float] | None = None, **__: Any) -> Any:
+    """As triton.testing.do_bench, with one call and no clock."""
+    fn()
+    return [1.0] * len(quantiles) if quantiles else 1.0
