@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.accuracy import HELD_OUT
 from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
-from tests.benchmarks.packages import LIGER, ROOT, Package
-from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, import_driver, observe
+from tests.benchmarks.packages import LIGER, ROOT, Package, fetch
+from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_checkout, observe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Mapping
 
 TRUTH = ROOT / "fixtures" / "truth"
 # By the name of the module that has their operators.
@@ -31,23 +31,28 @@ PACKAGES = {package.name.replace("-", "_"): package for package in (LIGER, *HELD
     "conch": Package("conch-triton-kernels", "1.3"),
     "liger": LIGER,
 }
+# What some of them import.
+NEEDED = (Package("einops", "0.8.2"), Package("loguru", "0.7.3"))
 ALIASES = ("liger_kernel", "conch_triton_kernels")
 SECONDS = 120
 
 
-def observe_dry(library: str, operators: Iterable[str], configs_kept: int) -> dict[str, Observed]:
-    """What each of `operators` does dry. Each runs in a child of this process, which imported torch once."""
+def observe_dry(library: str, operators: Mapping[str, Container[str]], configs_kept: int) -> dict[str, Observed]:
+    """What each of `operators` does dry, without the shapes that are named with it.
+
+    Each runs in a child of this process, which imported torch once.
+    """
     import triton_doctor
 
     with triton_doctor.dry_run():
         pass  # the self-test, once for all children
     observed = {}
-    for operator in operators:
+    for operator, without in operators.items():
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
             os.close(reader)
-            os._exit(_observe_in_child(library, operator, configs_kept, writer))
+            os._exit(_observe_in_child(library, operator, configs_kept, without, writer))
         os.close(writer)
         with os.fdopen(reader, encoding="utf-8") as pipe:
             text = pipe.read()
@@ -56,7 +61,7 @@ def observe_dry(library: str, operators: Iterable[str], configs_kept: int) -> di
     return observed
 
 
-def _observe_in_child(library: str, operator: str, configs_kept: int, writer: int) -> int:
+def _observe_in_child(library: str, operator: str, configs_kept: int, without: Container[str], writer: int) -> int:
     """Write what `operator` did to `writer`, as JSON; the exit status."""
     import signal
 
@@ -67,7 +72,7 @@ def _observe_in_child(library: str, operator: str, configs_kept: int, writer: in
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     try:
-        told = observe(library, operator, triton_doctor.dry_run(), configs_kept)
+        told = observe(library, operator, triton_doctor.dry_run(), configs_kept, without)
     except BaseException as error:
         told = {"ended": f"{type(error).__name__}: {error}"}
     with os.fdopen(writer, "w", encoding="utf-8") as pipe:
@@ -92,16 +97,17 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
             return None
         package = PACKAGES[library]
         truth = json.loads((TRUTH / f"{package.name}-{package.version}.json").read_text(encoding="utf-8"))
-        observed = observe_dry(library, driver.OPERATORS, 1)
+        observed = observe_dry(library, dict.fromkeys(driver.OPERATORS, ()), 1)
         one_process = getattr(driver, "ONE_PROCESS", False)
         return compare_package(library, truth["kernels"], observed, one_process=one_process), observed
     try:
-        import_driver(library)
+        find_checkout(driver)
     except SystemExit as error:
         print(error, file=sys.stderr)
         return None
     truth = json.loads((TRUTH / "repositories" / f"{library}.json").read_text(encoding="utf-8"))
-    observed = observe_dry(library, driver.OPERATORS, CONFIGS_KEPT)
+    left_out = {operator: true.get("left_out", ()) for operator, true in truth["operators"].items()}
+    observed = observe_dry(library, left_out, CONFIGS_KEPT)
     return compare_operators(library, truth["operators"], observed), observed
 
 
@@ -123,6 +129,7 @@ def main() -> None:
 
         measure_cost()
         return
+    sys.path[:0] = [str(fetch(package)) for package in NEEDED]
     comparisons: list[Comparison] = []
     began = time.process_time()
     for library in chosen.libraries or all_libraries():
