@@ -1,9 +1,12 @@
 """What watching costs: ratios, interleaved in one run, and the memory that it holds.
 
-`python tests/benchmarks/overhead.py gpu|cuda:90 [--memory | --processes]`. Limits: a cached launch 1.01 times without
-counting and 1.03 with, a compile 1.02, and 50 MB for 1,000,000 launches and 10,000 compiles. `--processes` compares
-whole processes: bare, in `record()`, with `@watch`, and under `triton-doctor run`; limit 1.01.
+`python tests/benchmarks/overhead.py gpu|cuda:90 [--memory | --processes]`. Limits: a cached launch 1.01 times, a
+compile 1.02, and 50 MB for 1,000,000 launches and 10,000 compiles. A control is bare against bare: what it differs from
+1 by is noise. `--processes` compares whole processes, for `run` is one: bare, in `record()`, with `@watch`, and under
+`triton-doctor run`.
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
@@ -16,11 +19,17 @@ import tempfile
 import time
 import tracemalloc
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 LAUNCHES, ROUNDS = 4000, 60
-COMPILES = 100
-WAYS = ("bare", "record", "watch", "run")
-PROCESSES, TIMINGS = 20, 15
+COMPILES = 150
+WAYS = ("bare", "control", "record", "watch", "run")
+# Where a process has its memory makes its launches faster or slower by a few percent: groups of processes, in each of
+# which the ways take turns.
+GROUPS, TURNS = 5, 20
 
 
 def main() -> None:
@@ -28,7 +37,9 @@ def main() -> None:
     parser.add_argument("target")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--processes", action="store_true")
-    parser.add_argument("--way", choices=WAYS, help="used by --processes: time launches in this process, in one way")
+    parser.add_argument(
+        "--way", choices=WAYS, help="used by --processes: time launches in one way, when asked on stdin"
+    )
     arguments = parser.parse_args()
     if arguments.processes:
         compare_processes(arguments.target)
@@ -41,7 +52,7 @@ def main() -> None:
         with contextlib.nullcontext() if target == "gpu" else triton_doctor.compile_only(target):
             kernels = Kernels("cuda" if target == "gpu" else "cpu")
             if arguments.way:
-                print(time_launches(kernels, arguments.way))
+                time_when_asked(kernels, arguments.way)
                 return
             print_versions(target)
             if arguments.memory:
@@ -76,13 +87,39 @@ class Kernels:
         (kernel or self.source.add)[(1,)](*self.arguments, value, BLOCK=256)
 
 
-def measure_launches(what: str, launch) -> None:
+class Run:
+    """What `triton-doctor run` does in a process, begun and ended again and again: a file, and counts of launches."""
+
+    def __init__(self) -> None:
+        from triton_doctor.runtime.launch.joining import LaunchesNote
+        from triton_doctor.runtime.watch import Session
+
+        folder = Path(os.environ["TRITON_CACHE_DIR"])
+        self.session = Session(folder / "run.jsonl")
+        self.note = LaunchesNote(self.session, str(folder))
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        from triton_doctor.runtime import hooks
+
+        hooks.attach(self.session.receive)
+        self.session.count_from(hooks.launches_so_far())
+        hooks.call_while_launching(self.note.write)
+        try:
+            yield
+        finally:
+            hooks.detach(self.session.receive)
+
+
+def measure_launches(what: str, launch: Callable[[], None]) -> None:
     import triton_doctor
 
     modes = {
         "bare": contextlib.nullcontext,
-        "hook": lambda: triton_doctor.record(count_launches=False),
-        "hook and counting": triton_doctor.record,
+        "control": contextlib.nullcontext,
+        "watch": triton_doctor.warmed_up,  # attached as `@watch` is, which nothing ends
+        "record": triton_doctor.record,
+        "run": Run(),
     }
     seconds = {mode: [] for mode in modes}
     order = list(modes)
@@ -96,69 +133,95 @@ def measure_launches(what: str, launch) -> None:
                     launch()
                 seconds[mode].append(time.perf_counter() - started)
     print(f"{what}: bare {statistics.median(seconds['bare']) / LAUNCHES * 1e6:.2f} us")
-    for mode in order:
-        if mode != "bare":
-            pairs = zip(seconds[mode], seconds["bare"], strict=True)
-            print(f"  {mode}: {statistics.median(one / bare for one, bare in pairs):.4f} (median of {ROUNDS} ratios)")
+    print_ratios(seconds, f"of {ROUNDS} rounds")
 
 
 def measure_compiles(kernels: Kernels) -> None:
-    import triton_doctor
-
-    seconds = {"bare": [], "hook": []}
+    """Compile a kernel made anew for each value and mode, so that none has others in memory."""
+    modes = {"bare": contextlib.nullcontext, "control": contextlib.nullcontext, "run": Run()}
+    seconds = {mode: [] for mode in modes}
     value = 100
     for _ in range(COMPILES):
         # By lot: what a compile leaves behind falls on the next, whichever that is.
-        for mode in random.sample(("bare", "hook"), 2):
+        for mode in random.sample(list(modes), len(modes)):
             value += 1
-            with contextlib.nullcontext() if mode == "bare" else triton_doctor.record():
+            kernel = kernels.source.make_kernel()
+            with modes[mode]():
                 started = time.perf_counter()
-                kernels.launch_value(value)
+                kernels.launch_value(value, kernel)
                 seconds[mode].append(time.perf_counter() - started)
-    # The lower quartile, for a busy machine makes some compiles twice as long; on one, repeat before believing it.
-    bare, hook = (statistics.quantiles(seconds[mode], n=4)[0] for mode in ("bare", "hook"))
-    print(f"compile: bare {bare * 1e3:.1f} ms, hook {hook * 1e3:.1f} ms")
-    print(f"  hook: {hook / bare:.4f} (ratio of lower quartiles of {COMPILES})")
+    print(f"compile: bare {statistics.median(seconds['bare']) * 1e3:.1f} ms")
+    print_ratios(seconds, f"of {COMPILES} rounds")
+
+
+def print_ratios(seconds: dict[str, list[float]], of: str) -> None:
+    """Print each mode's median ratio to the bare measurement of its round, with quartiles."""
+    for mode, measured in seconds.items():
+        if mode != "bare":
+            ratios = [one / bare for one, bare in zip(measured, seconds["bare"], strict=True)]
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            print(f"  {mode}: {middle:.4f} (quartiles {low:.4f}, {high:.4f} {of})", flush=True)
 
 
 def compare_processes(target: str) -> None:
-    """Print each way's ratio to the bare process of its round: the median of `PROCESSES` rounds."""
-    ratios = {way: [] for way in WAYS if way != "bare"}
-    order = list(WAYS)
-    for _ in range(PROCESSES):
-        order = order[1:] + order[:1]
-        seconds = {way: time_in_process(target, way) for way in order}
-        for way, found in ratios.items():
-            found.append(seconds[way] / seconds["bare"])
-    for way, found in ratios.items():
-        low, middle, high = statistics.quantiles(found, n=4)
-        print(f"process {way}: {middle:.4f} (quartiles {low:.4f}, {high:.4f} of {PROCESSES} ratios)")
+    """Print each way's median ratio to the bare process of its group, by group and of all rounds."""
+    together: dict[str, list[float]] = {way: [] for way in WAYS}
+    cores = sorted(os.sched_getaffinity(0))
+    for group in range(GROUPS):
+        core = cores[group % len(cores)]
+        processes = {way: start_process(target, way) for way in WAYS}
+        for process in processes.values():
+            answer(process, str(core))
+        seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+        order = list(WAYS)
+        for _ in range(TURNS):
+            order = order[1:] + order[:1]
+            for way in order:
+                seconds[way].append(float(answer(processes[way], "time")))
+        for process in processes.values():
+            process.communicate()
+        print(f"group {group + 1}: bare {statistics.median(seconds['bare']) * 1e6:.2f} us")
+        print_ratios(seconds, f"of {TURNS} rounds")
+        for way in WAYS:
+            together[way] += seconds[way]
+    print("all groups")
+    print_ratios(together, f"of {GROUPS * TURNS} rounds")
 
 
-def time_in_process(target: str, way: str) -> float:
-    """Seconds of a cached launch in a process of its own."""
-    program = [__file__, target, "--way", way]
+def start_process(target: str, way: str) -> subprocess.Popen[str]:
+    """A process that times launches in one way, as `time_when_asked` does it."""
     doctor = ["-m", "triton_doctor", "run"] if way == "run" else []
-    done = subprocess.run([sys.executable, *doctor, *program], capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[-1])
+    command = [sys.executable, *doctor, __file__, target, "--way", way]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
 
-def time_launches(kernels: "Kernels", way: str) -> float:
-    """Seconds of a cached launch: the median of `TIMINGS` loops."""
+def answer(process: subprocess.Popen[str], line: str) -> str:
+    """What `process` says to `line`."""
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return process.stdout.readline()
+
+
+def time_when_asked(kernels: Kernels, way: str) -> None:
+    """For each line on stdin, print the seconds of a cached launch; the first line is the core to run on."""
     import triton_doctor
 
     if way == "watch":
         triton_doctor.watch(max_compiles=1000)(kernels.source.add)
     with triton_doctor.record() if way == "record" else contextlib.nullcontext():
         kernels.launch()
-        seconds = []
-        for _ in range(TIMINGS):
+        os.sched_setaffinity(0, {int(sys.stdin.readline())})
+        print("ready", flush=True)
+        for _ in sys.stdin:
+            for _ in range(LAUNCHES // 10):
+                kernels.launch()
             kernels.synchronize()
             started = time.perf_counter()
             for _ in range(LAUNCHES):
                 kernels.launch()
-            seconds.append((time.perf_counter() - started) / LAUNCHES)
-    return statistics.median(seconds)
+            print((time.perf_counter() - started) / LAUNCHES, flush=True)
 
 
 def measure_memory(kernels: Kernels) -> None:
@@ -181,8 +244,6 @@ def measure_memory(kernels: Kernels) -> None:
 
 
 def print_versions(target: str) -> None:
-    import sys
-
     import torch
     import triton
 

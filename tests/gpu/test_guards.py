@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import triton_doctor  # noqa: E402
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")]
 REPOSITORY = Path(__file__).parents[2]
+PLUGIN = "triton_doctor.pytest_plugin"
 
 KERNEL = """
 import pytest
@@ -39,8 +41,11 @@ def test_lengths():
 
 
 def run_pytest(folder, annotation):
+    # An installed triton-doctor has its plugin loaded by pytest.
+    installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
+    plugin = [] if installed else ["-p", PLUGIN]
     (folder / "test_scale.py").write_text(KERNEL.format(annotation=annotation))
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "triton_doctor.pytest_plugin", "-q"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin, "-q"]
     path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path, "TRITON_CACHE_DIR": str(folder / "kernels")}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
@@ -60,7 +65,7 @@ def test_annotation_dropped_the_test_passes(tmp_path):
 
 
 def test_forbidden_compile_raises_before_the_kernel_runs_and_leaves_the_gpu_sound():
-    from torch_kernels import add_one
+    from tests.gpu.torch_kernels import add_one
 
     kernel = triton.jit(add_one)
     x = torch.zeros(64, device="cuda")

@@ -1,6 +1,7 @@
 """On a real GPU: a program under the hook does what it does without, and is counted."""
 
 import contextlib
+import gc
 import threading
 
 import pytest
@@ -10,8 +11,11 @@ triton = pytest.importorskip("triton")
 tl = pytest.importorskip("triton.language")
 
 from triton import knobs  # noqa: E402
+from triton.compiler import CompiledKernel  # noqa: E402
 
 import triton_doctor  # noqa: E402
+from tests.gpu.torch_kernels import add_one  # noqa: E402
+from triton_doctor.runtime.event import UnloadEvent  # noqa: E402
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")]
 
@@ -81,6 +85,31 @@ def test_compile_inside_a_capture_is_seen_and_the_graph_replays():
     assert torch.equal(out, x * 5)
     assert recording.count == 1
     assert recording.warnings == ()
+
+
+@pytest.mark.skipif(not hasattr(CompiledKernel, "__del__"), reason="this triton never unloads a kernel")
+@pytest.mark.parametrize("record", [contextlib.nullcontext, triton_doctor.record], ids=["bare", "recorded"])
+def test_kernel_unloaded_inside_a_capture_is_told_and_breaks_the_capture_as_it_does_unrecorded(record):
+    x, out = vectors()
+    kernel = triton.jit(add_one)
+    with record() as recording:
+        kernel[(1,)](x, 64, BLOCK=64)
+        torch.cuda.synchronize()
+        scale[(8,)](x, out, 1000, 2.0, BLOCK=128)
+        try:
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                scale[(8,)](x, out, 1000, 3.0, BLOCK=128)
+                kernel.device_caches.clear()
+                gc.collect()
+            ended = "captured"
+        except Exception as error:
+            ended = type(error).__name__
+        print(ended)
+
+    if recording is not None:
+        told = [event for event in recording.events if isinstance(event, UnloadEvent)]
+        assert [event.kernel.name for event in told] == ["add_one"]
+        assert [warning for warning in recording.warnings if warning.kind == "fault"] == []
 
 
 def test_tuning_inside_a_capture_ends_as_it_does_unrecorded():

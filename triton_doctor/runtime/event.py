@@ -172,6 +172,16 @@ class ModuleEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnloadEvent:
+    """Triton unloaded the module of a kernel that nothing used any more, while its thread captured a CUDA graph."""
+
+    kernel: KernelName
+    thread: int
+    rank: int | None
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureEvent:
     """A compile that failed after `duration_us`, at `stage`: `ir`, one of the backend's, `module`, or `launch`.
 
@@ -251,6 +261,7 @@ Event = (
     | MemoryEvent
     | AutotuneEvent
     | ModuleEvent
+    | UnloadEvent
     | FailureEvent
     | LaunchesEvent
     | InterpretedEvent

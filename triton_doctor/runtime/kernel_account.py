@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent, ModuleEvent
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent, ModuleEvent, UnloadEvent
 from triton_doctor.runtime.timeline import Part, share_time
 from triton_doctor.runtime.variants import read_rounds, read_variants
 from triton_doctor.runtime.wording import launch_wrote
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Shares = Mapping[tuple[int, Part], float]
     TimedEvent = CompileEvent | AutotuneEvent
+
+OfKernel = CompileEvent | AutotuneEvent | ModuleEvent | UnloadEvent | FailureEvent
 
 # A config as triton spells it (triton 3.9 autotuner.py, Config.__str__): `BLOCK: 64, num_warps: 4`.
 _SET = re.compile(r"(\w+): ")
@@ -63,7 +65,9 @@ class KernelAccount:
     rounds took beside the compiles in them. `again` are, by code, how many compiles or rounds were not the first, and
     what they took. `direct` is a kernel that no launch of Triton's own compiled, and whose launches are not counted:
     Inductor's, say, which is then its `maker`. `failed` compiles raised one of `errors`; `capturing` compiles and
-    rounds happened while a CUDA graph was captured. `configured` are the parameters that configs of tuning set.
+    rounds happened while a CUDA graph was captured, and `unloaded` modules were unloaded then. `configured` are the
+    parameters that configs of tuning set. In a `dry` run `compiled` are variants, nothing took time, and `guessed` are
+    the variants that came after a guess.
     """
 
     kernel: KernelName
@@ -82,6 +86,7 @@ class KernelAccount:
     autotune_rounds: int
     autotune_us: int
     capturing: int
+    unloaded: int
     causes: tuple[CauseAccount, ...]
     again: tuple[tuple[str, int, int], ...]
     sites: tuple[tuple[LaunchSite, Share], ...]
@@ -91,6 +96,8 @@ class KernelAccount:
     configured: frozenset[str]
     variants: Variants
     rounds: Variants
+    dry: bool = False
+    guessed: int = 0
 
     @property
     def waited_us(self) -> int:
@@ -106,7 +113,7 @@ def account_kernels(processes: Sequence[Recording]) -> tuple[KernelAccount, ...]
     for process in processes:
         of_process: defaultdict[KernelName, Seen] = defaultdict(Seen)
         for event in process.events:
-            if isinstance(event, CompileEvent | AutotuneEvent | ModuleEvent | FailureEvent):
+            if isinstance(event, OfKernel):
                 of_process[event.kernel].events.append(event)
         # Each process apart: what is the first of its kernel there is no recompile.
         for cause in process.causes:
@@ -125,7 +132,7 @@ def account_kernels(processes: Sequence[Recording]) -> tuple[KernelAccount, ...]
 class Seen:
     """What one process saw of a kernel. `shares` are those of the process by itself, where it is a rank."""
 
-    events: list[CompileEvent | AutotuneEvent | ModuleEvent | FailureEvent] = field(default_factory=list)
+    events: list[OfKernel] = field(default_factory=list)
     causes: list[Recompile] = field(default_factory=list)
     launches: int = 0
     shares: Shares = field(default_factory=dict)
@@ -194,6 +201,7 @@ def _account_kernel(name: KernelName, seen: Sequence[Seen], shares: Shares) -> K
         autotune_rounds=len(tunings),
         autotune_us=_sum_us(shares, tunings, Part.TUNING),
         capturing=sum(1 for process in seen for event in process.timed if event.capturing),
+        unloaded=sum(1 for event in events if isinstance(event, UnloadEvent)),
         causes=tuple(_causes(causes, shares)),
         again=tuple(_again(causes, tunings, shares)),
         sites=tuple(sorted(sites, key=lambda pair: (-pair[1].waited_us, pair[0]))),
@@ -206,6 +214,8 @@ def _account_kernel(name: KernelName, seen: Sequence[Seen], shares: Shares) -> K
             lambda event: waited_us(event, shares),
         ),
         rounds=read_rounds([process.tunings for process in seen], lambda event: waited_us(event, shares)),
+        dry=any(event.dry for event in compiles),
+        guessed=sum(event.guessed for event in compiles),
     )
 
 

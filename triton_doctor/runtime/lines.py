@@ -20,6 +20,7 @@ from triton_doctor.runtime.event import (
     LaunchSite,
     MemoryEvent,
     ModuleEvent,
+    UnloadEvent,
     WarningEvent,
 )
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
@@ -36,6 +37,7 @@ KINDS: dict[str, type[Any]] = {
     "mark": MarkEvent,
     "program": ProgramEvent,
     "module": ModuleEvent,
+    "unload": UnloadEvent,
     "failure": FailureEvent,
     "variable": VariableEvent,
     "graph": GraphEvent,

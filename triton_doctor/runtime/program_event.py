@@ -46,7 +46,8 @@ class VariableEvent:
 class GraphEvent:
     """torch.compile compiled a function, for `duration_us` in all; `compile_id` is Dynamo's: frame/times it compiled.
 
-    `reason` is the guard that made it compile again, `failure` what made it fail.
+    `reason` is the guard that made it compile again, `failure` what made it fail. `cached` graphs of it were in
+    Inductor's cache on disk, `uncached` were not.
     """
 
     compile_id: str
@@ -57,6 +58,8 @@ class GraphEvent:
     at_ns: int
     reason: str = ""
     failure: str = ""
+    cached: int = 0
+    uncached: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.axes import told_by_launches
 from triton_doctor.static.expression import Name, Pack, Star
-from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.model import Kernel
 from triton_doctor.static.positions import positions
 from triton_doctor.static.reaching import reaching
@@ -20,12 +18,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_function import Argument
 
 _MOST_CALLS = 4
-
-
-@cached_in_scan(most=1)
-def flow_of(project: Project) -> Flow:
-    """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
-    return Flow(project, told_by_launches(project))
 
 
 @cached_in_scan(most=1)

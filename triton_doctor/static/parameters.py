@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.arguments import given
-from triton_doctor.static.axes import spanned
+from triton_doctor.static.axes import flow_of, spanned
 from triton_doctor.static.expression import Choice, Expr, Lambda, Name, Truth
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, end_of
@@ -14,7 +14,7 @@ from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.scopes import leaning_by_name
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Table
-from triton_doctor.static.launched import flow_of, launches_of
+from triton_doctor.static.launched import launches_of
 from triton_doctor.static.model_function import Function
 from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.scan_caches import cached_in_scan
@@ -82,6 +82,15 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
         parameter
         for kernel in project.kernels()
         for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr or in_autotune_key(kernel, param))
+    )
+
+
+def only_demonstrated(project: Project, kernel: Kernel) -> bool:
+    """Whether nothing but tests, benchmarks and tutorials launch `kernel`, or hold it."""
+    callers = flow_of(project).callers
+    launches = launches_of(project).get(kernel.key, ())
+    return project.only_shows(kernel) or (
+        bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
     )
 
 

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from inline_snapshot import snapshot
 
 from tests.evidence.recorded import compile_event, process
 from triton_doctor.report.recording import RunForm, render_account
 from triton_doctor.runtime.account import account
+from triton_doctor.runtime.event import UnloadEvent
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, VariableEvent
 from triton_doctor.runtime.recording import Recording
 
@@ -19,7 +21,7 @@ def inductors(name, second):
     return compile_event(1, kernel=kernel, direct=True, maker="inductor", at_ns=second * SECOND)
 
 
-def graph(number, end_second, reason=""):
+def graph(number, end_second, reason="", **more):
     return GraphEvent(
         compile_id=f"0/{number}",
         function="forward",
@@ -28,6 +30,7 @@ def graph(number, end_second, reason=""):
         duration_us=10_000_000,
         at_ns=end_second * SECOND,
         reason=reason,
+        **more,
     )
 
 
@@ -70,3 +73,33 @@ torch.compile
 """)
     assert "342 kernels: launches not counted, 342 compiled" in text
     assert "kernels are kept in /tmp/torchinductor_me/triton/0: torch.compile (Inductor) set TRITON_CACHE_DIR" in text
+
+
+@pytest.mark.parametrize(
+    ("cached", "uncached", "told"),
+    [
+        pytest.param(0, 1, "10.00 s\n", id="compiled"),
+        pytest.param(1, 0, "10.00 s, found in Inductor's cache\n", id="found"),
+        pytest.param(1, 2, "10.00 s, 1 of 3 graphs found in Inductor's cache\n", id="found in part"),
+    ],
+)
+def test_graph_found_in_the_cache_of_inductor_is_told(cached, uncached, told):
+    main = process([], 0)
+    recording = Recording(headers=main.headers, events=[graph(0, 20, cached=cached, uncached=uncached)])
+
+    text = render_account(account([recording]), RunForm.TEXT, cwd=Path("/"), color=False)
+
+    assert f"[0/0] forward at model.py:9: {told}" in text
+
+
+def test_kernel_unloaded_inside_a_capture_is_told_with_the_remedy():
+    main = process([compile_event(1)], 1)
+    kernel = compile_event(1).kernel
+    main.events.append(UnloadEvent(kernel=kernel, thread=1, rank=None, at_ns=2 * SECOND))
+
+    text = render_account(account([main]), RunForm.TEXT, cwd=Path("/"), color=False)
+
+    assert (
+        "1x TRD716 compiled-in-graph-capture: unloaded in a capture: "
+        "keep a reference to the kernel until the capture has ended"
+    ) in text

@@ -1,14 +1,16 @@
 """What surrounds a compile: what only the first pays, modules and launchers, and compiles that fail."""
 
+import gc
 import sys
 import threading
 
 import pytest
 from kernels import broken, copy, hungry, launch
 from triton.backends import backends
+from triton.compiler import CompiledKernel
 
 import triton_doctor
-from triton_doctor.runtime.event import FailureEvent, ModuleEvent
+from triton_doctor.runtime.event import FailureEvent, ModuleEvent, UnloadEvent
 
 
 def events_of(recording, kind):
@@ -43,6 +45,29 @@ def test_each_variant_loads_its_module_once(x):
     loaded = events_of(recording, ModuleEvent)
     assert [event.kernel.name for event in loaded] == ["_copy", "_copy"]
     assert all(event.module_us >= 0 and event.launcher_us == 0 for event in loaded)
+
+
+@pytest.mark.skipif(not hasattr(CompiledKernel, "__del__"), reason="this triton never unloads a kernel")
+def test_kernel_that_is_freed_outside_a_capture_is_unloaded_and_not_told(x):
+    def note(*args, **kwargs):
+        unloaded.append(kwargs.get("name") or args[2])
+
+    unloaded = []
+    gc.collect()
+    hook = sys.modules["triton"].knobs.runtime.kernel_unload_hook
+    hook.add(note)
+    before = vars(CompiledKernel)["__del__"]
+    with triton_doctor.record() as recording:
+        kernel = copy()
+        launch(kernel, x)
+        kernel.device_caches.clear()
+        gc.collect()
+    hook.remove(note)
+
+    assert unloaded == ["_copy"]
+    assert events_of(recording, UnloadEvent) == []
+    assert recording.warnings == ()
+    assert vars(CompiledKernel)["__del__"] is before
 
 
 LAUNCHER = """\

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.account import Account, GraphAccount
     from triton_doctor.runtime.kernel_account import KernelAccount
+    from triton_doctor.runtime.program_event import GraphEvent
 
 TEMPLATES_SHOWN, GRAPHS_SHOWN = 8, 12
 # The kinds of kernels that Inductor generates, by what follows `triton_` (torch 2.13 codegen/triton.py).
@@ -84,11 +85,17 @@ def _tell_graph(graph: GraphAccount, cwd: Path) -> Iterator[str]:
     told = (
         f"[{event.compile_id}] {event.function} at {place(event.path, event.line, cwd)}: {seconds(event.duration_us)}"
     )
-    yield ", ".join([told, *made])
+    yield ", ".join([told, *made, *_tell_cached(event)])
     if event.reason:
         yield f"  again, since {event.reason}"
     if event.failure:
         yield f"  failed: {event.failure}"
+
+
+def _tell_cached(event: GraphEvent) -> Iterator[str]:
+    if event.cached:
+        found = "found" if not event.uncached else f"{event.cached:,} of {event.cached + event.uncached:,} graphs found"
+        yield f"{found} in Inductor's cache"
 
 
 def _sum_choices(account: Account) -> dict[str, tuple[int, int, int]]:

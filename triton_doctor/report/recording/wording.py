@@ -83,7 +83,8 @@ def tell_counts(account: Account) -> str:
     if not kernels:
         return "no kernel compiled"
     target = next((one.header.target for one in account.processes if one.header.compile_only), None)
-    total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, compiled and not run")
+    how = "compiled and not run" if account.dry is None else "run dry"
+    total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, {how}")
     launches = "" if counts_are_whole(account) else "at least "
     launches += counted(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
     uncounted = sum(1 for kernel in kernels if kernel.direct)
@@ -92,12 +93,12 @@ def tell_counts(account: Account) -> str:
     elif uncounted:
         launches += f" (those of {counted(uncounted, 'kernel')} not counted)"
     trials = sum(kernel.trials for kernel in kernels)
-    counts = [
-        launches,
-        *([f"{counted(trials, 'trial')} of tuning"] if trials else []),
-        f"{sum(kernel.compiled for kernel in kernels):,} compiled",
-        f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
-    ]
+    compiled = sum(kernel.compiled for kernel in kernels)
+    counts = [launches, *([f"{counted(trials, 'trial')} of tuning"] if trials else [])]
+    if account.dry is not None:
+        counts += [counted(compiled, "variant")]
+    else:
+        counts += [f"{compiled:,} compiled", f"{sum(kernel.from_disk for kernel in kernels):,} from disk"]
     return f"{total}: {', '.join(counts)}"
 
 
@@ -108,7 +109,7 @@ def tell_cache_folder(account: Account) -> Iterator[str]:
 
 
 def tell_faults(kernel: KernelAccount) -> Iterator[str]:
-    """Compiles that failed, and those in the capture of a CUDA graph."""
+    """Compiles that failed, and what happened in the capture of a CUDA graph."""
     if kernel.failed:
         more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
         error = kernel.errors[0] if kernel.errors else ""
@@ -116,6 +117,11 @@ def tell_faults(kernel: KernelAccount) -> Iterator[str]:
     if kernel.capturing:
         yield (
             f"{kernel.capturing:,}x TRD716 {rule_name('TRD716')}: launch it once before the capture, and tune it before"
+        )
+    if kernel.unloaded:
+        yield (
+            f"{kernel.unloaded:,}x TRD716 {rule_name('TRD716')}: unloaded in a capture: "
+            "keep a reference to the kernel until the capture has ended"
         )
 
 
@@ -153,7 +159,8 @@ def tell_share(share: Share) -> str:
     parts = [
         f"{count:,} {what}" for count, what in ((share.compiled, "compiled"), (share.from_disk, "from disk")) if count
     ]
-    return ", ".join([*(parts or ["tuned"]), seconds(share.waited_us)])
+    # A dry run takes no time.
+    return ", ".join([*(parts or ["tuned"]), *([seconds(share.waited_us)] if share.waited_us else [])])
 
 
 def tell_advice(advice: Advice, cwd: Path) -> str:
@@ -198,7 +205,7 @@ def tell_interpreted_kernel(one: InterpretedKernel) -> str:
 
 def tell_settled(account: Account) -> str | None:
     """That the compiling was over early; None while it went on."""
-    if account.settled_us is None:
+    if account.settled_us is None or account.dry is not None:
         return None
     return f"nothing compiled after {seconds(account.settled_us)}: look elsewhere"
 

@@ -59,6 +59,9 @@ class GraphReader:
                 at_ns=(started_us + duration_us) * 1000,
                 reason=_first_line(getattr(one, "recompile_reason", None)),
                 failure=_first_line(one.fail_reason),
+                # Of the folder on this machine (torch 2.13 _inductor/codecache.py:1909).
+                cached=int(getattr(one, "inductor_fx_local_cache_hit_count", 0) or 0),
+                uncached=int(getattr(one, "inductor_fx_local_cache_miss_count", 0) or 0),
             )
 
     def _choices(self) -> Iterator[ChoicesEvent]:

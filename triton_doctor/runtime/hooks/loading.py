@@ -1,4 +1,8 @@
-"""Seeing what the first launch of a compiled kernel pays: its module, and its launcher, which gcc builds until 3.6."""
+"""Seeing modules come and go: what the first launch of a compiled kernel pays, and the unloading inside a capture.
+
+The first launch loads the module, and has gcc build a launcher until Triton 3.6. Since 3.8 Triton unloads the module of
+a kernel that is freed, which CUDA does not allow while a graph is captured (triton 3.9 testing.py:87).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.event import ModuleEvent
+from triton_doctor.runtime.event import ModuleEvent, UnloadEvent
 from triton_doctor.runtime.hooks.failing import tell_failure
 from triton_doctor.runtime.hooks.slots import Slot
-from triton_doctor.runtime.hooks.surroundings import rank
+from triton_doctor.runtime.hooks.surroundings import is_capturing, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +32,7 @@ class Built(threading.local):
 
 
 def watch_loading(observer: Observer) -> Iterator[Slot]:
-    """`observer` learns of each module that is loaded from now on."""
+    """`observer` learns of each module that is loaded, or unloaded in a capture, from now on."""
     from triton.backends import backends
     from triton.compiler.compiler import CompiledKernel
 
@@ -37,6 +41,8 @@ def watch_loading(observer: Observer) -> Iterator[Slot]:
         for launcher in _launchers(backend.driver):
             yield _watch_launcher(launcher, built)
     yield _watch_handles(CompiledKernel, built, observer)
+    if "__del__" in vars(CompiledKernel):
+        yield _watch_unloading(CompiledKernel, observer)
 
 
 def _launchers(driver: Any) -> list[Any]:
@@ -95,6 +101,23 @@ def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
     return slot
 
 
+def _watch_unloading(kernel: Any, observer: Observer) -> Slot:
+    slot = Slot(kernel, "__del__")
+    before = slot.before
+
+    @functools.wraps(before)
+    def __del__(self: Any) -> None:  # noqa: N807
+        try:
+            if self.module is not None and is_capturing():
+                _tell_unloaded(observer, self.src)
+        except Exception:  # a kernel that was never whole, or an interpreter that ends
+            pass
+        before(self)
+
+    slot.fill(__del__)
+    return slot
+
+
 def _file_of(kernel: type) -> str | None:
     return getattr(sys.modules.get(kernel.__module__), "__file__", None)
 
@@ -113,3 +136,9 @@ def _tell_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -
         observer.fault("reading a module that was loaded")
     else:
         observer.emit(event)
+
+
+def _tell_unloaded(observer: Observer, src: Any) -> None:
+    kernel = observer.name_of(getattr(src, "fn", src))
+    thread = threading.get_native_id()
+    observer.emit(UnloadEvent(kernel=kernel, thread=thread, rank=rank(), at_ns=time.time_ns()))

@@ -31,6 +31,7 @@ from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.displays import each, literal_value, pack, table
 from triton_doctor.static.flow.frame import Frame, Place
+from triton_doctor.static.flow.guards import limited_axis
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.layouts import Layouts, stride
@@ -256,12 +257,22 @@ class Flow:
         value = self.value(of, place)
         options = value.options if isinstance(value, Either) else (value,)
         found = [self.part(option, position, size, open_, place.frame) for option in options]
-        return either([one for one in found if one is not None]) if any(one is not None for one in found) else UNKNOWN
+        known = [one for one in found if one is not None]
+        return self._tested(either(known), of, position, place) if known else UNKNOWN
 
     def _item(self, base: Expr, key: Expr, place: Place) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Either) else (value,)
-        return either([item(self, option, base, key, place) for option in options])
+        found = either([item(self, option, base, key, place) for option in options])
+        return self._tested(found, base, key.value, place) if isinstance(key, Const) else found
+
+    def _tested(self, value: Value, shape: Expr, position: object, place: Place) -> Value:
+        """The item at `position` of `shape`, as the tests before `place` leave it."""
+        match shape, position:
+            case Attr(Name(name), "shape"), int(axis) if place.frame.function.limits:
+                return limited_axis(self, self.as_scalar(value, place.frame), name, axis, place)
+            case _:
+                return value
 
     # Calls
 
