@@ -39,8 +39,8 @@ class Comparison:
     """How far one library's dry run agrees with the GPU.
 
     `operators` are those that run at all shapes that they ran at on the GPU. `per_call` are constexprs that vary on
-    both, `fixed` those that vary dry and not on the GPU, `values` those with the same set of values. `kernels` are those
-    with as many variants, `keys` tuned kernels with as many keys. `cpu_ms` are of a call.
+    both, `fixed` those that vary dry and not on the GPU, `values` those with the same set of values. `kernels` are
+    those with as many variants, `keys` tuned kernels with as many keys. `cpu_ms` are of a call.
     """
 
     library: str
