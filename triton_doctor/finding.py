@@ -101,6 +101,7 @@ class Evidence:
 
     `values` are the most that one process saw; `compiled`, `from_disk` and `rounds` of tuning are those that came with
     another value, in all processes, and `waited_us` what they took. None where it is not about values, or launches.
+    `dry` is whether all of the runs were dry.
     """
 
     verdict: Verdict
@@ -111,6 +112,12 @@ class Evidence:
     from_disk: int = 0
     rounds: int = 0
     waited_us: int = 0
+    dry: bool = False
+
+    @property
+    def label(self) -> str:
+        """The verdict in words: `confirmed`, `confirmed dry`."""
+        return f"{self.verdict.label} dry" if self.dry else self.verdict.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
