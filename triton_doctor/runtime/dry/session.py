@@ -76,6 +76,11 @@ def run_dry(
         yield recording
 
 
+def first_guess() -> str | None:
+    """As `triton_doctor.runtime.dry.first_guess`."""
+    return None if _process is None else _process.questions.first
+
+
 def require_packages() -> None:
     """Raise DoctorError unless torch and triton are there, and new enough."""
     for name, oldest in (("torch", OLDEST_TORCH), ("triton", OLDEST_TRITON)):
