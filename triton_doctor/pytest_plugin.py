@@ -147,7 +147,7 @@ def _excuse(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         return
     reason = explain_failure(raised)
     if reason is not None:
-        report.outcome, report.wasxfail = "skipped", reason  # type: ignore[attr-defined]
+        report.outcome, report.wasxfail = "skipped", reason
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
@@ -71,7 +72,7 @@ def explain_failure(raised: pytest.ExceptionInfo[BaseException]) -> str | None:
     if isinstance(error, DryTimeoutError):
         return f"{PREFIX}{error}"
     last = raised.traceback[-1]
-    where = f"{type(error).__name__} at {last.path.name}:{last.lineno + 1}"
+    where = f"{type(error).__name__} at {Path(last.path).name}:{last.lineno + 1}"
     if isinstance(error, DryStopError):
         return f"{PREFIX}{error}"
     if type(error).__module__.startswith(OF_FAKES):
