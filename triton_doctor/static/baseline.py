@@ -61,7 +61,8 @@ class Entries:
         self._lines_of = lines_of
 
     def of(self, finding: Finding) -> Entry:
-        """The entry of `finding`."""
+        """The entry of `finding`, of its place in a report on all files."""
+        finding = finding.original
         text = source_text(finding, self._lines_of(finding.path))
         return Entry(
             path=self.path_of(finding.path),

@@ -10,11 +10,13 @@ from triton_doctor.finding import Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
+from triton_doctor.static.asked_places import concerns, place_at_asked
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.kernel_uses import find_uses
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.own_variables import leave_out_own
 from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
@@ -131,10 +133,11 @@ def scan(
         if left is not NO_MEMORY:
             cache.write(left._replace(seen=library.seen()))
     sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
-    reported = (finding for finding in shown if asked is None or finding.path in asked)
+    reported = (finding for finding in shown if concerns(finding, asked))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, library.source_of)
-    seen = [show_cells(finding, notebooks.read) for finding in seen]
+    cells = (show_cells(finding, notebooks.read) for finding in seen)
+    seen = list(leave_out_own([*place_at_asked(cells, asked, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
