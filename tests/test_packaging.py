@@ -92,5 +92,6 @@ def test_sdist_holds_what_the_tests_need(sdist: Path) -> None:
     )
     assert {name.partition("/")[0] for name in names} <= {
         *("triton_doctor", "rules", "tests", "fixtures"),
-        *("README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "PKG-INFO", ".gitignore"),
+        *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
+        *("pyproject.toml", "PKG-INFO", ".gitignore", ".pre-commit-hooks.yaml"),
     }

@@ -1,21 +1,35 @@
-"""What the README shows is what is printed."""
+"""What the documents at the root show is what happens: sessions, paths, hooks, and the rule that the guide adds."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+
+from triton_doctor.settings import Settings
+from triton_doctor.static.checks import CHECKS
+from triton_doctor.static.files import find_files
+from triton_doctor.static.scan import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.conftest import Outcome
 
 ROOT = Path(__file__).parent.parent
+DOCUMENTS = {
+    name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+}
 SESSION = re.compile(r"^```\n\$ triton-doctor (?P<arguments>[^\n]+)\n(?P<printed>.*?)^```$", re.MULTILINE | re.DOTALL)
-SESSIONS = list(SESSION.finditer((ROOT / "README.md").read_text(encoding="utf-8")))
+SESSIONS = list(SESSION.finditer(DOCUMENTS["README.md"]))
+PLACEHOLDER = re.compile(
+    r"\b(?:OWNER|ORG|TODO|FIXME|YOUR[-_ ]?\w+)\b|<(?:your|owner|user|repo)[^>\n]*>|\byour-\w+\b|/path/to|example\.com"
+)
+FENCE = re.compile(r"^(?P<ticks>`{3,4})(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=ticks)$", re.MULTILINE | re.DOTALL)
+PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|md|tsv|toml)))`")
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session["arguments"])
@@ -31,3 +45,57 @@ def test_session_of_the_readme_prints_what_it_shows(
 
 def test_readme_shows_a_session() -> None:
     assert SESSIONS
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_document_leaves_nothing_to_fill_in(document: str) -> None:
+    assert PLACEHOLDER.findall(DOCUMENTS[document]) == []
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_paths_that_a_document_names_exist(document: str) -> None:
+    named = set(PATH.findall(FENCE.sub("", DOCUMENTS[document])))
+
+    assert named
+    assert [
+        path for path in sorted(named) if not any((top / path).exists() for top in (ROOT, ROOT / "triton_doctor"))
+    ] == []
+
+
+def test_hooks_that_the_readme_configures_are_offered() -> None:
+    offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    files = [yaml.safe_load(text) for info, text in fences("README.md") if info == "yaml"]
+
+    configured = {hook["id"] for file in files for repository in file.get("repos", ()) for hook in repository["hooks"]}
+
+    assert configured
+    assert configured <= offered
+
+
+def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, check = (text for info, text in fences("CONTRIBUTING.md") if "title=" in info)
+    rule: dict[str, Any] = {}
+    exec(check, rule)
+    monkeypatch.setitem(CHECKS, rule["CODE"], rule["check"])
+    examples = [text for info, text in split_fences(page) if info == "python"]
+
+    assert len(examples) == 2
+    for number, example in enumerate(examples):
+        file = tmp_path / f"example_{number}.py"
+        file.write_text(example, encoding="utf-8")
+    settings = Settings(root=tmp_path)
+    found = scan(list(find_files([tmp_path], settings, cwd=tmp_path)), settings, cwd=tmp_path).findings
+    marked = [line for line, text in enumerate(examples[0].splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
+    assert [(one.path, one.span.line, one.code) for one in found] == [
+        ("example_0.py", line, rule["CODE"]) for line in marked
+    ]
+
+
+def fences(document: str) -> Iterator[tuple[str, str]]:
+    """What follows the ticks of each fence of `document`, and the text in it."""
+    return split_fences(DOCUMENTS[document])
+
+
+def split_fences(text: str) -> Iterator[tuple[str, str]]:
+    """The same of a text; a fence within another is part of its text."""
+    return ((fence["info"].strip(), fence["text"]) for fence in FENCE.finditer(text))

@@ -11,6 +11,8 @@ from triton_doctor.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry import dry_run
+    from triton_doctor.runtime.dry.sweep import sweep
+    from triton_doctor.runtime.dry.sweep.swept import Sweep
     from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
     from triton_doctor.runtime.guards.unexpected import CompileWarning, UncheckedError, UnexpectedCompileError
     from triton_doctor.runtime.guards.watched import watch
@@ -22,6 +24,7 @@ __all__ = [
     "CompileWarning",
     "Guard",
     "Recording",
+    "Sweep",
     "UncheckedError",
     "UnexpectedCompileError",
     "__version__",
@@ -29,6 +32,7 @@ __all__ = [
     "dry_run",
     "forbid_compiles",
     "record",
+    "sweep",
     "warmed_up",
     "watch",
 ]
@@ -37,12 +41,14 @@ _HOMES = {
     "CompileWarning": "triton_doctor.runtime.guards.unexpected",
     "Guard": "triton_doctor.runtime.guards.guard",
     "Recording": "triton_doctor.runtime.recording",
+    "Sweep": "triton_doctor.runtime.dry.sweep.swept",
     "UncheckedError": "triton_doctor.runtime.guards.unexpected",
     "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
     "compile_only": "triton_doctor.runtime.target",
     "dry_run": "triton_doctor.runtime.dry",
     "forbid_compiles": "triton_doctor.runtime.guards.guard",
     "record": "triton_doctor.runtime.watch",
+    "sweep": "triton_doctor.runtime.dry.sweep",
     "warmed_up": "triton_doctor.runtime.guards.guard",
     "watch": "triton_doctor.runtime.guards.watched",
 }

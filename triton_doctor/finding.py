@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,6 +101,7 @@ class Evidence:
 
     `values` are the most that one process saw; `compiled`, `from_disk` and `rounds` of tuning are those that came with
     another value, in all processes, and `waited_us` what they took. None where it is not about values, or launches.
+    `dry` is whether all of the runs were dry.
     """
 
     verdict: Verdict
@@ -111,6 +112,12 @@ class Evidence:
     from_disk: int = 0
     rounds: int = 0
     waited_us: int = 0
+    dry: bool = False
+
+    @property
+    def label(self) -> str:
+        """The verdict in words: `confirmed`, `confirmed dry`."""
+        return f"{self.verdict.label} dry" if self.dry else self.verdict.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +128,7 @@ class Finding:
     lines are those of the cell: `split_cell`. `message` is one line in lower case
     without a full stop; `advice` says what to do, likewise. `trail` runs from the value's source to `span`. `fix` is
     how the source could be changed, where that is known. `evidence` is None where no recording was asked, or none can
-    tell.
+    tell. `home` is the path and the span of the finding in a report on all files, where that is another place.
     """
 
     path: str
@@ -134,6 +141,12 @@ class Finding:
     trail: tuple[Step, ...] = ()
     fix: Plan | None = None
     evidence: Evidence | None = None
+    home: tuple[str, Span] | None = None
+
+    @property
+    def original(self) -> Finding:
+        """The finding where it stands in a report on all files."""
+        return self if self.home is None else replace(self, path=self.home[0], span=self.home[1], home=None)
 
     @property
     def fixable(self) -> str:

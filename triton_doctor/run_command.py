@@ -49,7 +49,11 @@ def run_command(arguments: Sequence[str]) -> int:
     """
     options = read_options(arguments)
     command = resolve(options.program)
-    if options.target is not None:
+    if options.dry is not None:
+        from triton_doctor.runtime.dry.gpu import read_gpu
+
+        read_gpu(options.target)
+    elif options.target is not None:
         from triton_doctor.runtime.target import parse_target
 
         parse_target(options.target)
@@ -60,7 +64,13 @@ def run_command(arguments: Sequence[str]) -> int:
     notes = NotesFolder()
     watch = Watch(options, command, folder, notes, budgets)
     environment = watched(
-        os.environ, folder.path, run=folder.run, notes=notes.path, target=options.target, parent=os.getpid()
+        os.environ,
+        folder.path,
+        run=folder.run,
+        notes=notes.path,
+        target=options.target,
+        parent=os.getpid(),
+        dry=options.dry,
     )
     try:
         status, pid = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
@@ -189,6 +199,7 @@ class Watch:
             self._folder.run,
             command=self._command,
             target=self._options.target,
+            is_dry=self._options.dry is not None,
             warmup_s=self._options.warmup_seconds,
             started_at_ns=self._started_at_ns,
             wall_ns=wall_ns,

@@ -23,12 +23,23 @@ if TYPE_CHECKING:
 SECTION = "tool.triton-doctor"
 TESTS = ("tests/", "test/", "testing/", "test_*.py", "*_test.py", "conftest.py")
 # What measures or teaches sweeps sizes on purpose: that each of them compiles tells nothing of a program.
-_DEMONSTRATING = ("bench", "benchmark", "tutorial", "example", "lecture", "lesson", "demo", "notebook", "playground")
+_DEMONSTRATING = (
+    "bench",
+    "benchmark",
+    "tutorial",
+    "example",
+    "lecture",
+    "lesson",
+    "demo",
+    "notebook",
+    "playground",
+    "puzzle",
+)
 DEMONSTRATIONS = tuple(
     pattern.format(word)
     for word in _DEMONSTRATING
     for pattern in ("*{}/", "*{}s/", "{}[_-]*/", "{}.*", "{}s.*", "*_{}.*", "*_{}s.*", "{}[_-]*.*")
-)
+) + ("[0-9]*[_-]*/", "[0-9]*[_-]*.*")  # chapters of a course, which no program can import
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.settings import load_settings
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.configs import config_count
 from triton_doctor.static.expression import Apply, Attr, Call, Const, Item, Name, Pack, Slice
 from triton_doctor.static.files import find_files
 from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
+from triton_doctor.static.launched import launches_of, origin_of, spelled_out
 from triton_doctor.static.library import Library
 from triton_doctor.static.literals import Literals
 from triton_doctor.static.project import whole_project

@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from triton_doctor.static.files import find_files
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY
 from triton_doctor.static.project import empty_project
+from triton_doctor.static.registry import find_planned
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.shares import all_shares
 
@@ -86,7 +88,8 @@ def main() -> None:
     checks: dict[str, float] = {}
     for code, check in list(CHECKS.items()):
         CHECKS[code] = timed(code, check, checks)
-    inquiry = Inquiry(empty_project(library, settings, cwd), library, frozenset(CHECKS), NO_MEMORY, NO_CHANGES)
+    find = partial(find_planned, codes=frozenset(CHECKS))
+    inquiry = Inquiry(empty_project(library, settings, cwd), library, find, NO_MEMORY, NO_CHANGES)
     answer(inquiry, shares, shares.by_path)
     stages.end("check it")
     floor = stages.seconds["bare ast.parse of that"]

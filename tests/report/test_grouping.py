@@ -70,6 +70,10 @@ def test_one_cause_in_several_kernels_is_one_block() -> None:
         pytest.param(finding("b", 2, code="TRD301"), id="another rule"),
         pytest.param(replace(finding("b", 2), advice="round it up"), id="another remedy"),
         pytest.param(
+            replace(finding("b", 2), message="`n_rows` recompiles `b` for each value of `len(rows)`"),
+            id="another value",
+        ),
+        pytest.param(
             replace(finding("b", 2), evidence=Evidence(verdict=Verdict.CONFIRMED, text="37 values seen")),
             id="what a recording says is about one kernel",
         ),

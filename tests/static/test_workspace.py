@@ -168,3 +168,29 @@ def test_folder_with_too_many_files_is_no_project_and_this_is_said(
 
     assert "holds more than" in doctor("check", "mine").err
     assert "holds more than" not in doctor("check", ".").err
+
+
+def test_file_that_launches_as_another_does_is_told_so_when_it_is_asked_for_alone(
+    project: Path, write: Write, doctor: Doctor
+) -> None:
+    write("pkg/layers/other.py", LAUNCH)
+
+    alone = json.loads(doctor("check", "pkg/layers/other.py", "--output-format", "json").out)["findings"]
+    together = json.loads(doctor("check", "pkg/layers", "--output-format", "json").out)["findings"]
+
+    assert [(one["path"], one["line"], one["column"], one["code"]) for one in alone] == [
+        ("pkg/layers/other.py", 5, 5, "TRD201")
+    ]
+    assert [place["path"] for place in alone[0]["also"]] == ["pkg/layers/layer.py"]
+    assert [(one["path"], one["code"]) for one in together] == [("pkg/layers/layer.py", "TRD201")]
+    assert project.is_dir()
+
+
+def test_baseline_of_the_whole_project_knows_what_one_file_is_told(project: Path, write: Write, doctor: Doctor) -> None:
+    write("pkg/layers/other.py", LAUNCH)
+    doctor("check", ".", "--write-baseline", "--baseline", "known.json")
+
+    outcome = doctor("check", "pkg/layers/other.py", "--baseline", "known.json")
+
+    assert outcome.status == 0
+    assert (project / "known.json").is_file()

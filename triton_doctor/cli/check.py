@@ -112,8 +112,7 @@ def check(
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.static.cache import Cache
     from triton_doctor.static.changed import changed_files
-    from triton_doctor.static.scan import Scan, scan
-    from triton_doctor.static.shown_paths import show_scan
+    from triton_doctor.static.scan import Scan, scan, show_scan
     from triton_doctor.static.workspace import find_workspace
     from triton_doctor.variables import parse_version
 

@@ -22,12 +22,12 @@ def explain(
     output_format: Annotated[VariantsForm, typer.Option(help="The form of the report.")] = VariantsForm.TEXT,
 ) -> None:
     """Show every parameter of a kernel: how often it changes, where it comes from, what it is used for."""
+    from triton_doctor.cli.explained_kernels import explain_kernels
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.streams import columns_of_stdout, write_report
     from triton_doctor.report.variants import render_kernels, render_kernels_json
     from triton_doctor.settings import load_settings
     from triton_doctor.static.cache import Cache
-    from triton_doctor.static.explaining import explain_kernels
     from triton_doctor.static.workspace import find_workspace
     from triton_doctor.terminal import color_report
 

@@ -28,6 +28,16 @@ def run(
     max_compiles_after_warmup: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often after that.")
     ] = None,
+    dry: Annotated[
+        bool, typer.Option("--dry", help="Run without a GPU, without data and without compiling; the counts are exact.")
+    ] = False,
+    dry_unknown: Annotated[
+        str | None, typer.Option(metavar="guess|stop", help="What to do where a dry run needs data: guess, or stop.")
+    ] = None,
+    world_size: Annotated[
+        str | None, typer.Option(metavar="N", help="Run dry as one of N processes, whose collectives move nothing.")
+    ] = None,
+    rank: Annotated[str | None, typer.Option(metavar="R", help="Which of them: 0 to N-1.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file that -o names, if there is one.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Tell each compile as it happens, with its cause.")] = False,
 ) -> None:
@@ -46,7 +56,11 @@ def run(
         ("--tier", tier),
         ("--warmup-seconds", warmup_seconds),
         ("--max-compiles-after-warmup", max_compiles_after_warmup),
+        ("--dry-unknown", dry_unknown),
+        ("--world-size", world_size),
+        ("--rank", rank),
     ]
     ours = [f"{name}={value}" for name, value in given if value is not None] + ["--live"] * live + ["--force"] * force
+    ours += ["--dry"] * dry
     status = run_command([*ours, "--", *context.args])
     raise typer.Exit(status if status >= 0 else 128 - status)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def silence(result: Scan, reason: str, cwd: Path) -> Scan:
     """Add comments to the files, and give `result` with the findings that none can silence."""
     by_path: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in result.findings:
+    for finding in (one.original for one in result.findings):
         by_path[finding.path].append(finding)
     left: list[Finding] = []
     edited: dict[str, Edited] = {}

@@ -29,7 +29,7 @@ class Process:
 
     `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
     `varied` is whether one line of the program launched some kernel in two ways. `shares` are those of the wall time,
-    of all recordings together.
+    of all recordings together. `dry` is a dry run, and `guessed` one that had to guess, or stopped, for want of data.
     """
 
     launches: int
@@ -39,6 +39,8 @@ class Process:
     tunings: tuple[AutotuneEvent, ...]
     varied: bool
     shares: Shares = field(default_factory=dict)
+    dry: bool = False
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,16 @@ class Seen:
     def tuned(self) -> bool:
         """Whether rounds of tuning launched it nobody knows how often: then launches say nothing."""
         return any(process.tuned for process in self.processes)
+
+    @property
+    def dry(self) -> bool:
+        """Whether every process ran dry."""
+        return all(process.dry for process in self.processes)
+
+    @property
+    def guessed(self) -> bool:
+        """Whether some process guessed."""
+        return any(process.guessed for process in self.processes)
 
     @property
     def configured(self) -> frozenset[str]:
@@ -174,8 +186,20 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
         processes = {kernel: _process(told, before[kernel], launches.get(kernel, 0)) for kernel, told in events.items()}
         varied = any(map(_varies, processes.values()))
         for kernel, process in processes.items():
-            found[kernel].append(replace(process, varied=varied, shares=shares))
+            found[kernel].append(
+                replace(process, varied=varied, shares=shares, dry=is_dry(recording), guessed=has_guessed(recording))
+            )
     return {kernel: tuple(processes) for kernel, processes in found.items()}
+
+
+def is_dry(recording: Recording) -> bool:
+    """Whether nothing of it ran on a GPU."""
+    return all(header.dry for header in recording.headers)
+
+
+def has_guessed(recording: Recording) -> bool:
+    """Whether a dry run guessed, or stopped, for want of data: then it may have gone another way than on a GPU."""
+    return bool(recording.guesses or recording.stops)
 
 
 def _process(events: Sequence[CompileEvent | AutotuneEvent], before: Sequence[CompileEvent], launches: int) -> Process:

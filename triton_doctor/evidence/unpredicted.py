@@ -20,7 +20,7 @@ from triton_doctor.static.telling import facts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import Seen
+    from triton_doctor.evidence.seen import Price, Seen
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.static.model import Kernel, Param, Project
@@ -96,7 +96,7 @@ def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Fi
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
         advice=advise_on("TRD702", f"`{name}`"),
         facts=facts(parameter, source),
-        evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
+        evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
 
 
@@ -123,7 +123,7 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
         advice=advise_on("TRD714", f"`{name}`"),
         facts=_facts(kernel, param),
-        evidence=_added(confirmed(seen, f"{len(values):,} values seen", price, values=len(values))),
+        evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
 
 
@@ -160,7 +160,7 @@ def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> 
             message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
             advice=advise_on(cause_code, quoted or "them"),
             facts=_facts(kernel, first if len(kept) == 1 else None),
-            evidence=_added(confirmed(seen, f"{price.times:,} changes seen", price)),
+            evidence=_added(seen, f"{price.times:,} changes seen", price),
         )
 
 
@@ -184,8 +184,8 @@ def advise_on(cause: str, names: str) -> str | None:
     return None if change is None else change.format(names=names)
 
 
-def _added(evidence: Evidence) -> Evidence:
-    return replace(evidence, verdict=Verdict.ADDED)
+def _added(seen: Seen, what: str, price: Price, *, values: int | None = None) -> Evidence:
+    return replace(confirmed(seen, what, price, values=values), verdict=Verdict.ADDED, dry=seen.dry)
 
 
 def _facts(kernel: Kernel, param: Param | None) -> Facts:

@@ -31,6 +31,19 @@ def judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) ->
 
     `advised` are the constexprs that the report of the run advises to take out of the key, with what that saves.
     """
+    evidence = _judge(finding, seen, advised)
+    return evidence if evidence is None or seen is None else of_dry_runs(evidence, dry=seen.dry, guessed=seen.guessed)
+
+
+def of_dry_runs(evidence: Evidence, *, dry: bool, guessed: bool) -> Evidence:
+    """`evidence` as of dry runs, if all of them were. What `guessed` may have gone another way, and clears nothing."""
+    if guessed and evidence.verdict is Verdict.CLEARED:
+        text = f"{evidence.text}; after a guess nothing is cleared"
+        evidence = replace(evidence, verdict=Verdict.NOT_EXERCISED, text=text)
+    return replace(evidence, dry=dry)
+
+
+def _judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) -> Evidence | None:
     judged = JUDGES.get(finding.code)
     if judged is None or finding.facts.kernel is None:
         return None
@@ -83,7 +96,9 @@ def by_saving(finding: Finding, seen: Seen, saving: Saving) -> Evidence:
     remain = f"{saving.after:,} of {counted(saving.before, 'variant')} would remain {without}"
     return Evidence(
         verdict=Verdict.CONFIRMED,
-        text=", ".join([f"{counted(len(values), 'value')} seen", remain, duration(saving.saved_us)]),
+        text=", ".join(
+            [f"{counted(len(values), 'value')} seen", remain, *([duration(saving.saved_us)] if saving.saved_us else [])]
+        ),
         values=len(values),
         launches=seen.launches,
         compiled=saving.before - saving.after,
@@ -224,7 +239,8 @@ def tell_price(price: Price) -> Sequence[str]:
     ]
     if price.from_disk:
         told.append(f"{price.from_disk:,} {'load' if price.from_disk == 1 else 'loads'} from disk")
-    return [*told, duration(price.waited_us)]
+    # Nothing takes time in a dry run.
+    return [*told, duration(price.waited_us)] if price.waited_us else told
 
 
 def duration(us: int) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import may_leave_out
 from triton_doctor.evidence.modes import judge_mode, read_modes
-from triton_doctor.evidence.seen import read_seen
+from triton_doctor.evidence.seen import has_guessed, is_dry, read_seen
 from triton_doctor.evidence.unpredicted import unpredicted
-from triton_doctor.evidence.verdicts import judge, settle
+from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
 from triton_doctor.evidence.whose import match
 from triton_doctor.runtime.variants import CONSTEXPR
 from triton_doctor.static.parameters import Parameters
@@ -53,13 +53,17 @@ class Weighing:
             (kernel.path, kernel.span.line, kernel.name): kernel.key for kernel in project.kernels()
         }
         advised = _advised(project, matched.seen)
+        guessed = any(map(has_guessed, self.recordings))
         weighed = []
         for finding in findings:
             place = finding.facts.kernel_place
             key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
             seen = matched.seen.get(key) if key is not None else None
             saves = advised.get(key, {}) if key is not None else {}
-            weighed.append(settle(finding, judge_mode(finding, modes, self.cwd) or judge(finding, seen, saves)))
+            mode = judge_mode(finding, modes, self.cwd)
+            if mode is not None:
+                mode = of_dry_runs(mode, dry=all(map(is_dry, self.recordings)), guessed=guessed)
+            weighed.append(settle(finding, mode or judge(finding, seen, saves)))
         return [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
 
 

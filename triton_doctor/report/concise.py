@@ -35,13 +35,15 @@ def tell_message(finding: Finding) -> str:
 def tell_evidence(finding: Finding) -> str | None:
     """What recorded runs say of `finding`: `confirmed: 37 values seen, 37 compiles, 1.9 s`; None for nothing."""
     evidence = finding.evidence
-    return f"{evidence.verdict.label}: {evidence.text}" if evidence else None
+    return f"{evidence.label}: {evidence.text}" if evidence else None
 
 
 def summarize_evidence(scan: Scan) -> list[str]:
     """One line that counts what the recordings say; none where there were none, or they say nothing."""
-    counts = Counter(finding.evidence.verdict for finding in scan.findings if finding.evidence)
-    told = [f"{counts[verdict]:,} {verdict.label}" for verdict in Verdict if counts[verdict]]
+    judged = [finding.evidence for finding in scan.findings if finding.evidence]
+    order = {verdict: number for number, verdict in enumerate(Verdict)}
+    counts = Counter(evidence.label for evidence in sorted(judged, key=lambda one: (order[one.verdict], one.dry)))
+    told = [f"{count:,} {label}" for label, count in counts.items()]
     return [f"by the recordings: {', '.join(told)}"] if told else []
 
 

@@ -1,7 +1,8 @@
 """Findings to blocks for a reader: one cause in many kernels is one block, and the blocks of a kernel stay together.
 
-A cause is a rule, a severity, a parameter and a remedy: a maintainer who knows what to do about `n_rows` of one kernel
-knows it for the thirty others. The worst kernel comes first: the most severe, then the one whose cause has most places.
+A cause is a rule, a severity, a parameter, what is said of it and a remedy: a maintainer who knows what to do about
+`n_rows` of one kernel knows it for the thirty others, and the message above a list is true of all in it. The worst
+kernel comes first: the most severe, then the one whose cause has most places.
 """
 
 from __future__ import annotations
@@ -75,19 +76,15 @@ def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
 
 
 def cause(finding: Finding) -> object:
-    """What two findings share that are one thing to do. What a recording says is about one kernel alone."""
+    """What two findings share that are one thing to do, told in the same words but for the kernel.
+
+    What a recording says is about one kernel alone.
+    """
     facts = finding.facts
     if finding.evidence is not None:
         return finding
-    if facts.parameter is not None and finding.advice is not None:
-        what: object = (
-            facts.parameter,
-            bool(facts.autotune_keys),
-            facts.use,
-            _of_any_kernel(finding.advice, facts.kernel),
-        )
-    else:
-        what = (_of_any_kernel(finding.message, facts.kernel), finding.advice)
+    advice = finding.advice and _of_any_kernel(finding.advice, facts.kernel)
+    what = (_of_any_kernel(finding.message, facts.kernel), advice, facts.parameter, facts.use)
     return (finding.code, finding.severity, facts.variability, what)
 
 

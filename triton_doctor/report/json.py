@@ -74,5 +74,6 @@ def evidence_object(evidence: Evidence) -> dict[str, Any]:
         "compiled": evidence.compiled,
         "from_disk": evidence.from_disk,
         "rounds": evidence.rounds,
-        "waited_ms": evidence.waited_us / 1000,
+        "waited_ms": None if evidence.dry else evidence.waited_us / 1000,
+        "dry": evidence.dry,
     }

@@ -34,6 +34,6 @@ def _tell(pairs: list[tuple[Finding, Evidence]], at_most: int) -> Iterator[str]:
         facts = finding.facts
         names: Iterable[str] = (f"`{name}`" for name in (facts.parameter, facts.kernel) if name is not None)
         what = " of ".join(names) or finding.path
-        yield f"  {evidence.verdict.label}: {finding.code} {what}: {evidence.text}"
+        yield f"  {evidence.label}: {finding.code} {what}: {evidence.text}"
     if len(pairs) > at_most:
-        yield f"  and {len(pairs) - at_most:,} {pairs[0][1].verdict.label} more"
+        yield f"  and {len(pairs) - at_most:,} {pairs[0][1].label} more"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from triton_doctor.runtime.timeline import Split, span_ns, split_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from triton_doctor.runtime.event import Header, KernelName
+    from triton_doctor.runtime.event import GuessEvent, Header, KernelName
     from triton_doctor.runtime.recording import Recording
 
 # Launches a variant at least, where nothing compiled twice, to say that all the compiling was in the first steps.
@@ -58,11 +58,23 @@ class GraphAccount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DryAccount:
+    """What a dry run told the program and was asked. Questions are told with how often; `tuned` are (kernel, rounds of
+    tuning, configs of each).
+    """
+
+    pretended: tuple[tuple[str, str], ...]
+    guesses: tuple[tuple[GuessEvent, int], ...]
+    stops: tuple[tuple[GuessEvent, int], ...]
+    tuned: tuple[tuple[KernelName, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """A run. `settled_us`, from its beginning, is when the last kernel compiled; None while that went on.
 
     `program` is what `run` saw from outside, and `command` what it started; None where it saw nothing. `graphs` and
-    `choices` are torch.compile's, `variables` what was set while the program ran.
+    `choices` are torch.compile's, `variables` what was set while the program ran. `dry` is None of a run on a GPU.
     """
 
     kernels: tuple[KernelAccount, ...]
@@ -76,6 +88,7 @@ class Account:
     variables: tuple[VariableEvent, ...] = ()
     graphs: tuple[GraphAccount, ...] = ()
     choices: tuple[ChoicesEvent, ...] = ()
+    dry: DryAccount | None = None
 
 
 def account(recordings: Sequence[Recording]) -> Account:
@@ -111,7 +124,29 @@ def account(recordings: Sequence[Recording]) -> Account:
         variables=tuple(event for one in processes for event in one.events if isinstance(event, VariableEvent)),
         graphs=tuple(_graphs(processes)),
         choices=tuple(event for one in processes for event in one.events if isinstance(event, ChoicesEvent)),
+        dry=account_dry(processes),
     )
+
+
+def account_dry(processes: Sequence[Recording]) -> DryAccount | None:
+    """What the dry ones of `processes` say; None where there is none."""
+    headers = [header for one in processes for header in one.headers if header.dry]
+    if not headers:
+        return None
+    rounds = Counter((event.kernel, len(event.timings_ms)) for one in processes for event in one.tunings)
+    return DryAccount(
+        pretended=headers[0].pretended,
+        guesses=_count_questions(event for one in processes for event in one.guesses),
+        stops=_count_questions(event for one in processes for event in one.stops),
+        tuned=tuple((kernel, count, configs) for (kernel, configs), count in sorted(rounds.items())),
+    )
+
+
+def _count_questions(events: Iterable[GuessEvent]) -> tuple[tuple[GuessEvent, int], ...]:
+    by_question: dict[object, list[GuessEvent]] = {}
+    for event in events:
+        by_question.setdefault((event.question, event.site), []).append(event)
+    return tuple((same[0], len(same)) for same in by_question.values())
 
 
 def is_choice(kernel: KernelName) -> bool:

@@ -66,7 +66,8 @@ class KernelAccount:
     what they took. `direct` is a kernel that no launch of Triton's own compiled, and whose launches are not counted:
     Inductor's, say, which is then its `maker`. `failed` compiles raised one of `errors`; `capturing` compiles and
     rounds happened while a CUDA graph was captured, and `unloaded` modules were unloaded then. `configured` are the
-    parameters that configs of tuning set.
+    parameters that configs of tuning set. In a `dry` run `compiled` are variants, nothing took time, and `guessed` are
+    the variants that came after a guess.
     """
 
     kernel: KernelName
@@ -95,6 +96,8 @@ class KernelAccount:
     configured: frozenset[str]
     variants: Variants
     rounds: Variants
+    dry: bool = False
+    guessed: int = 0
 
     @property
     def waited_us(self) -> int:
@@ -211,6 +214,8 @@ def _account_kernel(name: KernelName, seen: Sequence[Seen], shares: Shares) -> K
             lambda event: waited_us(event, shares),
         ),
         rounds=read_rounds([process.tunings for process in seen], lambda event: waited_us(event, shares)),
+        dry=any(event.dry for event in compiles),
+        guessed=sum(event.guessed for event in compiles),
     )
 
 

@@ -1,4 +1,4 @@
-"""Each file to what is found in it: by every check, over the part of the project that is about that file."""
+"""Each file to what is found in it, over the part of the project that is about that file."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.memory import Answer
 from triton_doctor.static.modules import Modules
 from triton_doctor.static.nesting import with_own_stack
-from triton_doctor.static.plans import planned
 from triton_doctor.static.project import part
 from triton_doctor.static.results import needed_paths
-from triton_doctor.static.tuning import fold_tuning
 from triton_doctor.static.unreadable import explain_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.library import Library
@@ -28,14 +25,15 @@ if TYPE_CHECKING:
 
 
 class Inquiry(NamedTuple):
-    """What is to be found: by the checks of `codes`, in `library`, where what `memory` holds may stand after `changes`.
+    """What is to be found: by `find`, in `library`, where what `memory` holds may stand after `changes`.
 
-    `project` has no files yet. `asked` are the files to report on, None for all.
+    `find` gives the findings of the part of a project about a path. `project` has no files yet. `asked` are the files
+    to report on, None for all.
     """
 
     project: Project
     library: Library
-    codes: frozenset[str]
+    find: Callable[[Project, str], tuple[Finding, ...]]
     memory: Memory
     changes: Changes
     asked: frozenset[str] | None = None
@@ -93,8 +91,7 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
 
     def find() -> tuple[tuple[Finding, ...], Rests]:
         own = part(project, inquiry.library, path, starting)
-        findings = fold_tuning(run_checks(own, inquiry.codes, path))
-        return tuple(planned(own, finding) for finding in findings), own.modules.rests()
+        return inquiry.find(own, path), own.modules.rests()
 
     try:
         found, rests = with_own_stack(find)
@@ -104,14 +101,3 @@ def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, .
         modules.consult(path)
         found, rests, unreadable = (), modules.rests(), (explain_unreadable(path, error),)
     return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)
-
-
-def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:
-    """What the checks of `codes` find in `project`, the part about `path`. A check that crashes says which it was."""
-    for code, check in CHECKS.items():
-        if code in codes:
-            try:
-                yield from check(project)
-            except Exception as error:
-                error.add_note(f"{code} was checking {path}")
-                raise

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.model_function import Function
 
 
+@cached_in_scan(most=1)
+def flow_of(project: Project) -> Flow:
+    """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
+    return Flow(project, told_by_launches(project))
+
+
 def told_by_launches(project: Project) -> Told:
     """The leanings that the launches of `project` add, by path, function and argument, then by axis.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
+import tempfile
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import split_cell
-from triton_doctor.regular_files import read_regular_file
+from triton_doctor.regular_files import NotRegularError, read_regular_file
 from triton_doctor.static.fingerprint import fingerprint, source_text
-from triton_doctor.static.fix.write import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -58,7 +61,8 @@ class Entries:
         self._lines_of = lines_of
 
     def of(self, finding: Finding) -> Entry:
-        """The entry of `finding`."""
+        """The entry of `finding`, of its place in a report on all files."""
+        finding = finding.original
         text = source_text(finding, self._lines_of(finding.path))
         return Entry(
             path=self.path_of(finding.path),
@@ -117,7 +121,7 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
     try:
         text = f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n'
         # In JSON that is how a letter is written that UTF-8 has not: names of files may have some.
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
+        _write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
 
@@ -149,3 +153,28 @@ def read_baseline(path: Path) -> Counter[Entry]:
 def _fields(entry: Entry, count: int) -> dict[str, Any]:
     fields: dict[str, Any] = {name: getattr(entry, name) for name in Entry.__dataclass_fields__}
     return fields | {"count": count} if count > 1 else fields
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write `data` to `path`, or where it links to, in whole or not at all. Raises OSError, of a special file too."""
+    target = os.path.realpath(path)
+    try:
+        status = os.stat(target)  # noqa: PTH116
+    except FileNotFoundError:
+        status = None
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        raise NotRegularError(path)
+    if status is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".triton-doctor-")  # noqa: PTH120
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask if status is None else status.st_mode & 0o7777)  # noqa: PTH101
+        os.replace(temporary, target)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108
+        raise

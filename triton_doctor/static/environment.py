@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.flow.callers import calling, calls_of
-from triton_doctor.static.launched import flow_of
 from triton_doctor.static.rests import Question
 from triton_doctor.variables import INTERPRET, parse_version, turns_interpreter_on
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from triton_doctor.selection import is_selected
 from triton_doctor.static.answers import Inquiry
-from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.memory import Outcome
 from triton_doctor.static.project import empty_project, whole
 from triton_doctor.static.results import combine_results
 from triton_doctor.static.workers import find_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 
 
+class Find(Protocol):
+    """How rules are looked for."""
+
+    def __call__(self, project: Project, path: str, *, codes: frozenset[str]) -> tuple[Finding, ...]:
+        """Find what the rules of `codes` say of `project`, the part about `path`."""
+        ...
+
+
 def inquire(
     library: Library,
     settings: Settings,
@@ -34,16 +42,21 @@ def inquire(
     memory: Memory,
     changes: Changes,
     *,
+    rules: Collection[str],
+    find: Find,
     asked: frozenset[str] | None,
     on_progress: Callable[[int], None],
     weigh: Weigh | None,
 ) -> tuple[Outcome, Result]:
-    """What the scan comes to, and what it finds once `weigh` has looked at it."""
-    codes = frozenset(code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
+    """What the scan comes to, and what it finds once `weigh` has looked at it.
+
+    `rules` are the codes of all checks; `find` gives the findings of those selected in the part of a project.
+    """
+    codes = frozenset(code for code in rules if is_selected(code, select=settings.select, ignore=settings.ignore))
     project = empty_project(library, settings, cwd)
-    inquiry = Inquiry(project, library, codes, memory, changes, asked)
+    inquiry = Inquiry(project, library, partial(find, codes=codes), memory, changes, asked)
     shares, answers = find_out(inquiry, on_progress, alone=weigh is not None)
-    outcome = Outcome(frozenset(CHECKS), shares.by_path, answers)
+    outcome = Outcome(frozenset(rules), shares.by_path, answers)
     result = combine_results(outcome.results(), asked)
     assert result is not None, "every file that a report needs was checked"
     if weigh is not None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.axes import told_by_launches
 from triton_doctor.static.expression import Name, Pack, Star
-from triton_doctor.static.flow.evaluate import Flow
 from triton_doctor.static.model import Kernel
 from triton_doctor.static.positions import positions
 from triton_doctor.static.reaching import reaching
@@ -23,12 +21,6 @@ _MOST_CALLS = 4
 
 
 @cached_in_scan(most=1)
-def flow_of(project: Project) -> Flow:
-    """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
-    return Flow(project, told_by_launches(project))
-
-
-@cached_in_scan(most=1)
 def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedLaunch, ...]]:
     """The launches of each kernel, by `Kernel.key`, in order of paths and lines."""
     found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
@@ -42,7 +34,8 @@ def _place(launch: LinkedLaunch) -> tuple[str, int, int]:
     return (launch.module.path, launch.launch.span.line, launch.launch.span.column)
 
 
-def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
+@cached_in_scan()
+def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
     """The arguments that `launch` gives by name or by a position that is certain: parameters, then options."""
     found = {
         name: argument

@@ -23,7 +23,7 @@ from triton_doctor.static.prefilter import (
 from triton_doctor.static.read import read_consulted, read_module, read_setter
 from triton_doctor.static.read_environment import may_set, python_may_set
 from triton_doctor.static.read_settings import read_settings
-from triton_doctor.static.rests import short
+from triton_doctor.static.rests import QUERIES, short
 from triton_doctor.static.texts import NOTHING_SEEN, Seen, Texts
 from triton_doctor.static.unreadable import explain_unreadable
 
@@ -170,10 +170,8 @@ class Library:
         """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
         key = (path, question)
         if key not in self._said:
-            from triton_doctor.static.questions import QUESTIONS  # they know the checks, which know this
-
             module = self.module(path)
-            said = short(QUESTIONS[question.kind](module, question.word)) if module is not None else None
+            said = short(QUERIES[question.kind](module, question.word)) if module is not None else None
             self._said[key] = None if module is None or module.unread else said
         return self._said[key]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Attr, Call, Item, Name, dotted
 from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.launched import flow_of, launches_of
+from triton_doctor.static.launched import launches_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

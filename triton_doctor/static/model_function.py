@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Arm(NamedTuple):
     """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
 
-    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is the name that decides over the branch alone, and
-    `is_true` whether it is true in this arm. `expects_error` marks what a test expects to fail; such an arm is the only
+    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, and
+    `is_true` which. `expects_error` marks what a test expects to fail; such an arm is the only
     one of its branch, and always runs.
     """
 
@@ -64,11 +64,16 @@ class Returned(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """`assert name <= high`, or `if name > high: raise`: from there on the name is no greater."""
+    """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
 
-    name: str
-    high: Expr
+    `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
+    """
+
+    axis: int | None
+    high: Expr | None
+    choices: tuple[int, ...]
     order: int
+    arms: tuple[Arm, ...]
 
 
 class CallSite(NamedTuple):
@@ -124,7 +129,7 @@ class Contents(NamedTuple):
     returns: tuple[Returned, ...]
     calls: tuple[CallSite, ...]
     launches: tuple[Launch, ...]
-    limits: tuple[Limit, ...]
+    limits: Mapping[str, tuple[Limit, ...]]
     globals: frozenset[str]
 
 
@@ -193,8 +198,8 @@ class Function:
         return self.text.contents.launches
 
     @property
-    def limits(self) -> tuple[Limit, ...]:
-        """The upper bounds that it asserts."""
+    def limits(self) -> Mapping[str, tuple[Limit, ...]]:
+        """What its tests say of names, and of the axes of what they name."""
         return self.text.contents.limits
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.model import Class, Kernel, Module
 from triton_doctor.static.model_function import Function
-from triton_doctor.static.rests import Question
+from triton_doctor.static.rests import Question, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,6 +184,7 @@ class Names:
         return found
 
 
+@query("name")
 def name_told(module: Module, name: str) -> object:
     """What a search that comes to `name` at the top level of `module` learns there."""
     own = name in module.kernels_named, name in module.functions, name in module.classes, _is_bound(module, name)

@@ -6,6 +6,7 @@ import fnmatch
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from triton_doctor.settings import DEMONSTRATIONS
 from triton_doctor.static.mentions import find_mentions
 from triton_doctor.static.model import Project
 from triton_doctor.static.modules import Modules
@@ -33,7 +34,9 @@ def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:
         modules=modules,
         names=Names(modules),
         tests=Paths(settings.root, settings.tests, cwd),
-        demonstrations=Paths(settings.root, settings.demonstrations, cwd),
+        demonstrations=Paths(
+            settings.root, settings.demonstrations, cwd, names_root=settings.demonstrations == DEMONSTRATIONS
+        ),
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
         pinned_triton=settings.pinned_triton,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.scan_caches import cached_in_scan
+
 if TYPE_CHECKING:
     from triton_doctor.static.model_function import Arm, Binding, Function
 
@@ -27,7 +29,7 @@ def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -
         return Reaching((bindings[-1],), certain=True)
     loops = {arm.branch for arm in arms if arm.loop}
     found: list[Binding] = []
-    taken: set[Arm] = set()
+    taken: set[tuple[int, int]] = set()
     for binding in reversed(bindings):
         if binding.order >= order:
             # Later in the text: in force only where a loop comes round again.
@@ -62,11 +64,33 @@ def _contradict(function: Function, one: tuple[Arm, ...], other: tuple[Arm, ...]
     )
 
 
-def _completes(own: list[Arm], taken: set[Arm]) -> bool:
+def _completes(own: list[Arm], taken: set[tuple[int, int]]) -> bool:
     """Whether this assignment and the later ones in `taken` cover all arms of every branch around it."""
     while own:
         arm = own.pop()
-        taken.add(arm)
-        if arm.loop or any(arm._replace(side=side) not in taken for side in range(arm.sides)):
+        taken.add((arm.branch, arm.side))
+        if arm.loop or any((arm.branch, side) not in taken for side in range(arm.sides)):
             return False
     return True
+
+
+def flags_at(function: Function, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+    """Those of `arms` whose flag decides another branch too, and is bound once: what came before took that path."""
+    if not any(arm.flag is not None for arm in arms):
+        return ()
+    deciding = _deciding_again(function)
+    return tuple(arm for arm in arms if arm.flag in deciding)
+
+
+@cached_in_scan()
+def _deciding_again(function: Function) -> frozenset[str]:
+    """The flags of `function` that decide more than one branch around an assignment, and are assigned once at most."""
+    branches: dict[str, set[int]] = {}
+    arms = {arm for call in function.calls for arm in call.arms}
+    arms.update(arm for bindings in function.bindings.values() for binding in bindings for arm in binding.arms)
+    for arm in arms:
+        if arm.flag is not None:
+            branches.setdefault(arm.flag, set()).add(arm.branch)
+    return frozenset(
+        flag for flag, found in branches.items() if len(found) > 1 and len(function.bindings.get(flag, ())) <= 1
+    )

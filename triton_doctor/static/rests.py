@@ -8,9 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
 
+    from triton_doctor.static.model import Module
+
+    Query = Callable[[Module, str], object]
+
+# By the kinds of questions. What a query says is compared by its `repr`: it has to be a plain value.
+QUERIES: dict[str, Query] = {}
+
+
+def query(kind: str) -> Callable[[Query], Query]:
+    """Declare a function of a module and a word as what answers questions of `kind`."""
+
+    def declare(function: Query) -> Query:
+        QUERIES[kind] = function
+        return function
+
+    return declare
+
 
 class Question(NamedTuple):
-    """What is asked of one module: one of QUESTIONS, by its name there, about `word`."""
+    """What is asked of one module: one of QUERIES, by its kind there, about `word`."""
 
     kind: str
     word: str

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
 from triton_doctor.selection import is_selected
+from triton_doctor.static.asked_places import concerns, place_at_asked
 from triton_doctor.static.ignore_rules import compile_rules
 from triton_doctor.static.kernel_uses import find_uses
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.own_variables import leave_out_own
 from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
 from triton_doctor.static.scan_caches import emptying_scan_caches
+from triton_doctor.static.shown_paths import path_shower, show_finding
 from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.suppress import UNUSED, suppress
 from triton_doctor.static.unreadable import CODE as UNREADABLE
@@ -89,14 +92,25 @@ def scan(
         library.known.directives.update(kept.directives)
         checks = kept.checks
     else:
-        from triton_doctor.static.inquire import inquire  # the checks, and all that they ask
+        from triton_doctor.static.checks import CHECKS  # and all that they ask
+        from triton_doctor.static.inquire import inquire
+        from triton_doctor.static.registry import find_planned
 
         memory = kept.recall()
         changes = (
             NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, cwd))
         )
         outcome, result = inquire(
-            library, settings, cwd, memory, changes, asked=asked, on_progress=on_progress, weigh=weigh
+            library,
+            settings,
+            cwd,
+            memory,
+            changes,
+            rules=CHECKS,
+            find=find_planned,
+            asked=asked,
+            on_progress=on_progress,
+            weigh=weigh,
         )
         checks = outcome.checks
     known = checks.union(page_paths())
@@ -119,10 +133,11 @@ def scan(
         if left is not NO_MEMORY:
             cache.write(left._replace(seen=library.seen()))
     sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
-    reported = (finding for finding in shown if asked is None or finding.path in asked)
+    reported = (finding for finding in shown if concerns(finding, asked))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, library.source_of)
-    seen = [show_cells(finding, notebooks.read) for finding in seen]
+    cells = (show_cells(finding, notebooks.read) for finding in seen)
+    seen = list(leave_out_own([*place_at_asked(cells, asked, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
@@ -137,6 +152,12 @@ def scan(
         ),
         source_of=notebooks.source_of,
     )
+
+
+def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
+    """`scan` of files below `base` as somebody in `cwd` is to see it; nothing is to be edited by it any more."""
+    show = path_shower(base, cwd)
+    return scan if base == cwd else replace(scan, findings=tuple(show_finding(one, show) for one in scan.findings))
 
 
 class NotebookCells:

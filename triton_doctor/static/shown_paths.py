@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding, Place
     from triton_doctor.plan import Plan
-    from triton_doctor.static.scan import Scan
 
 
 def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
@@ -35,12 +34,6 @@ def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
         return shown
 
     return show
-
-
-def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
-    """`scan` of files below `base` as somebody in `cwd` is to see it; nothing is to be edited by it any more."""
-    show = path_shower(base, cwd)
-    return scan if base == cwd else replace(scan, findings=tuple(show_finding(one, show) for one in scan.findings))
 
 
 def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Attr, Call, Expr, Name, dotted
-from triton_doctor.static.launched import flow_of
 from triton_doctor.static.link import link
 from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign

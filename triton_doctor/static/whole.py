@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import (
     Apply,
     Attr,
@@ -20,7 +21,6 @@ from triton_doctor.static.expression import (
     dotted,
 )
 from triton_doctor.static.flow.callers import bind
-from triton_doctor.static.launched import flow_of
 from triton_doctor.static.nesting import with_own_stack
 from triton_doctor.static.reaching import reaching
 

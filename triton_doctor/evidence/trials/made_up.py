@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Attr, Const, Name, Truth
 from triton_doctor.static.flow.values import Tensor
-from triton_doctor.static.launched import flow_of, launches_of, spelled_out
+from triton_doctor.static.launched import launches_of, spelled_out
 from triton_doctor.static.whole import is_whole
 
 if TYPE_CHECKING:

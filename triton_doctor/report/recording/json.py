@@ -13,10 +13,12 @@ from triton_doctor.version import __version__
 if TYPE_CHECKING:
     from triton_doctor.evidence import Advice
     from triton_doctor.runtime.account import Account, GraphAccount, ProcessAccount
+    from triton_doctor.runtime.event import GuessEvent
     from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
     from triton_doctor.runtime.timeline import Split
 
 SCHEMA = 1
+TIMES = ("compile_ms", "load_ms", "autotune_ms")
 SUMMED = (
     "launches",
     "in_memory",
@@ -33,7 +35,9 @@ def render_json(account: Account) -> str:
     """One JSON object."""
     kernels = [kernel_object(kernel) for kernel in account.kernels]
     splits = [process.split for process in account.processes]
-    totals: dict[str, Any] = {name: round(sum(kernel[name] for kernel in kernels), 3) for name in SUMMED}
+    totals: dict[str, Any] = {name: round(sum(kernel[name] or 0 for kernel in kernels), 3) for name in SUMMED}
+    if account.dry is not None:
+        totals |= dict.fromkeys(TIMES, None)
     totals["wall_ms"] = account.wall_us / 1000
     totals["first_process_ms"] = sum(split.first_process_us for split in splits) / 1000
     totals["unseen"] = list(tell_unseen(account))
@@ -75,6 +79,10 @@ def render_json(account: Account) -> str:
             for event in account.choices
         ],
         "advice": [advice_object(advice) for advice in advise(account)],
+        "dry": account.dry is not None,
+        "pretended": {} if account.dry is None else dict(account.dry.pretended),
+        "guesses": [] if account.dry is None else [question_object(*one) for one in account.dry.guesses],
+        "stops": [] if account.dry is None else [question_object(*one) for one in account.dry.stops],
     }
     return json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -90,6 +98,17 @@ def _with_finite_numbers(value: Any) -> Any:
             return repr(value)
         case _:
             return value
+
+
+def question_object(event: GuessEvent, count: int) -> dict[str, Any]:
+    """What a dry run was asked and does not know."""
+    site = event.site
+    return {
+        "question": event.question,
+        "path": None if site is None else site.path,
+        "line": None if site is None else site.line,
+        "count": count,
+    }
 
 
 def graph_object(graph: GraphAccount) -> dict[str, Any]:
@@ -111,7 +130,14 @@ def graph_object(graph: GraphAccount) -> dict[str, Any]:
 
 
 def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
-    """`kernel` by the contract."""
+    """`kernel` by the contract. What takes time on a GPU takes None in a dry run."""
+    times = {
+        "compile_ms": kernel.compile_us / 1000,
+        "load_ms": kernel.load_us / 1000,
+        "autotune_ms": kernel.autotune_us / 1000,
+        "launcher_ms": kernel.launcher_us / 1000,
+        "module_ms": kernel.module_us / 1000,
+    }
     return {
         "kernel": kernel.kernel.name,
         "module": kernel.kernel.module,
@@ -121,14 +147,12 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
         "in_memory": kernel.in_memory,
         "from_disk": kernel.from_disk,
         "compiled": kernel.compiled,
-        "compile_ms": kernel.compile_us / 1000,
-        "load_ms": kernel.load_us / 1000,
         "autotune_rounds": kernel.autotune_rounds,
-        "autotune_ms": kernel.autotune_us / 1000,
         "trials": kernel.trials,
         "launches_counted": not kernel.direct,
-        "launcher_ms": kernel.launcher_us / 1000,
-        "module_ms": kernel.module_us / 1000,
+        **(dict.fromkeys(times) if kernel.dry else times),
+        "dry": kernel.dry,
+        "guessed": kernel.guessed,
         "failed": kernel.failed,
         "failed_ms": kernel.failed_us / 1000,
         "errors": list(kernel.errors),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.markup import escape_markdown, table_lines
+from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
     PARTS,
@@ -38,11 +39,15 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
     settled = tell_settled(account)
     blocks += [settled] if settled else []
-    blocks += ["## where the time went", _time(account)]
+    blocks += ["## where the time went", _time(account)] if account.dry is None else []
     if account.kernels:
         blocks += ["## kernels", _kernels(account, cwd)]
     blocks += _list("torch.compile", (line.strip() for line in tell_torch_compile(account, cwd)))
     blocks += _list("causes", _causes(account))
+    blocks += _list("tuning", tell_rounds(account))
+    blocks += _list("guessed, for want of data", tell_guesses(account, cwd))
+    blocks += _list("stopped, for want of data", tell_stops(account, cwd))
+    blocks += _list("pretended", tell_pretended(account))
     blocks += _list(
         "advice, most seconds saved first",
         (f"{seconds(one.saved_us)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
+from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
     causes_worth,
@@ -57,11 +58,15 @@ def render_text(
     settled = tell_settled(account)
     lines += _fit([settled], width) if settled else []
     for title, body in (
-        ("where the time went", _time(account)),
+        ("where the time went", _time(account) if account.dry is None else []),
         ("kernels", _kernels(account, cwd)),
+        ("tuning", list(tell_rounds(account))),
+        ("guessed, for want of data", list(tell_guesses(account, cwd))),
+        ("stopped, for want of data", list(tell_stops(account, cwd))),
+        ("pretended", list(tell_pretended(account))),
         ("torch.compile", list(tell_torch_compile(account, cwd))),
         ("where ranks differ", _ranks(account)),
-        ("advice, most seconds saved first", _advice(account, cwd)),
+        ("advice, most seconds saved first", _advice(account, cwd) if account.dry is None else []),
         ("not seen", list(tell_unseen(account))),
     ):
         if body:

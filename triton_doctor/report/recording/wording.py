@@ -83,7 +83,8 @@ def tell_counts(account: Account) -> str:
     if not kernels:
         return "no kernel compiled"
     target = next((one.header.target for one in account.processes if one.header.compile_only), None)
-    total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, compiled and not run")
+    how = "compiled and not run" if account.dry is None else "run dry"
+    total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, {how}")
     launches = "" if counts_are_whole(account) else "at least "
     launches += counted(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
     uncounted = sum(1 for kernel in kernels if kernel.direct)
@@ -92,12 +93,12 @@ def tell_counts(account: Account) -> str:
     elif uncounted:
         launches += f" (those of {counted(uncounted, 'kernel')} not counted)"
     trials = sum(kernel.trials for kernel in kernels)
-    counts = [
-        launches,
-        *([f"{counted(trials, 'trial')} of tuning"] if trials else []),
-        f"{sum(kernel.compiled for kernel in kernels):,} compiled",
-        f"{sum(kernel.from_disk for kernel in kernels):,} from disk",
-    ]
+    compiled = sum(kernel.compiled for kernel in kernels)
+    counts = [launches, *([f"{counted(trials, 'trial')} of tuning"] if trials else [])]
+    if account.dry is not None:
+        counts += [counted(compiled, "variant")]
+    else:
+        counts += [f"{compiled:,} compiled", f"{sum(kernel.from_disk for kernel in kernels):,} from disk"]
     return f"{total}: {', '.join(counts)}"
 
 
@@ -158,7 +159,8 @@ def tell_share(share: Share) -> str:
     parts = [
         f"{count:,} {what}" for count, what in ((share.compiled, "compiled"), (share.from_disk, "from disk")) if count
     ]
-    return ", ".join([*(parts or ["tuned"]), seconds(share.waited_us)])
+    # A dry run takes no time.
+    return ", ".join([*(parts or ["tuned"]), *([seconds(share.waited_us)] if share.waited_us else [])])
 
 
 def tell_advice(advice: Advice, cwd: Path) -> str:
@@ -203,7 +205,7 @@ def tell_interpreted_kernel(one: InterpretedKernel) -> str:
 
 def tell_settled(account: Account) -> str | None:
     """That the compiling was over early; None while it went on."""
-    if account.settled_us is None:
+    if account.settled_us is None or account.dry is not None:
         return None
     return f"nothing compiled after {seconds(account.settled_us)}: look elsewhere"
 

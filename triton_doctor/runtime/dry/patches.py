@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ class Patches:
 
     def __init__(self) -> None:
         self.places: list[tuple[Any, str, Any]] = []
+        self._variables: list[tuple[str, str | None]] = []
 
     def set(self, owner: Any, name: str, value: object) -> None:
         """Set the attribute `name` of a module, class or object."""
@@ -27,8 +29,19 @@ class Patches:
             if name in vars(owner):
                 self.set(owner, name, value)
 
+    def set_variable(self, name: str, value: str) -> None:
+        """Set an environment variable."""
+        self._variables.append((name, os.environ.get(name)))
+        os.environ[name] = value
+
     def undo(self) -> None:
-        """Restore every attribute."""
+        """Restore every attribute and variable."""
+        while self._variables:
+            variable, value = self._variables.pop()
+            if value is None:
+                os.environ.pop(variable, None)
+            else:
+                os.environ[variable] = value
         while self.places:
             owner, name, before = self.places.pop()
             if before is ABSENT:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import torch
 
 from triton_doctor.runtime.dry.cuda import patch_cuda
+from triton_doctor.runtime.dry.distributed import patch_distributed
 from triton_doctor.runtime.dry.eager import patch_compile
 from triton_doctor.runtime.dry.engine import patch_engine
 from triton_doctor.runtime.dry.guard import install_guard
+from triton_doctor.runtime.dry.loaders import patch_loaders
 from triton_doctor.runtime.dry.mode import DryMode
 from triton_doctor.runtime.dry.operators import patch_operators
 from triton_doctor.runtime.dry.patches import Patches
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def pretend(gpu: Gpu, unknown: Literal["guess", "stop"]) -> Iterator[DryProcess]:
+def pretend(gpu: Gpu, unknown: Literal["guess", "stop"], world_size: int = 1, rank: int = 0) -> Iterator[DryProcess]:
     """Inside, torch and Triton believe in `gpu`. At the end every attribute is what it was; the guard alone stays."""
     install_guard()
     questions = Questions(unknown)
@@ -43,6 +45,8 @@ def pretend(gpu: Gpu, unknown: Literal["guess", "stop"]) -> Iterator[DryProcess]
         patch_engine(patches, mode)
         patch_operators(patches, mode)
         patch_compile(patches)
+        patch_distributed(patches, world_size, rank)
+        patch_loaders(patches)
         patch_triton(patches, caches, questions)
         # With threads of its own the engine would lose flags of this one, `_only_lift_cpu_tensors` for example.
         with torch.autograd.set_multithreading_enabled(False), mode:

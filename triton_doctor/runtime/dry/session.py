@@ -34,6 +34,7 @@ class DryProcess:
 
 
 _process: DryProcess | None = None
+_lasting = contextlib.ExitStack()
 
 
 def active_gpu() -> Gpu | None:
@@ -47,6 +48,15 @@ def begin_case() -> None:
         _process.questions.begin_case()
 
 
+def begin_dry(*, target: str | None, unknown: str, world_size: int, rank: int) -> None:
+    """Make this process dry to its end; somebody else records. Raises DoctorError where that does not work."""
+    if unknown not in ("guess", "stop"):
+        raise DoctorError(f"no way to treat what is unknown: {unknown!r}", hint='there are "guess" and "stop"')
+    require_packages()
+    _lasting.enter_context(_go_dry(target, unknown, world_size, rank))  # type: ignore[arg-type]
+    _lasting.enter_context(_own_caches())
+
+
 @contextlib.contextmanager
 def run_dry(
     *,
@@ -57,11 +67,24 @@ def run_dry(
     path: str | Path | None = None,
 ) -> Iterator[Recording]:
     """As `triton_doctor.dry_run`."""
-    gpu = read_gpu(target)
     if unknown not in ("guess", "stop"):
         raise DoctorError(f"no way to treat what is unknown: {unknown!r}", hint='there are "guess" and "stop"')
+    if not 0 <= rank < world_size:
+        raise DoctorError(f"rank {rank} of {world_size} processes does not exist", hint="world_size=8, rank=0")
     require_packages()
-    with _go_dry(gpu, unknown), _own_caches(), _record(path) as recording:
+    with _go_dry(target, unknown, world_size, rank), _own_caches(), _record(path) as recording:
+        yield recording
+
+
+def first_guess() -> str | None:
+    """As `triton_doctor.runtime.dry.first_guess`."""
+    return None if _process is None else _process.questions.first
+
+
+@contextlib.contextmanager
+def record_from_start() -> Iterator[Recording]:
+    """Record inside the dry run that goes on as if no kernel had been made before: with caches of its own."""
+    with _own_caches(), _record(None) as recording:
         yield recording
 
 
@@ -83,11 +106,11 @@ def require_packages() -> None:
 
 
 @contextlib.contextmanager
-def _go_dry(gpu: Gpu, unknown: Literal["guess", "stop"]) -> Iterator[None]:
+def _go_dry(target: str | None, unknown: Literal["guess", "stop"], world_size: int, rank: int) -> Iterator[None]:
     """Make this process dry, unless it is."""
     global _process
     if _process is not None:
-        if _process.gpu != gpu:
+        if target is not None and _process.gpu != read_gpu(target):
             raise DoctorError(
                 f"this process already runs dry for {_process.gpu.target}", hint="give the inner one the same target"
             )
@@ -100,8 +123,9 @@ def _go_dry(gpu: Gpu, unknown: Literal["guess", "stop"]) -> Iterator[None]:
     from triton_doctor.runtime.dry.pretense import pretend
     from triton_doctor.runtime.dry.selftest import require_working
 
+    gpu = read_gpu(target)
     require_working(lambda: pretend(gpu, unknown))
-    with pretend(gpu, unknown) as process:
+    with pretend(gpu, unknown, world_size, rank) as process:
         _process = process
         try:
             yield

@@ -5,6 +5,7 @@ Walked only when something compiled, loaded or tuned, never on a launch that fou
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ def read_stack() -> tuple[Mapping[str, Any], Launch]:
         if package == "torch" and str(frame.f_globals.get("__name__")).startswith("torch._inductor."):
             launch.maker = "inductor"
         # Somebody's listener that calls ours stands between triton and us; the launch is on the far side of triton.
-        if package not in NOT_THE_USERS and (compiling or launch.found):
+        if package not in NOT_THE_USERS and (compiling or launch.found) and not passes_launch_on(frame):
             launch.site = _site(frame) if package not in NOBODYS else None
             break
         if package == "triton":
@@ -73,8 +74,30 @@ def source_on_stack() -> Any:
 
 
 def launch_site() -> LaunchSite | None:
-    """The innermost frame that is neither triton's, nor torch's, nor ours; None on a thread that has none."""
-    return next((_site(frame) for frame in _callers() if _package(frame) not in NOT_THE_USERS), None)
+    """The innermost frame that is not triton's, torch's, ours or a wrapper's; None on a thread that has none."""
+    theirs = (frame for frame in _callers() if _package(frame) not in NOT_THE_USERS)
+    return next((_site(frame) for frame in theirs if not passes_launch_on(frame)), None)
+
+
+def passes_launch_on(frame: FrameType) -> bool:
+    """Whether `frame` is a wrapper's, such as a library's own cache of kernels: its caller is who launches.
+
+    That is a method of something that launches as a kernel does, or takes whatever it is given for a kernel that it
+    holds, as its object or in its closure.
+    """
+    code = frame.f_code
+    owner = frame.f_locals.get("self")
+    if _launches(owner):
+        return True
+    if not code.co_flags & inspect.CO_VARARGS or not code.co_flags & inspect.CO_VARKEYWORDS:
+        return False
+    held = [frame.f_locals.get(name) for name in code.co_freevars]
+    return any(_launches(each) for each in (*held, *getattr(owner, "__dict__", {}).values()))
+
+
+def _launches(owner: Any) -> bool:
+    """Whether `owner` is a kernel, a tuner, or a library's wrapper of one."""
+    return any(kind.__name__ == "KernelInterface" for kind in type(owner).__mro__)
 
 
 def _read_launch(launch: Launch, running: Mapping[str, Any]) -> None:

@@ -16,18 +16,29 @@ TARGET = "_TRITON_DOCTOR_TARGET"
 PARENT = "_TRITON_DOCTOR_PARENT"
 NOTES = "_TRITON_DOCTOR_NOTES"
 RUN = "_TRITON_DOCTOR_NAME"
-OURS = (FOLDER, TARGET, PARENT, NOTES, RUN)
+# Of a dry run: what is unknown, the number of processes that are pretended, and which of them these are.
+DRY = "_TRITON_DOCTOR_DRY"
+OURS = (FOLDER, TARGET, PARENT, NOTES, RUN, DRY)
 
 
 def watched(
-    environment: Mapping[str, str], folder: str, *, run: str, notes: str, target: str | None, parent: int
+    environment: Mapping[str, str],
+    folder: str,
+    *,
+    run: str,
+    notes: str,
+    target: str | None,
+    parent: int,
+    dry: str | None = None,
 ) -> dict[str, str]:
     """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them.
 
-    The names of their recordings begin with `run`; `notes` is the folder of their notes.
+    The names of their recordings begin with `run`; `notes` is the folder of their notes. `dry` is what DRY holds.
     """
     entries = [STARTUP, *filter(None, [environment.get("PYTHONPATH")])]
     added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent), NOTES: notes, RUN: run}
     if target is not None:
         added[TARGET] = target
+    if dry is not None:
+        added[DRY] = dry
     return {**environment, **added}

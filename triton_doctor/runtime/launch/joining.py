@@ -6,14 +6,16 @@ import atexit
 import contextlib
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.runtime import hooks
 from triton_doctor.runtime.event import InterpretedEvent
 from triton_doctor.runtime.hooks.surroundings import rank
-from triton_doctor.runtime.launch.environment import NOTES, PARENT, RUN, TARGET
+from triton_doctor.runtime.launch.environment import DRY, NOTES, PARENT, RUN, TARGET
 from triton_doctor.runtime.launch.notes import LAUNCHES, STOPPED
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.watch import Session
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 # So often the count of launches is written; less often where that takes more than this part of the time.
 PERIOD_S, SHARE = 0.25, 0.001
+CANNOT_RUN_DRY = 2
 # prctl(2)
 PR_SET_PDEATHSIG = 1
 
@@ -32,7 +35,10 @@ def join(folder: str, *, started_ns: int) -> None:
     if os.environ.get(PARENT) == str(os.getppid()):
         end_with_parent()
     target = os.environ.get(TARGET)
-    if target:
+    dry = os.environ.get(DRY)
+    if dry:
+        go_dry(target, dry)
+    elif target:
         from triton_doctor.runtime.target import activate
 
         activate(target)
@@ -51,6 +57,19 @@ def join(folder: str, *, started_ns: int) -> None:
     # An exec can fail, and the program go on.
     before_leaving("execv", note.write_into_recording)
     before_leaving("execve", note.write_into_recording)
+
+
+def go_dry(target: str | None, dry: str) -> None:
+    """Run this process dry to its end. Where that does not work, say why and end it: nothing is to run for real."""
+    from triton_doctor.runtime.dry.session import begin_dry
+
+    unknown, world_size, which = dry.split(",")
+    try:
+        begin_dry(target=target, unknown=unknown, world_size=int(world_size), rank=int(which))
+    except DoctorError as error:
+        sys.stderr.write(f"triton-doctor: {error.message}\nhint: {error.hint}\n")
+        sys.stderr.flush()
+        os._exit(CANNOT_RUN_DRY)
 
 
 def end(session: Session) -> None:

@@ -17,8 +17,13 @@ TAKE_A_VALUE = {
     "--tier": "tier",
     "--warmup-seconds": "warmup_seconds",
     "--max-compiles-after-warmup": "max_compiles_after_warmup",
+    "--dry-unknown": "dry_unknown",
+    "--world-size": "world_size",
+    "--rank": "rank",
 }
-FLAGS = frozenset({"--live", "--force"})
+FLAGS = frozenset({"--live", "--force", "--dry"})
+# What only a dry run takes.
+OF_DRY_RUNS = ("dry_unknown", "world_size", "rank")
 # As the max_compiles mark of the pytest plugin calls them; the second is what event.py calls them.
 TIERS = {"compiled": "compiled", "loaded": "loaded from disk", "loaded from disk": "loaded from disk"}
 HINT = "`triton-doctor run --help` lists what it takes; what the program takes follows the program"
@@ -31,6 +36,7 @@ class RunOptions:
     """
 
     __slots__ = (
+        "dry",
         "force",
         "live",
         "max_compiles",
@@ -46,6 +52,7 @@ class RunOptions:
         """`values` are those of the options that were given. Raises DoctorError for one that is none."""
         self.program = program
         self.live, self.force = "--live" in flags, "--force" in flags
+        self.dry = dry(values) if "--dry" in flags else None
         self.output = values.get("output")
         self.target = values.get("target")
         self.tier = tier(values.get("tier"))
@@ -79,13 +86,28 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
         raise DoctorError("--max-compiles-after-warmup goes with --warmup-seconds", hint="--warmup-seconds 30")
     if options.tier is not None and options.max_compiles is None and options.max_compiles_after_warmup is None:
         raise DoctorError("--tier goes with --max-compiles", hint="--max-compiles 4 --tier compiled")
+    strays = [f"--{name.replace('_', '-')}" for name in OF_DRY_RUNS if name in values and options.dry is None]
+    if strays:
+        raise DoctorError(f"{strays[0]} goes with --dry", hint=f"run --dry {strays[0]} ...")
     if options.output == "":
         raise DoctorError("-o takes a file or a folder", hint="-o run.jsonl")
     return options
 
 
+def dry(values: Mapping[str, str]) -> str:
+    """What a process that is to run dry is told: what to do about unknown values, of how many processes, and which."""
+    unknown = values.get("dry_unknown", "guess")
+    if unknown not in ("guess", "stop"):
+        raise DoctorError(f"--dry-unknown takes guess or stop, not {unknown!r}", hint="without it, values are guessed")
+    world_size = whole("--world-size", values.get("world_size", "1")) or 0
+    rank = whole("--rank", values.get("rank", "0")) or 0
+    if not 0 <= rank < world_size:
+        raise DoctorError(f"rank {rank} of {world_size} processes does not exist", hint="--world-size 8 --rank 0")
+    return f"{unknown},{world_size},{rank}"
+
+
 def whole(name: str, text: str | None) -> int | None:
-    """A number of compiles."""
+    """A whole number."""
     if text is None:
         return None
     if not text.isascii() or not text.isdecimal():

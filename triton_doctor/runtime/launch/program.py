@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import reason_of
+from triton_doctor.runtime.dry.gpu import read_gpu
 from triton_doctor.runtime.event import WarningEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.program_event import MarkEvent, ProgramEvent
@@ -27,6 +28,7 @@ def write_program(
     *,
     command: tuple[str, ...],
     target: str | None,
+    is_dry: bool,
     warmup_s: float | None,
     started_at_ns: int,
     wall_ns: int,
@@ -36,11 +38,14 @@ def write_program(
     unseen: Sequence[str],
 ) -> str | None:
     """Write it into `folder`, as of `run`, and return why that failed; None where it is written."""
+    gpu = read_gpu(target) if is_dry else None
     header = replace(
         make_header(),
         command=command,
-        target=target,
-        compile_only=target is not None,
+        target=target if gpu is None else gpu.target,
+        compile_only=target is not None or is_dry,
+        dry=is_dry,
+        pretended=() if gpu is None else gpu.describe(),
         pid=os.getpid(),
         started_at_ns=started_at_ns,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.configs import config_tables
 from triton_doctor.static.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.expression import Apply, Const, Expr, Name, children
 from triton_doctor.static.forks import is_for_a_fork
-from triton_doctor.static.launched import flow_of, hides_arguments, launches_of, spelled_out
+from triton_doctor.static.launched import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.literals import Literals
 from triton_doctor.static.spelling import spell
 

@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.configs import tell_configs
+from triton_doctor.static.expression import Apply, Attr, Call, Const, Name
+from triton_doctor.static.launched import origin_of
 from triton_doctor.static.telling import facts, tell_value, trail
 from triton_doctor.static.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.expression import Expr
     from triton_doctor.static.model import Project
     from triton_doctor.static.parameters import Parameter, Source
 
 CODE = AUTOTUNE_KEY
+# `n // 32` is one key for 32 values of `n`.
+_COARSE = 16
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -54,6 +59,19 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, Source]]) -> F
 
 
 def _severity(worst: Source) -> Severity:
-    if worst.for_tests:
+    if worst.for_tests or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
         return Severity.INFO
     return Severity.ERROR if worst.scalar.from_data else Severity.WARNING
+
+
+def _is_coarse(expr: Expr) -> bool:
+    """Whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
+    match expr:
+        case Apply("*", (inner, Const(int()))):
+            return _is_coarse(inner)
+        case Apply("//", (_, Const(int(divisor)))):
+            return divisor >= _COARSE
+        case Call(Attr(_, "cdiv") | Name("cdiv"), (_, Const(int(divisor))), ()):
+            return divisor >= _COARSE
+        case _:
+            return False

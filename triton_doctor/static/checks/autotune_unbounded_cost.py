@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.configs import config_count
+from triton_doctor.static.parameters import only_demonstrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def check(project: Project) -> Iterator[Finding]:
                 path=kernel.path,
                 span=tuned.span,
                 code=CODE,
-                severity=Severity.WARNING,
+                severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
                 message=f"`{kernel.name}` compiles and times {count} configs{again}, in every process",
                 advice=(
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "

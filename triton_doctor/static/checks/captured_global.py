@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expected_errors import expects_error_after, is_expected_to_fail
 from triton_doctor.static.expression import Call, Const, Expr, Pack, dotted
 from triton_doctor.static.forks import is_for_a_fork
-from triton_doctor.static.launched import flow_of
 from triton_doctor.static.timed import Launching
 from triton_doctor.variables import Version
 

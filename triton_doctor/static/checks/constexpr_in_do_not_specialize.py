@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.expected_errors import is_expected_to_fail
+from triton_doctor.static.pointers import pointers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +33,7 @@ def check(project: Project) -> Iterator[Finding]:
         ):
             for name in dict.fromkeys(names):
                 if name not in params:
-                    yield _unknown(
-                        kernel, option, name, Severity.INFO if project.only_shows(kernel) else Severity.WARNING
-                    )
+                    yield _unknown(project, kernel, option, name)
                 elif params[name].is_constexpr:
                     yield _constexpr(kernel, option, name)
 
@@ -55,9 +54,13 @@ def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
     )
 
 
-def _unknown(kernel: Kernel, option: str, name: str, severity: Severity) -> Finding:
+def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
     meant = meant_by(kernel, name)
-    named = f"position {name}" if name.lstrip("-").isdecimal() else f"`{name}`"
+    is_position = name.lstrip("-").isdecimal()
+    named = f"position {name}" if is_position else f"`{name}`"
+    # A name that was left behind costs nothing; one that stands for another parameter leaves that one specialized.
+    is_meant = bool(meant) or is_position or len(_numbers_left(project, kernel)) == 1
+    severity = Severity.WARNING if is_meant and not project.only_shows(kernel) else Severity.INFO
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,
@@ -69,6 +72,12 @@ def _unknown(kernel: Kernel, option: str, name: str, severity: Severity) -> Find
         else f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
         facts=_facts(kernel, option, name),
     )
+
+
+def _numbers_left(project: Project, kernel: Kernel) -> list[str]:
+    """The parameters that neither are listed nor constexprs, and that the kernel does not load from or store to."""
+    listed = {*kernel.do_not_specialize, *kernel.do_not_align, *pointers(project, kernel)}
+    return [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
 
 
 def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span, Step
-from triton_doctor.static.launched import computes_with, flow_of, hides_arguments, launches_of, spelled_out
+from triton_doctor.static.axes import flow_of
+from triton_doctor.static.launched import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.literals import Literals
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.model import Project
 
 CODE = "TRD201"
+# `if n <= 32:` around a launch keeps it to variants that one warm-up covers.
+_FEW_VALUES = 64
 # `min(512, n)` is 512 for most data, and a block of `min(2048, n)` is 2,048.
 _LARGEST_CAP = 2048
 # A block with some other bound is one of few powers of two below it.
@@ -55,10 +57,12 @@ def _severity(parameter: Parameter, worst: Source, *, is_tuned: bool) -> Severit
 
 
 def _is_capped(parameter: Parameter, worst: Source) -> bool:
-    """Whether most data reach the bound of the value, and share the variant for it."""
+    """Whether the value has few values, or most data reach its bound and share the variant for that."""
     bound = worst.scalar.bound
     if bound is None:
         return False
+    if bound <= _FEW_VALUES:
+        return True
     return bound <= _LARGEST_CAP if worst.scalar.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 

@@ -6,10 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Apply, Attr, Call, Choice, Const, Expr, Name, Part, dotted
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
+from triton_doctor.static.launched import launches_of, origin_of, spelled_out
 from triton_doctor.static.parameters import in_autotune_key, parameters
 from triton_doctor.static.pointers import pointers
 

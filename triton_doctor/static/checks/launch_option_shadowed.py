@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
 from triton_doctor.static.configs import config_tables
 from triton_doctor.static.expression import Const, Expr
-from triton_doctor.static.launched import hides_arguments, launches_of, spelled_out
+from triton_doctor.static.launched import hides_arguments, launches_of, origin_of, spelled_out
 from triton_doctor.static.spelling import spell
 from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
 
@@ -42,7 +42,7 @@ def _launch(launch: LinkedLaunch, kernel: Kernel, param: Param) -> Iterator[Find
         if not hidden and param.default is not None:
             message = f"`{param.name}` of `{kernel.name}` defaults to {spell(param.default)}"
             yield _finding(launch.module.path, launch.launch.span, launch, kernel, param, message)
-    elif argument.name is None and not _is_default(param.name, argument.value):
+    elif argument.name is None and not _is_default(param.name, origin_of(launch, argument.value)):
         value = spell(argument.value)
         message = f"`{param.name}` of `{kernel.name}` is passed by position"
         if value != param.name:

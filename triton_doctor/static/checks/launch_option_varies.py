@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Const
 from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.launched import flow_of, hides_arguments, launches_of, spelled_out
+from triton_doctor.static.launched import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.spelling import spell
 from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
 

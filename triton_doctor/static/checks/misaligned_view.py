@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Apply, Attr, Call, Const, Expr, Item, Pack, Slice
 from triton_doctor.static.flow import tensors
 from triton_doctor.static.flow.kinds import Kind, Scalar
 from triton_doctor.static.flow.values import Tensor, Thing
-from triton_doctor.static.launched import flow_of, launches_of, origin_of, spelled_out
+from triton_doctor.static.launched import launches_of, origin_of, spelled_out
 from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:

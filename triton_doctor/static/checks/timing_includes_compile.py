@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Lambda, children
 from triton_doctor.static.flow.callers import calls_of
-from triton_doctor.static.launched import flow_of
 from triton_doctor.static.timed import Launching, stretches
 
 if TYPE_CHECKING:

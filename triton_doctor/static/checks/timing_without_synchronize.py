@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expression import Item
 from triton_doctor.static.flow.torch_calls import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.launched import flow_of
 from triton_doctor.static.timed import is_clock, last_name, stretches
 
 if TYPE_CHECKING:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.regular_files import NotRegularError, read_regular_file
+from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,31 +42,6 @@ def write_all(files: Mapping[str, Edited], together: Iterable[Sequence[str]]) ->
     for name in written & left:
         _replaced(files[name].path, files[name].after, files[name].before)
     return tuple(name for name in files if name in left)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write `data` to `path`, or where it links to, in whole or not at all. Raises OSError, of a special file too."""
-    target = os.path.realpath(path)
-    try:
-        status = os.stat(target)  # noqa: PTH116
-    except FileNotFoundError:
-        status = None
-    if status is not None and not stat.S_ISREG(status.st_mode):
-        raise NotRegularError(path)
-    if status is not None and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".triton-doctor-")  # noqa: PTH120
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask if status is None else status.st_mode & 0o7777)  # noqa: PTH101
-        os.replace(temporary, target)  # noqa: PTH105
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
-        raise
 
 
 def _with_their_groups(left: set[str], groups: Iterable[frozenset[str]]) -> set[str]:

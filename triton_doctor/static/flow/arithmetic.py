@@ -88,8 +88,11 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
 def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
     """`left / right` with the bounds of `left`, rounded outwards, where `right` is a number."""
     divisor = right.literal
-    if not isinstance(divisor, int) or divisor <= 0 or left.high is None:
+    if left.high is None or (isinstance(divisor, int | float) and divisor <= 0):
         return result
+    if not isinstance(divisor, int):
+        # Whatever a whole number is divided by, it grows no greater.
+        return result._replace(low=0, high=left.high) if divisor is ... and not left.power else result
     low, high = (left.low or 0) // divisor, -(-left.high // divisor)
     return result._replace(low=low, high=high, is_capped=left.is_capped)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.model import Class
 from triton_doctor.static.model_function import Function
-from triton_doctor.static.rests import Question
+from triton_doctor.static.rests import Question, query
 from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
@@ -136,6 +136,7 @@ class Callers:
         return self._project.names.home_of_class(owner).functions.get(f"{owner.qualname}.{name}")
 
 
+@query("calls")
 def calls_told(module: Module, name: str) -> object:
     """Of the calls that `calls_of` gives, what decides which functions they reach."""
     return tuple(

@@ -31,6 +31,7 @@ from triton_doctor.static.flow.callers import Callers, bind
 from triton_doctor.static.flow.calls import call_value, rounds_up
 from triton_doctor.static.flow.displays import each, literal_value, pack, table
 from triton_doctor.static.flow.frame import Frame, Place
+from triton_doctor.static.flow.guards import limited_axis
 from triton_doctor.static.flow.indexing import attribute, element, item, part
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.layouts import Layouts, stride
@@ -128,11 +129,13 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() is Kind.PER_MODEL:
+        if not isinstance(value, Thing) or own.kind is not Kind.UNKNOWN:
+            return own
+        if own.settled() is Kind.PER_MODEL:
             # What a caller allocated outranks a guess.
             asked = self._asked.axis(value, position, frame)
             return own if asked is None or asked.is_guess else asked._replace(kind=asked.settled(), size=own.size)
-        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
+        if own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
                 # A suspicion of the callers adds to the function's own.
@@ -256,12 +259,22 @@ class Flow:
         value = self.value(of, place)
         options = value.options if isinstance(value, Either) else (value,)
         found = [self.part(option, position, size, open_, place.frame) for option in options]
-        return either([one for one in found if one is not None]) if any(one is not None for one in found) else UNKNOWN
+        known = [one for one in found if one is not None]
+        return self._tested(either(known), of, position, place) if known else UNKNOWN
 
     def _item(self, base: Expr, key: Expr, place: Place) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Either) else (value,)
-        return either([item(self, option, base, key, place) for option in options])
+        found = either([item(self, option, base, key, place) for option in options])
+        return self._tested(found, base, key.value, place) if isinstance(key, Const) else found
+
+    def _tested(self, value: Value, shape: Expr, position: object, place: Place) -> Value:
+        """The item at `position` of `shape`, as the tests before `place` leave it."""
+        match shape, position:
+            case Attr(Name(name), "shape"), int(axis) if place.frame.function.limits:
+                return limited_axis(self, self.as_scalar(value, place.frame), name, axis, place)
+            case _:
+                return value
 
     # Calls
 

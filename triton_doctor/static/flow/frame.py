@@ -26,7 +26,7 @@ class Frame:
     function: Function
     arguments: Mapping[str, Value | Promise] | None = None
     depth: int = 0
-    values: dict[tuple[str, int], Value] = field(default_factory=dict)
+    values: dict[tuple[object, ...], Value] = field(default_factory=dict)
 
 
 class Place(NamedTuple):

@@ -29,9 +29,12 @@ _DATA_WORDS = frozenset(
 _HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
-    "groups hdim headdim hidden hd intermediate layer layers model rank vocab width window topk world ranks shard "
-    "shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp cp".split()
+    "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk "
+    "world ranks shard shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp "
+    "cp".split()
 )
+# `row_size` is how much there is in a row.
+_EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 # `max_batches` is what there is room for; `max_seqlen` the longest of this call.
 _COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
@@ -58,7 +61,7 @@ def words(name: str) -> frozenset[str]:
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
     return (
-        not names_room(name)
+        not (names_room(name) or _names_width(name))
         and bool(_said(name) & _DATA_WORDS)
         and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
     )
@@ -67,7 +70,9 @@ def names_data(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_model(name: str) -> bool:
     """Whether a name speaks of heads, channels, hidden sizes."""
-    return names_room(name) or (bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS)
+    if names_room(name) or _names_width(name):
+        return True
+    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
 
 
 @lru_cache(maxsize=4096)
@@ -75,6 +80,12 @@ def names_room(name: str) -> bool:
     """Whether a name is the most that something has room for."""
     said = words(name)
     return "max" in said and bool(said & _COUNT_WORDS)
+
+
+def _names_width(name: str) -> bool:
+    """Whether a name says how long one row is."""
+    said = words(name)
+    return "row" in said and bool(said & _EXTENT_WORDS)
 
 
 @lru_cache(maxsize=4096)

@@ -6,11 +6,12 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.expression import Const
+from triton_doctor.static.expression import Const, Name
 from triton_doctor.static.flow import leanings, tensors
 from triton_doctor.static.flow.axis_names import beside_heads, named_axes
 from triton_doctor.static.flow.callers import bind
 from triton_doctor.static.flow.frame import Frame, Place, end_of
+from triton_doctor.static.flow.guards import limited_axis
 from triton_doctor.static.flow.kinds import FEW, UNKNOWN, Kind, Scalar, choice, join, least_certain
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.sizes import Leanings, Root
@@ -167,7 +168,8 @@ class Asked:
     ) -> Iterator[Scalar]:
         flow = self._flow
         frame = flow.frame(caller.module, caller.function, depth)
-        value = flow.value(arg, Place(frame, caller.site.order, caller.site.arms))
+        place = Place(frame, caller.site.order, caller.site.arms)
+        value = flow.value(arg, place)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
             yield flow.length(value, frame).stepping(note)
@@ -177,6 +179,8 @@ class Asked:
             return
         options = value.options if isinstance(value, Either) else (value,)
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
+        if isinstance(arg, Name) and query.what == "axis":
+            asked = [(option, limited_axis(flow, one, arg.id, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
             if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | Thing)}) > 1:

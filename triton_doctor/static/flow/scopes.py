@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.expression import Call, Const, Item, Name, Part
+from triton_doctor.static.expression import Call, Const, Item, Name, Pack, Part
 from triton_doctor.static.flow import leanings
 from triton_doctor.static.flow.frame import Frame, Place, end_of
+from triton_doctor.static.flow.guards import limited
 from triton_doctor.static.flow.kinds import FIXED, UNKNOWN, Kind, Scalar, least_certain
 from triton_doctor.static.flow.note import Note
 from triton_doctor.static.flow.outputs import output_widths
@@ -15,7 +16,7 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH, parameter
 from triton_doctor.static.flow.sizes import Axis, Root, Size
 from triton_doctor.static.flow.sources import declared
 from triton_doctor.static.flow.values import Thing, Value, either
-from triton_doctor.static.reaching import reaching
+from triton_doctor.static.reaching import flags_at, reaching
 from triton_doctor.static.spelling import spell
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.expression import Expr
     from triton_doctor.static.flow.evaluate import Flow
-    from triton_doctor.static.model_function import Binding
+    from triton_doctor.static.model_function import Arm, Binding
 
 
 def name_value(flow: Flow, name: str, place: Place) -> Value:
@@ -36,8 +37,11 @@ def name_value(flow: Flow, name: str, place: Place) -> Value:
     found = reaching(frame.function, name, place.order, place.arms)
     if name in frame.function.globals:
         return _outer(flow, name, frame)
-    values = [value for binding in found.bindings if (value := _bound(flow, binding, frame)) is not None]
-    if len(values) > 1 and are_layouts([binding.value for binding in found.bindings]):
+    flags = flags_at(frame.function, place.arms) if found.bindings and place.arms else ()
+    values = [value for binding in found.bindings if (value := _bound(flow, binding, frame, flags)) is not None]
+    if len(values) > 1 and are_layouts(
+        [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
+    ):
         values = [least_certain(flow.as_scalar(value, frame) for value in values)]
     if not found.certain:
         param = next((param for param in frame.function.params if param.name == name), None)
@@ -48,29 +52,22 @@ def name_value(flow: Flow, name: str, place: Place) -> Value:
             values.append(frame.values[key])
         elif not values:
             return _outer(flow, name, frame)
-    return _limited(flow, either(values), name, place) if values else UNKNOWN
+    if not values:
+        return UNKNOWN
+    value = either(values)
+    return limited(flow, value, name, place) if name in frame.function.limits else value
 
 
-def _limited(flow: Flow, value: Value, name: str, place: Place) -> Value:
-    """The value no greater than what was asserted of its name before."""
-    for limit in place.frame.function.limits:
-        if limit.name == name and limit.order < place.order:
-            high = flow.scalar(limit.high, place).literal
-            scalar = flow.as_scalar(value, place.frame)
-            if isinstance(high, int) and (scalar.high is None or high < scalar.high):
-                value = scalar._replace(high=high)
-    return value
-
-
-def _bound(flow: Flow, binding: Binding, frame: Frame) -> Value | None:
-    """The value of one assignment; None where it rests on itself, as in a loop."""
-    key = (binding.name, binding.order)
+def _bound(flow: Flow, binding: Binding, frame: Frame, flags: tuple[Arm, ...]) -> Value | None:
+    """The value of one assignment, seen from where `flags` are decided; None where it rests on itself, as in a loop."""
+    flags = tuple(arm for arm in flags if arm not in binding.arms)
+    key = (binding.name, binding.order, *flags) if flags else (binding.name, binding.order)
     if key in frame.values:
         return frame.values[key]
-    active = (id(frame), *key)
+    active = (id(frame), binding.name, binding.order)
     if flow.is_active(active):
         return None
-    value = flow.once(active, binding.value, Place(frame, binding.order, binding.arms))
+    value = flow.once(active, binding.value, Place(frame, binding.order, (*binding.arms, *flags)))
     value = _named(value, binding, frame)
     frame.values[key] = value
     return value
@@ -113,6 +110,15 @@ def _thing(name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) 
         leanings.names_weight(name),
     )
     return Thing(root=root, scalar=scalar)
+
+
+def _is_itself(name: str, value: Expr) -> bool:
+    """Whether `name = value` leaves it as it was: `batch, heads = len(offsets) - 1, heads`."""
+    match value:
+        case Part(Pack(items), int(position), _, False):
+            return position < len(items) and items[position] == Name(name)
+        case _:
+            return value == Name(name)
 
 
 def are_layouts(options: Iterable[Expr]) -> bool:

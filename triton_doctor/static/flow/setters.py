@@ -14,7 +14,7 @@ from triton_doctor.static.flow.parameters import MOST_DEPTH
 from triton_doctor.static.flow.values import Either, Tensor, Value, either
 from triton_doctor.static.model import Class
 from triton_doctor.static.reaching import reaching
-from triton_doctor.static.rests import Question
+from triton_doctor.static.rests import Question, query
 from triton_doctor.static.scan_caches import cached_in_scan
 from triton_doctor.static.signs import Sign
 
@@ -144,6 +144,7 @@ def may_store(function: Function, name: str) -> bool:
     return function.shows(storing(name)) or (function.shows(_UPDATING) and function.shows(giving(name)))
 
 
+@query("stores")
 def stores_somewhere(module: Module, name: str) -> object:
     """Whether some function of `module` stores as `name`, by its text."""
     return any(function.shows(storing(name)) for function in module.functions.values())

@@ -33,9 +33,11 @@ def from_data(base: Expr, name: str | None, place: Place) -> Scalar:
 
 
 def is_optional_number(thing: Thing) -> bool:
-    """Whether it is an argument with a default that no name calls a length: a window, a flag, a scale."""
+    """Whether it is an argument with a default that no name calls a length, or one named as a setting: a window."""
     if thing.origin is None or leanings.names_data(thing.root.name):
         return False
+    if leanings.names_model(thing.root.name):
+        return True
     return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
 
 

@@ -63,6 +63,8 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 pro.add(leanings.FOLD)
             if front == 0:
                 pro.add(leanings.FIRST)
+                if leanings.names_stack(root.name):
+                    con.add(leanings.STACKED)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
             if atom == Rest(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
@@ -201,14 +203,15 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
         return ONE
     if value.open is None:
         axes = value.front + value.back
-        return product(axes[position % len(axes) + 1 :]) if axes else ONE
-    if position < 0:
+        behind = product(axes[position % len(axes) + 1 :]) if axes else ONE
+    elif position < 0:
         return product([axis_at(value, later) for later in range(position + 1, 0)])
-    left = _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
-    if left.size is not None and any(isinstance(atom, Rest) and atom.front for atom in left.size.over):
+    else:
+        behind = _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
+    if behind.size is not None and any(isinstance(atom, Rest) and atom.front for atom in behind.size.over):
         # Behind the first axis of a tensor of unknown rank there may be the width alone.
-        return left._replace(pro=left.pro - {leanings.FOLD})
-    return left
+        return behind._replace(pro=behind.pro - {leanings.FOLD})
+    return behind
 
 
 def shuffled(value: Tensor | Thing) -> Tensor:

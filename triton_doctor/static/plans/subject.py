@@ -9,7 +9,7 @@ from triton_doctor.plan import ChangedKernel
 from triton_doctor.static.expression import Attr, Call, Const, Each, Expr, Item, Lambda, Name, Pack, children
 from triton_doctor.static.expression import Mapping as Display
 from triton_doctor.static.launched import hides_arguments, launches_of
-from triton_doctor.static.rests import Question
+from triton_doctor.static.rests import Question, query
 from triton_doctor.static.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def escapes(project: Project, kernel: Kernel) -> bool:
     return any(is_used_otherwise(module, kernel.name) for module in modules)
 
 
+@query("uses")
 def is_used_otherwise(module: Module, name: str) -> bool:
     """Whether `module` uses what is called `name` otherwise than by launching it."""
     return name in _used_otherwise(module, name)

@@ -17,7 +17,13 @@ from triton_doctor.static.model_function import (
     Returned,
     Stored,
 )
-from triton_doctor.static.read.conditions import catches_compile_error, deciding_flag, expects_error, is_main_guard
+from triton_doctor.static.read.conditions import (
+    catches_compile_error,
+    decided_flag,
+    expects_error,
+    is_main_guard,
+    limits_of,
+)
 from triton_doctor.static.read.lower import Lowering
 
 if TYPE_CHECKING:
@@ -43,7 +49,7 @@ class Body:
         self._returns: list[Returned] = []
         self.calls: list[CallSite] = []
         self._launches: list[Launch] = []
-        self._limits: list[Limit] = []
+        self._limits: dict[str, list[Limit]] = {}
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
 
@@ -55,7 +61,7 @@ class Body:
             returns=tuple(self._returns),
             calls=tuple(self.calls),
             launches=tuple(self._launches),
-            limits=tuple(self._limits),
+            limits={name: tuple(limits) for name, limits in self._limits.items()},
             globals=frozenset(self._globals),
         )
 
@@ -87,9 +93,9 @@ class Body:
                     lower(value)
             case ast.If(test=test, body=body, orelse=orelse):
                 lower(test)
-                if body and isinstance(body[0], ast.Raise):
-                    self._limit(test, holds=False)
                 self._branch(body, orelse, test)
+                if isinstance(body[-1], ast.Raise | ast.Return):
+                    self._limit(test, holds=False)
             case ast.Return(value=value):
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno))
@@ -133,11 +139,14 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        flag, is_true = deciding_flag(test)
-        self._arms = (*outer, Arm(branch, 0, 2, False, is_main_guard(test), flag, is_true))
+        self._arms = (*outer, Arm(branch, 0, 2, False, is_main_guard(test), *decided_flag(test, holds=True)))
+        if test is not None:
+            self._limit(test, holds=True)
         self.read(body)
         if orelse:
-            self._arms = (*outer, Arm(branch, 1, 2, False, False, flag, not is_true))
+            self._arms = (*outer, Arm(branch, 1, 2, False, False, *decided_flag(test, holds=False)))
+            if test is not None:
+                self._limit(test, holds=False)
             self.read(orelse)
         self._arms = outer
 
@@ -190,18 +199,10 @@ class Body:
         self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
     def _limit(self, test: ast.expr, *, holds: bool) -> None:
-        """Take in the upper bounds that a test which `holds`, or does not, sets to names."""
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if holds else ast.Or):
-            for part in test.values:
-                self._limit(part, holds=holds)
-        elif isinstance(test, ast.Compare) and (holds or len(test.ops) == 1):
-            for left, op, right in zip([test.left, *test.comparators], test.ops, test.comparators, strict=False):
-                lower = (ast.Lt, ast.LtE) if holds else (ast.Gt, ast.GtE)
-                upper = (ast.Gt, ast.GtE) if holds else (ast.Lt, ast.LtE)
-                if isinstance(op, lower) and isinstance(left, ast.Name):
-                    self._limits.append(Limit(left.id, self._lowering.lower(right), self._order))
-                elif isinstance(op, upper) and isinstance(right, ast.Name):
-                    self._limits.append(Limit(right.id, self._lowering.lower(left), self._order))
+        """Take in what a test which `holds`, or does not, says of names and axes."""
+        for name, axis, high, choices in limits_of(test, holds=holds):
+            bound = self._lowering.lower(high) if high is not None else None
+            self._limits.setdefault(name, []).append(Limit(axis, bound, choices, self._order, self._arms))
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def is_main_guard(test: ast.expr | None) -> bool:
@@ -32,15 +36,91 @@ def catches_compile_error(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def deciding_flag(test: ast.expr | None) -> tuple[str | None, bool]:
-    """The name or `self.name` that decides a branch alone, and whether it is true where the branch is taken."""
+def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, bool]:
+    """A name or `self.name` that is true, or false, wherever `test` holds, or does not; the first there is."""
     match test:
         case ast.Name(id=name):
-            return name, True
+            return name, holds
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return f"self.{name}", True
+            return f"self.{name}", holds
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            flag, is_true = deciding_flag(operand)
-            return flag, not is_true
+            return decided_flag(operand, holds=not holds)
+        case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is holds:
+            found = (decided_flag(part, holds=holds) for part in parts)
+            return next((one for one in found if one[0] is not None), (None, True))
         case _:
             return None, True
+
+
+class Bounded(NamedTuple):
+    """A name, or one axis of its shape, that is at most `high`, or one of `choices`."""
+
+    name: str
+    axis: int | None
+    high: ast.expr | None
+    choices: tuple[int, ...] = ()
+
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.NotEq: ast.Eq,
+    ast.NotIn: ast.In,
+}
+
+
+def limits_of(test: ast.expr, *, holds: bool) -> Iterator[Bounded]:
+    """What a test which `holds`, or does not, says of names and of axes of shapes."""
+    match test:
+        case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is holds:
+            for part in parts:
+                yield from limits_of(part, holds=holds)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from limits_of(operand, holds=not holds)
+        case ast.Compare(left=first, ops=ops, comparators=rest) if holds or len(ops) == 1:
+            for left, comparison, right in zip([first, *rest], ops, rest, strict=False):
+                kind = type(comparison) if holds else _OPPOSITE.get(type(comparison))
+                if kind is not None:
+                    yield from _compared(left, kind, right)
+        case _:
+            pass
+
+
+def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[Bounded]:
+    if op in (ast.Gt, ast.GtE):
+        left, right = right, left
+        op = ast.LtE
+    subject = _subject(left)
+    if subject is None:
+        return
+    if op in (ast.Lt, ast.LtE):
+        if not isinstance(right, ast.Call):
+            yield Bounded(*subject, right)
+    elif op is ast.Eq and (number := _number(right)) is not None:
+        yield Bounded(*subject, None, (number,))
+    elif op is ast.In and isinstance(right, ast.Tuple | ast.List | ast.Set):
+        numbers = [_number(one) for one in right.elts]
+        known = tuple(number for number in numbers if number is not None)
+        if known and len(known) == len(numbers):
+            yield Bounded(*subject, None, known)
+
+
+def _number(node: ast.expr) -> int | None:
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _subject(node: ast.expr) -> tuple[str, int | None] | None:
+    """The name, and the axis where it is `x.shape[0]` or `x.size(0)`."""
+    match node:
+        case ast.Name(id=name):
+            return name, None
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=ast.Constant(value=int(axis))
+        ):
+            return name, axis
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[ast.Constant(value=int(axis))]):
+            return name, axis
+        case _:
+            return None

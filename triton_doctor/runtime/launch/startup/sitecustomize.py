@@ -22,8 +22,8 @@ STARTED_NS = time.perf_counter_ns()
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 # As in launch/environment.py, which is imported only where triton is.
-FOLDER, NOTES = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES"
-OURS = (FOLDER, NOTES, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
+FOLDER, NOTES, DRY = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES", "_TRITON_DOCTOR_DRY"
+OURS = (FOLDER, NOTES, DRY, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
 OLDEST_PYTHON = (3, 11)
 INTERPRETER = "triton.runtime.interpreter"
 
@@ -78,6 +78,25 @@ class AfterLoader:
 
 
 keeper = Doorkeeper()
+
+
+def go_dry() -> None:
+    """torch is imported, and is to have a GPU before anybody asks for one: triton is needed now."""
+    keeper.after.pop("triton", None)
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        note("unfollowed", f"process {os.getpid()} did not run dry: it has no triton")
+    else:
+        record()
+
+
+def record_unless_torch_begins() -> None:
+    """triton is imported in a dry run. Where torch is the one who imports it, `go_dry` comes later."""
+    torch = sys.modules.get("torch")
+    if torch is None or not getattr(torch.__spec__, "_initializing", False):
+        keeper.after.pop("torch", None)
+        record()
 
 
 def record() -> None:
@@ -178,7 +197,10 @@ def leave_path() -> None:
 
 def begin() -> None:
     """Wait for triton."""
-    keeper.after["triton"] = record
+    if os.environ.get(DRY):
+        keeper.after |= {"torch": go_dry, "triton": record_unless_torch_begins}
+    else:
+        keeper.after["triton"] = record
     if "subprocess" in sys.modules:
         follow_children()
     else:

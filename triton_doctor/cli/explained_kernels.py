@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.selection import is_selected
-from triton_doctor.static.answers import run_checks
 from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.directives import read_python_directives
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY
 from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.project import empty_project, parts_about, whole_project
+from triton_doctor.static.registry import run_checks
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.scan_caches import emptying_scan_caches

@@ -1,0 +1,60 @@
+"""What a report says of a dry run alone: what was guessed, where it stopped, and what the program was told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.report.recording.wording import counted, place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from triton_doctor.runtime.account import Account
+    from triton_doctor.runtime.event import GuessEvent
+
+QUESTIONS_SHOWN = 20
+NOT_KNOWN = (
+    "which config of a round of tuning wins: the first is taken",
+    "which configs and kernels a GPU would refuse (OutOfResources), and what fails to compile",
+    "what kernels compute: data that they make is guessed",
+)
+
+
+def tell_guesses(account: Account, cwd: Path) -> Iterator[str]:
+    """What was guessed, most often first, with the line that asked."""
+    if account.dry is not None:
+        yield from _tell_questions(account.dry.guesses, cwd)
+        guessed = sum(kernel.guessed for kernel in account.kernels)
+        if guessed:
+            yield f"{counted(guessed, 'variant')} came after a guess"
+
+
+def tell_stops(account: Account, cwd: Path) -> Iterator[str]:
+    """Where the program could not go on."""
+    if account.dry is not None:
+        yield from _tell_questions(account.dry.stops, cwd)
+
+
+def tell_pretended(account: Account) -> Iterator[str]:
+    """What the program was told about its GPU, and what nobody knows without one."""
+    if account.dry is not None:
+        yield ", ".join(f"{name} {value}" for name, value in account.dry.pretended)
+        yield from (f"not known: {one}" for one in NOT_KNOWN)
+
+
+def tell_rounds(account: Account) -> Iterator[str]:
+    """The rounds of tuning, and the configs of each."""
+    if account.dry is not None:
+        for kernel, rounds, configs in account.dry.tuned:
+            tried = counted(configs, "config")
+            yield f"`{kernel.name}`: {counted(rounds, 'round')} of tuning, {tried} each: {rounds * configs:,} trials"
+
+
+def _tell_questions(questions: Iterable[tuple[GuessEvent, int]], cwd: Path) -> Iterator[str]:
+    every = sorted(questions, key=lambda pair: -pair[1])
+    for event, count in every[:QUESTIONS_SHOWN]:
+        site = "" if event.site is None else f" at {place(event.site.path, event.site.line, cwd)}"
+        yield (f"{count:,}x " if count > 1 else "") + event.question + site
+    if len(every) > QUESTIONS_SHOWN:
+        yield f"and {counted(len(every) - QUESTIONS_SHOWN, 'question')} more"

@@ -1,0 +1,168 @@
+"""Sweeps: a function is called dry at many sizes, to see which dimension moves which part of its kernels' cache keys.
+
+Comes in: a function that takes sizes as keywords and makes its own tensors, and the sizes. Goes out: for each kernel
+the parts of its key that moved, each with the dimensions and the formula that it follows, and how its values grow.
+
+- `dimensions` chooses the points: each dimension alone, some of the product, some beyond the ends.
+- `probe` calls the function at a point, and reads what its kernels' keys had there.
+- `fit`, `polynomials` and `steps` make formulas from points and values; `formulas` is what they are made of.
+- `learning` decides whether a formula is certain, or which further point would decide.
+- `attribution` does that for each part that moved; `swept` holds the result, `text` and `json` write it.
+
+With `rows = cdiv(batch*length, 132)` as a constexpr: 60 points are called; `cdiv(batch*length, k)` fits them for k from
+130 to 133, so the sweep calls (7, 4093), where these differ, and so on until one k is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import time
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.dry.sweep.attribution import Attribution, Memory
+from triton_doctor.runtime.dry.sweep.dimensions import choose_points, far_points, read_dimensions
+from triton_doctor.runtime.dry.sweep.probe import observe
+from triton_doctor.runtime.dry.sweep.search import find_unpredicted, require_hypothesis
+from triton_doctor.runtime.dry.sweep.summary import summarize
+from triton_doctor.runtime.watch import make_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Literal
+
+    from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
+    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.dry.sweep.swept import Sweep
+
+# Points beyond those of the plan, to tell formulas apart.
+DECIDING = 100
+# A search that finds as many points has shown that the function follows something else than its sizes.
+MOST_FOUND = 5
+
+
+def sweep(
+    function: Callable[..., object],
+    vary: Mapping[str, object],
+    *,
+    fixed: Iterable[str] = (),
+    target: str | None = None,
+    unknown: Literal["guess", "stop"] = "guess",
+    search: int = 0,
+) -> Sweep:
+    """Call `function` dry at many sizes, and say which dimension moves which part of its kernels' keys, and how.
+
+    `function` takes the dimensions as int keywords, makes its own tensors on `cuda`, and may return one that is then
+    differentiated. `vary` gives each dimension a range, in which the sweep chooses (`range(1, 4097)`, `"1..4096"`), or
+    a list of sizes. `fixed` names those that are sizes of a model, rather than of a call. `target` and `unknown` are as
+    of `dry_run`, which this enters; inside of one it uses that. `search` is at how many more points hypothesis looks
+    for variants that were not predicted. Raises DoctorError where nothing could be called.
+    """
+    dimensions = read_dimensions(vary, fixed)
+    return run_sweep(lambda: function, dimensions, target=target, unknown=unknown, search=search)
+
+
+def run_sweep(
+    load: Callable[[], Callable[..., object]],
+    dimensions: tuple[Dimension, ...],
+    *,
+    target: str | None,
+    unknown: Literal["guess", "stop"],
+    search: int,
+) -> Sweep:
+    """As `sweep`, of the function that `load` gives once the process runs dry."""
+    started_ns = time.perf_counter_ns()
+    if search:
+        require_hypothesis()
+    with go_dry(target, unknown):
+        function = load()
+        require_parameters(function, dimensions)
+        started_s = time.perf_counter()
+        made_from, held_back = choose_points(dimensions)
+        observations = {point: _call(function, dimensions, point) for point in (*made_from, *held_back)}
+        if all(seen.error for seen in observations.values()):
+            first_error = next(seen.error for seen in observations.values())
+            raise DoctorError(
+                f"`{_name(function)}` raised at each of {len(observations)} points: {first_error}",
+                hint="call it once inside `with triton_doctor.dry_run():` to see where",
+            )
+        far = {point: _call(function, dimensions, point) for point in far_points(dimensions)}
+        beyond = {point: seen for point, seen in far.items() if not seen.error}
+        found: list[Point] = []
+        while True:
+            attribution = _learn(function, dimensions, observations, beyond, frozenset(held_back))
+            if not search or len(found) == MOST_FOUND:
+                break
+            tried, new = find_unpredicted(
+                dimensions, lambda point: _call(function, dimensions, point), attribution.is_predicted, search
+            )
+            observations |= tried
+            if new is None:
+                break
+            found.append(new)
+        return summarize(
+            dimensions,
+            observations,
+            attribution,
+            tuple(found),
+            header=make_header(started_ns),
+            took_s=time.perf_counter() - started_s,
+        )
+
+
+def _learn(
+    function: Callable[..., object],
+    dimensions: tuple[Dimension, ...],
+    observations: dict[Point, Observation],
+    beyond: Mapping[Point, Observation],
+    held_back: frozenset[Point],
+) -> Attribution:
+    """Observe further points while formulas that fit differ there. A point that raised shows nothing."""
+    memory = Memory()
+    asked = 0
+    while True:
+        usable = {point: seen for point, seen in (observations | dict(beyond)).items() if not seen.error}
+        attribution = Attribution(dimensions, held_back, usable, memory)
+        points = [point for point in attribution.find_points() if point not in observations][: DECIDING - asked]
+        if not points:
+            return attribution
+        asked += len(points)
+        observations |= {point: _call(function, dimensions, point) for point in points}
+
+
+def require_parameters(function: Callable[..., object], dimensions: Sequence[Dimension]) -> None:
+    """Raise DoctorError unless `function` can be called with the dimensions, and needs nothing else."""
+    if not callable(function):
+        raise DoctorError(f"cannot call {function!r}", hint="give a function that takes the dimensions as keywords")
+    try:
+        inspect.signature(function).bind(**{dimension.name: 1 for dimension in dimensions})
+    except TypeError as error:
+        named = ", ".join(dimension.name for dimension in dimensions)
+        raise DoctorError(
+            f"`{_name(function)}` does not take {named}: {error}",
+            hint="it is called with each dimension as a keyword, and with nothing else",
+        ) from error
+    except ValueError:  # a callable whose signature nobody knows
+        return
+
+
+@contextlib.contextmanager
+def go_dry(target: str | None, unknown: Literal["guess", "stop"]) -> Iterator[None]:
+    """Run dry for `target`; inside of a dry run, without a target of its own, in that one."""
+    from triton_doctor.runtime.dry import dry_run
+    from triton_doctor.runtime.dry.session import active_gpu
+
+    if active_gpu() is not None and target is None:
+        yield
+        return
+    with dry_run(target=target, unknown=unknown):
+        yield
+
+
+def _call(function: Callable[..., object], dimensions: Sequence[Dimension], point: Point) -> Observation:
+    return observe(function, {dimension.name: size for dimension, size in zip(dimensions, point, strict=True)})
+
+
+def _name(function: Callable[..., object]) -> str:
+    return str(getattr(function, "__qualname__", function))

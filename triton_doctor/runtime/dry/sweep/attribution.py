@@ -1,0 +1,225 @@
+"""Observations to moved parts: which parts of which kernel's key change over the points, what they follow, and how.
+
+A part that has several values at one point, because the function launches its kernel in several ways, is explained by
+what is left when the values that all points share are taken away.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.dry.sweep.formulas import Formula, Growth
+from triton_doctor.runtime.dry.sweep.learning import (
+    Samples,
+    choose_formula,
+    find_challenges,
+    find_deciding,
+    find_difference,
+    find_formulas,
+    judge_growth,
+)
+from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
+    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.event import KernelName
+
+# Over more sizes it is not counted how many values a formula has.
+COUNTED_EXACTLY = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What a part follows: the dimensions, the formula where one is certain, and how it grows.
+
+    `count` is how many values the formula has over all sizes that were to be swept; None where that is not known.
+    """
+
+    follows: tuple[str, ...]
+    formula: Formula | None
+    growth: Growth
+    count: int | None
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one round of learning leaves to the next: formulas by the values they fit, and those once challenged."""
+
+    fitted: dict[object, list[Formula]] = field(default_factory=dict)
+    challenged: set[Formula] = field(default_factory=set)
+
+
+class Attribution:
+    """What the parts that moved follow, by the observations so far."""
+
+    def __init__(
+        self,
+        dimensions: tuple[Dimension, ...],
+        held_back: frozenset[Point],
+        observations: Mapping[Point, Observation],
+        memory: Memory,
+    ) -> None:
+        self._dimensions, self._held_back, self._memory = dimensions, held_back, memory
+        self.moving = find_moving(observations)
+        self._seen = {
+            (variant.kernel, part, type(value), value)
+            for seen in observations.values()
+            for variant in seen.variants
+            for part, value in variant.parts
+        }
+        self._chosen: dict[tuple[KernelName, Part], Explanation] = {}
+        self._known: dict[KernelName, tuple[Formula, ...]] = {}
+
+    def find_points(self) -> list[Point]:
+        """Points to observe next: where formulas of a part differ, or else where the one that is left jumps."""
+        points: dict[Point, None] = {}
+        for (kernel, _), at in self.moving.items():
+            samples = self._samples(at)
+            formulas = self._find(samples, kernel)
+            point = find_difference(formulas, samples)
+            if point is not None:
+                points[point] = None
+            elif formulas and formulas[0] not in self._memory.challenged:
+                self._memory.challenged.add(formulas[0])
+                points |= dict.fromkeys(find_challenges(formulas[0], samples))
+        return list(points)
+
+    def is_predicted(self, point: Point, seen: Observation) -> bool:
+        """Whether each part of each variant has a value that was seen before, or the one that its formula gives."""
+        for variant in seen.variants:
+            for part, value in variant.parts:
+                if (variant.kernel, part, type(value), value) in self._seen:
+                    continue
+                told = self.explain(variant.kernel, part) if (variant.kernel, part) in self.moving else None
+                if told is None or told.formula is None:
+                    return False
+                given = dict(variant.integers).get(part.name) if part.kind == INTEGER else value
+                sizes = {one.name: size for one, size in zip(self._dimensions, point, strict=True)}
+                if told.formula.evaluate(sizes) != given:
+                    return False
+        return True
+
+    def explain(self, kernel: KernelName, part: Part) -> Explanation:
+        """What a part that moved follows."""
+        if (kernel, part) not in self._chosen:
+            self._chosen[kernel, part] = self._explain(kernel, part)
+        return self._chosen[kernel, part]
+
+    def _explain(self, kernel: KernelName, part: Part) -> Explanation:
+        at = self.moving[kernel, part]
+        samples = self._samples(at)
+        formula = choose_formula(self._find(samples, kernel), samples)
+        if formula is not None and all(
+            formula.evaluate(samples.sizes(point)) in values for point, values in at.items()
+        ):
+            follows = tuple(one.name for one in self._dimensions if one.name in formula.dimensions)
+            if part.kind == INTEGER:
+                return Explanation(follows=follows, formula=formula, growth=Growth.BOUNDED, count=None)
+            count = self._count(formula, follows)
+            return Explanation(follows=follows, formula=formula, growth=formula.growth, count=count)
+        whole = Samples(dimensions=self._dimensions, values={point: _one(values) for point, values in at.items()})
+        follows = find_deciding(whole)
+        growth = Growth.BOUNDED if part.kind == INTEGER else judge_growth(whole, follows)
+        return Explanation(follows=follows, formula=None, growth=growth, count=None)
+
+    def _samples(self, at: Mapping[Point, list[Value]]) -> Samples:
+        shared = _shared(list(at.values()))
+        values = {}
+        for point, every in at.items():
+            own = every if len(every) == 1 else [value for value in every if value not in shared]
+            if len(own) == 1:
+                values[point] = own[0]
+        return Samples(dimensions=self._dimensions, values=values, held_back=self._held_back)
+
+    def _find(self, samples: Samples, kernel: KernelName) -> list[Formula]:
+        """The formulas that fit; where none does, those made from formulas of the kernel's other constexprs."""
+        found = self._fit(samples, ())
+        known = () if found else self._constexprs(kernel)
+        return self._fit(samples, known) if known else found
+
+    def _constexprs(self, kernel: KernelName) -> tuple[Formula, ...]:
+        """The formulas of the kernel's constexprs that are certain by now."""
+        if kernel not in self._known:
+            chosen = []
+            for (owner, part), at in self.moving.items():
+                if owner == kernel and part.kind == CONSTEXPR:
+                    samples = self._samples(at)
+                    chosen.append(choose_formula(self._fit(samples, ()), samples))
+            self._known[kernel] = tuple(dict.fromkeys(formula for formula in chosen if formula is not None))
+        return self._known[kernel]
+
+    def _fit(self, samples: Samples, known: tuple[Formula, ...]) -> list[Formula]:
+        """The formulas that fit, found once for the same values."""
+        key = known, tuple((point, type(value), value) for point, value in samples.values.items())
+        if key not in self._memory.fitted:
+            self._memory.fitted[key] = find_formulas(samples, known)
+        return self._memory.fitted[key]
+
+    def _count(self, formula: Formula, follows: Sequence[str]) -> int | None:
+        """How many values `formula` has over all sizes of what it follows, where these are few enough to try."""
+        sizes = [
+            range(one.first, one.last + 1) if one.is_range else one.sizes
+            for one in self._dimensions
+            if one.name in follows
+        ]
+        if prod(map(len, sizes)) > COUNTED_EXACTLY:
+            return None
+        return len({formula.evaluate(dict(zip(follows, point, strict=True))) for point in product(*sizes)})
+
+
+def find_moving(observations: Mapping[Point, Observation]) -> dict[tuple[KernelName, Part], dict[Point, list[Value]]]:
+    """The values at each point of each part that has not the same ones everywhere.
+
+    Of an integer that changes its class, these are the integers themselves, where all are known.
+    """
+    values: defaultdict[tuple[KernelName, Part], dict[Point, list[Value]]] = defaultdict(dict)
+    integers: defaultdict[tuple[KernelName, Part], dict[Point, list[Value]]] = defaultdict(dict)
+    for point, seen in observations.items():
+        for variant in seen.variants:
+            arguments = dict(variant.integers)
+            for part, value in variant.parts:
+                _add(values[variant.kernel, part], point, value)
+                if part.kind == INTEGER and part.name in arguments:
+                    _add(integers[variant.kernel, part], point, arguments[part.name])
+    moved = {owner: at for owner, at in values.items() if _differ(at)}
+    return {owner: integers[owner] if len(integers[owner]) == len(at) else at for owner, at in moved.items()}
+
+
+def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Numbers by size, then everything else by its text."""
+    return tuple(sorted(values, key=lambda value: _order(value)))
+
+
+def _order(value: Value) -> tuple[bool, float, str]:
+    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return number is None, number or 0.0, repr(value)
+
+
+def _add(at: dict[Point, list[Value]], point: Point, value: Value) -> None:
+    values = at.setdefault(point, [])
+    if not any(type(value) is type(other) and value == other for other in values):
+        values.append(value)
+
+
+def _differ(at: Mapping[Point, list[Value]]) -> bool:
+    """Whether some points have other values than others."""
+    return len({frozenset((type(value), value) for value in values) for values in at.values()}) > 1
+
+
+def _shared(every: Sequence[list[Value]]) -> list[Value]:
+    """What all points that have several values have in common."""
+    several = [values for values in every if len(values) > 1]
+    return [value for value in several[0] if all(value in values for values in several)] if several else []
+
+
+def _one(values: list[Value]) -> Value:
+    """One value for several, by which they can be told from others."""
+    return values[0] if len(values) == 1 else repr(sorted(values, key=repr))

@@ -1,0 +1,80 @@
+"""A sweep as plain values: schema 1 of `triton-doctor sweep --output-format json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
+    from triton_doctor.runtime.dry.sweep.swept import Moved, Sweep, SweptKernel
+
+SCHEMA = 1
+
+
+def describe_sweep(sweep: Sweep) -> dict[str, object]:
+    """Every key is always there; null where it does not apply."""
+    return {
+        "schema": SCHEMA,
+        "dimensions": [_dimension(one) for one in sweep.dimensions],
+        "points": len(sweep.points),
+        "launches": sweep.launches,
+        "seconds": round(sweep.took_s, 3),
+        "pretended": sweep.recording.pretended,
+        "stopped": [{"sizes": _sizes(sweep.dimensions, point), "error": error} for point, error in sweep.stopped],
+        "found_by_search": [_sizes(sweep.dimensions, point) for point in sweep.found],
+        "guesses": [
+            {
+                "question": guess.question,
+                "path": None if guess.site is None else guess.site.path,
+                "line": None if guess.site is None else guess.site.line,
+            }
+            for guess in sweep.guesses
+        ],
+        "kernels": [_kernel(kernel) for kernel in sweep.kernels],
+    }
+
+
+def _dimension(one: Dimension) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "first": one.first if one.is_range else one.sizes[0],
+        "last": one.last if one.is_range else one.sizes[-1],
+        "sizes": None if one.is_range else list(one.sizes),
+        "fixed": one.is_fixed,
+    }
+
+
+def _sizes(dimensions: Sequence[Dimension], point: Point) -> dict[str, int]:
+    return {one.name: size for one, size in zip(dimensions, point, strict=True)}
+
+
+def _kernel(kernel: SweptKernel) -> dict[str, object]:
+    return {
+        "kernel": kernel.name.name,
+        "module": kernel.name.module,
+        "path": kernel.name.path,
+        "line": kernel.name.line,
+        "launch_sites": [{"path": site.path, "line": site.line} for site in kernel.sites],
+        "points": kernel.points,
+        "variants": kernel.variants,
+        "variants_per_model": kernel.per_model,
+        "autotune_rounds": kernel.rounds,
+        "configs_tried": kernel.tried,
+        "moved": [_moved(moved) for moved in kernel.moved],
+    }
+
+
+def _moved(moved: Moved) -> dict[str, object]:
+    told = moved.explanation
+    return {
+        "part": moved.part.kind,
+        "name": moved.part.name,
+        "values": list(moved.values),
+        "values_over_all_sizes": told.count,
+        "follows": list(told.follows),
+        "formula": None if told.formula is None else str(told.formula),
+        "growth": told.growth.value,
+        "per_model": moved.is_fixed,
+    }

@@ -1,0 +1,245 @@
+"""Which of the formulas that fit is meant: where they differ, and whether one is left to be given.
+
+A formula is given only if it fits every point, also those held back while it was made, and if no other formula that
+fits differs from it where the function may be called, or grows otherwise. While two differ, `find_difference` names a
+point that decides; the sweep calls the function there. The last one left is challenged where it jumps
+(`find_challenges`): `cdiv(length, 772)` may stand for `cdiv(batch + length, 777)`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.dry.sweep.fit import fit_integers, fits
+from triton_doctor.runtime.dry.sweep.formulas import Formula, Growth
+from triton_doctor.runtime.dry.sweep.steps import fit_conditions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
+    from triton_doctor.runtime.dry.sweep.formulas import Value
+
+DRAWS = 400
+CHALLENGES = 4
+# Of sizes in the larger half, the share with values that no smaller size has, from which growth is called unbounded.
+NEW_IN_LARGER_HALF = 0.75
+FEW_SIZES = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """The value of one part at each point where it was seen. `held_back` are not used to make formulas."""
+
+    dimensions: tuple[Dimension, ...]
+    values: Mapping[Point, Value]
+    held_back: frozenset[Point] = frozenset()
+
+    def sizes(self, point: Point) -> dict[str, int]:
+        """The sizes of `point` by name."""
+        return {dimension.name: size for dimension, size in zip(self.dimensions, point, strict=True)}
+
+
+def find_formulas(samples: Samples, known: Iterable[Formula] = ()) -> list[Formula]:
+    """The formulas that fit every sample, cheapest first; none unless one made without those held back fits them too.
+
+    Constants are then bounded by all samples, so that none seems certain because a held back one ruled out its rivals.
+    """
+    seen: dict[Point, Value] = {}
+    held: dict[Point, Value] = {}
+    for point, value in samples.values.items():
+        (held if point in samples.held_back else seen)[point] = value
+    made = _fit(samples, seen, known)
+    points = [samples.sizes(point) for point in held]
+    if not any(fits(formula, points, list(held.values())) for formula in made):
+        return []
+    return _fit(samples, samples.values, known)
+
+
+def _fit(samples: Samples, values: Mapping[Point, Value], known: Iterable[Formula]) -> list[Formula]:
+    if not values:
+        return []
+    points = [samples.sizes(point) for point in values]
+    every = list(values.values())
+    numbers = [value for value in every if isinstance(value, int) and not isinstance(value, bool)]
+    found = fit_integers(points, numbers, known) if len(numbers) == len(every) else []
+    return found or fit_conditions(points, every)
+
+
+def find_difference(formulas: Sequence[Formula], samples: Samples) -> Point | None:
+    """A point, not yet seen and allowed, that parts most pairs of the formulas; None where all agree."""
+    best: Point | None = None
+    most = 0
+    if len(formulas) < 2:
+        return None
+    for point in dict.fromkeys(_candidates(formulas, samples)):
+        if point not in samples.values:
+            sizes = samples.sizes(point)
+            outcomes = Counter(_outcome(formula, sizes) for formula in formulas)
+            parted = len(formulas) ** 2 - sum(count**2 for count in outcomes.values())
+            if parted > most:
+                best, most = point, parted
+    return best
+
+
+def find_challenges(formula: Formula, samples: Samples) -> list[Point]:
+    """Points on both sides of jumps of `formula`, where another formula that is near to it would be told apart.
+
+    The other dimensions are at an end, where what they add is least or most.
+    """
+    chance = random.Random(3)
+    points: dict[Point, None] = {}
+    for position, dimension in enumerate(samples.dimensions):
+        if dimension.is_range and dimension.name in formula.dimensions:
+            for number in range(CHALLENGES):
+                others = [_ends(each)[number % 2] for each in samples.dimensions]
+
+                def at(size: int, others: list[int] = others, position: int = position) -> Point:
+                    return (*others[:position], size, *others[position + 1 :])
+
+                low, high = dimension.draw(chance), dimension.last
+                start = _outcome(formula, samples.sizes(at(low)))
+                if _outcome(formula, samples.sizes(at(high))) != start:
+                    while high - low > 1:
+                        middle = (low + high) // 2
+                        same = _outcome(formula, samples.sizes(at(middle))) == start
+                        low, high = (middle, high) if same else (low, middle)
+                    points |= {at(low): None, at(high): None}
+    return [point for point in points if point not in samples.values]
+
+
+def _ends(dimension: Dimension) -> tuple[int, int]:
+    sizes = dimension.sizes or (dimension.first, dimension.last)
+    return sizes[0], sizes[-1]
+
+
+def choose_formula(formulas: Sequence[Formula], samples: Samples) -> Formula | None:
+    """The first of `formulas`, if all of them agree at all points that are allowed, and in how they grow."""
+    if not formulas:
+        return None
+    first, *others = formulas
+    allowed = _allowed_points(samples)
+    if any(_outcome(first, at) != _outcome(other, at) for other in others for at in allowed):
+        return None
+    return first if all(other.growth is first.growth for other in others) else None
+
+
+def find_deciding(samples: Samples) -> tuple[str, ...]:
+    """The fewest dimensions that decide the value at every point; all of them where it takes more than the sizes."""
+    names = [dimension.name for dimension in samples.dimensions]
+    deciding = list(range(len(names)))
+    for position in range(len(names) - 1, -1, -1):
+        without = [other for other in deciding if other != position]
+        if _decide(without, samples.values):
+            deciding = without
+    return tuple(names[position] for position in deciding)
+
+
+def judge_growth(samples: Samples, follows: Sequence[str]) -> Growth:
+    """How a part grows for which there is no formula, by whether larger sizes still bring new values."""
+    positions = [number for number, one in enumerate(samples.dimensions) if one.name in follows]
+    growths = {_growth_along(samples, position) for position in positions}
+    for growth in (Growth.UNBOUNDED, Growth.UNKNOWN, Growth.LOG2):
+        if growth in growths:
+            return growth
+    return Growth.BOUNDED if growths else Growth.UNKNOWN
+
+
+def _growth_along(samples: Samples, position: int) -> Growth:
+    by_size: dict[int, set[object]] = {}
+    for point, value in samples.values.items():
+        by_size.setdefault(point[position], set()).add((type(value), value))
+    sizes = sorted(by_size)
+    if len(sizes) < FEW_SIZES:
+        return Growth.UNKNOWN
+    middle = len(sizes) // 2
+    seen = set().union(*(by_size[each] for each in sizes[:middle]))
+    new = 0
+    for each in sizes[middle:]:
+        new += bool(by_size[each] - seen)
+        seen |= by_size[each]
+    if not new:
+        return Growth.BOUNDED
+    return Growth.UNBOUNDED if new >= NEW_IN_LARGER_HALF * (len(sizes) - middle) else Growth.UNKNOWN
+
+
+def _decide(positions: Sequence[int], values: Mapping[Point, Value]) -> bool:
+    held: dict[Point, object] = {}
+    for point, value in values.items():
+        kept = (type(value), value)
+        if held.setdefault(tuple(point[position] for position in positions), kept) != kept:
+            return False
+    return True
+
+
+def _candidates(formulas: Sequence[Formula], samples: Samples) -> Iterator[Point]:
+    """Points where formulas may differ: halfway between neighbors of other value, at corners, and drawn ones."""
+    chance = random.Random(1)
+    dimensions = samples.dimensions
+    seen = list(samples.values)
+    for position, dimension in enumerate(dimensions):
+        lines: dict[Point, list[Point]] = {}
+        for point in seen:
+            lines.setdefault((*point[:position], *point[position + 1 :]), []).append(point)
+        for line in lines.values():
+            for low, high in pairwise(sorted(line, key=lambda point: point[position])):
+                if samples.values[low] != samples.values[high]:
+                    between = dimension.between(low[position], high[position])
+                    if between is not None:
+                        yield (*low[:position], between, *low[position + 1 :])
+                        yield (*low[:position], high[position] - 1, *low[position + 1 :])
+    for limit in {constant for formula in formulas for constant in _limits(formula)}:
+        yield from _near(limit, samples, chance)
+    for _ in range(DRAWS):
+        yield tuple(dimension.draw(chance) for dimension in dimensions)
+
+
+def _near(limit: int, samples: Samples, chance: random.Random) -> Iterator[Point]:
+    """Allowed points whose size, or product of sizes, is about `limit`."""
+    for position, dimension in enumerate(samples.dimensions):
+        if dimension.is_range:
+            for _ in range(8):
+                others = [1 if chance.random() < 0.3 else each.draw(chance) for each in samples.dimensions]
+                product = 1
+                for number, other in enumerate(others):
+                    product *= 1 if number == position else max(1, other)
+                for quotient in (limit, limit // product, limit // product + 1):
+                    if dimension.first <= quotient <= dimension.last:
+                        point = (*others[:position], quotient, *others[position + 1 :])
+                        if all(_allowed(one, each) for one, each in zip(samples.dimensions, point, strict=True)):
+                            yield point
+
+
+def _allowed(dimension: Dimension, size: int) -> bool:
+    return dimension.first <= size <= dimension.last if dimension.is_range else size in dimension.sizes
+
+
+def _limits(formula: Formula) -> Iterator[int]:
+    for operand in formula.operands:
+        if isinstance(operand, Formula):
+            yield from _limits(operand)
+        elif isinstance(operand, int) and not isinstance(operand, bool):
+            yield operand
+            if formula.operation == "if":
+                yield operand + 1
+
+
+def _allowed_points(samples: Samples) -> list[dict[str, int]]:
+    """Points at which the function may be called: all sizes of a range as likely, and more of the small ones."""
+    chance = random.Random(2)
+    spans = [one.sizes or range(one.first, one.last + 1) for one in samples.dimensions]
+    drawn = [tuple(chance.choice(span) for span in spans) for _ in range(DRAWS)]
+    small = [tuple(chance.choice(span[:40]) for span in spans) for _ in range(DRAWS // 4)]
+    return [samples.sizes(point) for point in (*drawn, *small)]
+
+
+def _outcome(formula: Formula, sizes: Mapping[str, int]) -> object:
+    try:
+        value = formula.evaluate(sizes)
+    except ZeroDivisionError:
+        return "undefined"
+    return type(value), value

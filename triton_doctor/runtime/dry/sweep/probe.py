@@ -1,0 +1,140 @@
+"""Calling the function at one point, dry, and what its kernels' cache keys had there.
+
+Each call has caches of its own, so that what an earlier point made is made again: a point shows all variants that it
+needs. Of a kernel that tunes itself, which config wins is not known without a GPU: what differs between the configs of
+a round is left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.event import CompileKey, Event, KernelName, LaunchSite
+
+INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64")
+LONGEST_ERROR = 160
+
+CONSTEXPR, TUNING_KEY, INTEGER, TYPE, OPTION = "constexpr", "autotune key", "integer", "type", "option"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """One part of a kernel's key: its kind, and the name of the parameter or option."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """What one launch needed. `integers` are its arguments, from which Triton makes their classes."""
+
+    kernel: KernelName
+    site: LaunchSite | None
+    parts: tuple[tuple[Part, Value], ...]
+    integers: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What was seen at one point. `tried` counts the variants that tuning tried; `error` is what the call raised."""
+
+    variants: tuple[Variant, ...] = ()
+    tried: tuple[tuple[KernelName, int], ...] = ()
+    launches: int = 0
+    events: tuple[Event, ...] = ()
+    error: str = ""
+
+
+def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observation:
+    """Call `function` with `sizes`, and differentiate what it returns. Must be in a dry run."""
+    from triton_doctor.runtime.dry.session import record_from_start
+    from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
+
+    error = ""
+    with Wrappers(), record_from_start() as recording:
+        try:
+            differentiate(function(**sizes))
+        except DoctorError:
+            raise
+        except Exception as raised:
+            text = " ".join(str(raised).split())
+            error = f"{type(raised).__name__}: {text}"[:LONGEST_ERROR]
+    events = tuple(recording.events)
+    return Observation(
+        variants=tuple(dict.fromkeys(read_variants(events))),
+        tried=tuple(_count_tried(events).items()),
+        launches=sum(recording.launches.values()),
+        events=events,
+        error=error,
+    )
+
+
+def differentiate(result: object) -> None:
+    """Run backward from the first tensor of `result` that wants a gradient, where it was not run yet."""
+    import torch
+
+    for each in result if isinstance(result, tuple | list) else (result,):
+        if isinstance(each, torch.Tensor) and each.requires_grad and each.grad_fn is not None:
+            each.sum().backward()
+            return
+
+
+def read_variants(events: Iterable[Event]) -> Iterator[Variant]:
+    """The variants in `events` that launches needed: for a round of tuning, what its configs have in common."""
+    trials: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
+    for event in events:
+        match event:
+            case CompileEvent(tuning=True):
+                trials[event.kernel].append(event)
+            case CompileEvent():
+                yield _variant(event, dict(_parts(event.key)))
+            case AutotuneEvent():
+                tried = trials.pop(event.kernel, [])
+                key = {Part(TUNING_KEY, name): value for name, value in event.key if not name.startswith("dtype ")}
+                if tried:
+                    yield _variant(tried[0], _common([dict(_parts(trial.key)) for trial in tried]) | key)
+            case _:
+                continue
+    for tried in trials.values():
+        yield _variant(tried[0], _common([dict(_parts(trial.key)) for trial in tried]))
+
+
+def _variant(event: CompileEvent, parts: Mapping[Part, Value]) -> Variant:
+    integers = tuple((name, value) for name, value in event.values if type(value) is int)
+    return Variant(kernel=event.kernel, site=event.launch_site, parts=tuple(parts.items()), integers=integers)
+
+
+def _parts(key: CompileKey) -> Iterator[tuple[Part, Value]]:
+    classes = dict(key.attributes)
+    for name, value in key.constants:
+        yield Part(CONSTEXPR, name), value
+    for name, kind in key.signature:
+        if kind in INTEGERS:
+            yield Part(INTEGER, name), f"{kind}{classes.get(name, '')}"
+        elif kind != "constexpr":
+            yield Part(TYPE, name), f"{kind}{classes.get(name, '')}"
+    for name, value in key.options:
+        yield Part(OPTION, name), value
+
+
+def _common(trials: list[dict[Part, Value]]) -> dict[Part, Value]:
+    first, *others = trials
+    return {part: value for part, value in first.items() if all(other.get(part, ...) == value for other in others)}
+
+
+def _count_tried(events: Iterable[Event]) -> dict[KernelName, int]:
+    tried: dict[KernelName, int] = {}
+    for event in events:
+        if isinstance(event, CompileEvent) and event.tuning:
+            tried[event.kernel] = tried.get(event.kernel, 0) + 1
+    return tried

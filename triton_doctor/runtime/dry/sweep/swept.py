@@ -1,0 +1,123 @@
+"""What a sweep found: for each kernel its variants and the parts of its key that moved, with what they follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.dry.sweep.formulas import Growth
+from triton_doctor.runtime.dry.sweep.probe import TUNING_KEY
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.dry.sweep.attribution import Explanation
+    from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
+    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.probe import Part
+    from triton_doctor.runtime.event import GuessEvent, KernelName, LaunchSite
+    from triton_doctor.runtime.recording import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A part of a kernel's key that differs between points. `values` are those seen, in order.
+
+    `is_fixed` is whether it follows only dimensions that are fixed for a model.
+    """
+
+    kernel: KernelName
+    part: Part
+    values: tuple[Value, ...]
+    explanation: Explanation
+    is_fixed: bool
+
+    @property
+    def count(self) -> int:
+        """How many values there are over the sizes to be swept, as far as that is known: at least those seen."""
+        return max(len(self.values), self.explanation.count or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweptKernel:
+    """A kernel with its launch sites. `variants` are those seen over all points, without what tuning tried.
+
+    `per_model` is the most of them for one setting of the fixed dimensions. `rounds` of tuning tried `tried` variants.
+    """
+
+    name: KernelName
+    sites: tuple[LaunchSite, ...]
+    points: int
+    variants: int
+    per_model: int
+    rounds: int
+    tried: int
+    moved: tuple[Moved, ...]
+
+    @property
+    def needs(self) -> int:
+        """How many variants a model needs at least over the swept sizes, seen or by formula."""
+        per_call = (moved.count for moved in self.moved if not moved.is_fixed and moved.part.kind != TUNING_KEY)
+        return max([self.per_model, *per_call])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What was called where, and what moved. `stopped` are the points at which the function raised, with the error.
+
+    `found` are those where a random search met a variant that nothing before had predicted.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    points: tuple[Point, ...]
+    kernels: tuple[SweptKernel, ...]
+    stopped: tuple[tuple[Point, str], ...]
+    found: tuple[Point, ...]
+    guesses: tuple[GuessEvent, ...]
+    launches: int
+    took_s: float
+    recording: Recording
+
+    @property
+    def moved(self) -> tuple[Moved, ...]:
+        """All that moved, of all kernels."""
+        return tuple(moved for kernel in self.kernels for moved in kernel.moved)
+
+    def of(self, kernel: str) -> tuple[SweptKernel, ...]:
+        """The kernels whose name matches the glob `kernel`."""
+        return tuple(each for each in self.kernels if fnmatchcase(each.name.name, kernel))
+
+    def assert_bounded(self, kernel: str, at_most: int) -> None:
+        """Raise AssertionError unless each kernel that matches the glob has at most so many variants a model.
+
+        A part whose formula has more values over the swept sizes than were seen counts with all of them. What was not
+        checked fails: no kernel of that name, or points at which the function raised.
+        """
+        from triton_doctor.runtime.dry.sweep.text import tell_bound, tell_stopped
+
+        matching = self.of(kernel)
+        if not matching:
+            names = ", ".join(f"`{each.name.name}`" for each in self.kernels) or "none"
+            raise AssertionError(f"the sweep launched no kernel called {kernel!r}; it launched {names}")
+        broken = [tell_bound(each, at_most) for each in matching if each.needs > at_most]
+        if broken:
+            raise AssertionError("\n".join(broken))
+        if self.stopped:
+            raise AssertionError(f"the limit of `{kernel}` was not checked everywhere: {tell_stopped(self)}")
+
+    def to_json(self) -> dict[str, object]:
+        """As `triton-doctor sweep --output-format json` prints it."""
+        from triton_doctor.runtime.dry.sweep.json import describe_sweep
+
+        return describe_sweep(self)
+
+    def __str__(self) -> str:
+        """As `triton-doctor sweep` prints it."""
+        from triton_doctor.runtime.dry.sweep.text import tell_sweep
+
+        return tell_sweep(self)
+
+
+def by_growth(moved: Moved) -> tuple[bool, int, int, str]:
+    """Sorts what moves: what a model fixes last, and then what grows fastest first."""
+    order = (Growth.UNBOUNDED, Growth.UNKNOWN, Growth.LOG2, Growth.BOUNDED)
+    return moved.is_fixed, order.index(moved.explanation.growth), -len(moved.values), moved.part.name

@@ -1,0 +1,156 @@
+"""A sweep as text: a line a kernel, and below it a line for each part of its key that moved."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.dry.sweep.formulas import Growth
+from triton_doctor.runtime.dry.sweep.probe import INTEGER, TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.runtime.dry.sweep.dimensions import Point
+    from triton_doctor.runtime.dry.sweep.swept import Moved, Sweep, SweptKernel
+    from triton_doctor.runtime.event import LaunchSite
+
+SHOWN = 6
+SITES_SHOWN = 2
+STOPPED_SHOWN = 3
+GUESSES_SHOWN = 5
+GROWTHS = {
+    Growth.UNBOUNDED: "unbounded",
+    Growth.LOG2: "log2",
+    Growth.BOUNDED: "bounded",
+    Growth.UNKNOWN: "growth unknown",
+}
+
+
+def tell_sweep(sweep: Sweep) -> str:
+    """The whole report, without its last line end."""
+    return "\n".join(_lines(sweep))
+
+
+def tell_stopped(sweep: Sweep) -> str:
+    """`2 of 59 points raised: ValueError: ... (batch=3, length=7)`."""
+    point, error = sweep.stopped[0]
+    return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {tell_point(sweep, point)}: {error}"
+
+
+def tell_point(sweep: Sweep, point: Point) -> str:
+    """`batch=3, length=7`."""
+    return ", ".join(f"{one.name}={size}" for one, size in zip(sweep.dimensions, point, strict=True))
+
+
+def tell_bound(kernel: SweptKernel, at_most: int) -> str:
+    """Why `kernel` breaks the limit: its variants, and the values and formulas of what moved."""
+    seen = _count(kernel.per_model, "variant")
+    least = f", and at least {kernel.needs:,} over all sizes" if kernel.needs > kernel.per_model else ""
+    lines = [f"`{kernel.name.name}` had {seen} at the points called{least}; at most {at_most} allowed"]
+    lines += [f"  {' '.join(cells)}" for cells in _rows([moved for moved in kernel.moved if not moved.is_fixed])]
+    lines += [f"  launched at {_sites(kernel.sites)}"] if kernel.sites else []
+    return "\n".join(lines)
+
+
+def tell_follows(moved: Moved) -> str:
+    """`cdiv(batch*length, 132)`, or the dimensions without a formula."""
+    told = moved.explanation
+    if told.formula is not None:
+        return str(told.formula)
+    return f"by {' and '.join(told.follows)}" if told.follows else "by something else"
+
+
+def _lines(sweep: Sweep) -> Iterator[str]:
+    swept = ", ".join(f"{one}{' (fixed)' if one.is_fixed else ''}" for one in sweep.dimensions)
+    variants = sum(kernel.variants for kernel in sweep.kernels)
+    yield f"swept {swept}"
+    yield (
+        f"{_count(len(sweep.points), 'point')}, {_count(sweep.launches, 'launch')}: {_count(variants, 'variant')} of "
+        f"{_count(len(sweep.kernels), 'kernel')}; {sweep.took_s:.1f} s, no GPU"
+    )
+    if sweep.stopped:
+        yield tell_stopped(sweep)
+    for point in sweep.found:
+        yield f"the search found a new variant at {tell_point(sweep, point)}"
+    for kernel in sorted(sweep.kernels, key=lambda kernel: (-kernel.variants, kernel.name.name)):
+        yield ""
+        yield from _kernel_lines(kernel, len(sweep.points))
+    if sweep.guesses:
+        yield ""
+        yield from _guess_lines(sweep)
+
+
+def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
+    where = "" if kernel.points == points else f" at {kernel.points} of {points} points"
+    yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_tell_need(kernel)}"
+    if kernel.sites:
+        yield f"  launched at {_sites(kernel.sites)}"
+    if kernel.rounds:
+        tried = f"{_count(kernel.rounds, 'round')} of tuning, {_count(kernel.tried, 'trial')}"
+        yield f"  {tried}; which config wins is not known without a GPU"
+    rows = list(_rows(kernel.moved))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
+    for row in rows:
+        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
+
+
+def _tell_need(kernel: SweptKernel) -> str:
+    """How many variants one model needs, or a call, where that is another number than was seen."""
+    has_fixed = any(moved.is_fixed for moved in kernel.moved)
+    if kernel.needs > kernel.per_model:
+        return f", at least {kernel.needs:,} {'for one model' if has_fixed else 'over all sizes'}"
+    return f", {kernel.per_model} for one model" if kernel.per_model < kernel.variants else ""
+
+
+def _rows(moved: Sequence[Moved]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Name and kind, formula, growth, number and first of the values."""
+    for one in moved:
+        growth = "per model" if one.is_fixed else GROWTHS[one.explanation.growth]
+        formula = tell_follows(one)
+        noun = "class" if one.part.kind == INTEGER else "type" if one.part.kind == TYPE else "value"
+        seen = _count(len(one.values), noun)
+        more = f" of {one.count:,}" if one.count > len(one.values) else ""
+        values = [_class(value) if one.part.kind == INTEGER else str(value) for value in one.values]
+        shown = ", ".join(values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
+        yield (
+            f"{one.part.kind} {one.part.name}",
+            f"= {formula}" if one.explanation.formula else formula,
+            growth,
+            f"{seen}{more}",
+            shown,
+        )
+
+
+def _class(value: object) -> str:
+    text = str(value)
+    if "=1" in text:
+        return "the constant 1"
+    kind = "64-bit " if "64" in text.partition("%")[0] else ""
+    return f"{kind}divisible by 16" if "%16" in text else f"{kind}other"
+
+
+def _guess_lines(sweep: Sweep) -> Iterator[str]:
+    guesses = sweep.guesses
+    yield f"guessed {_count(len(guesses), 'value')}; what follows a guess may differ on a GPU"
+    for guess in guesses[:GUESSES_SHOWN]:
+        yield f"  {guess.question}{f' at {_site(guess.site)}' if guess.site else ''}"
+    if len(guesses) > GUESSES_SHOWN:
+        yield f"  and {len(guesses) - GUESSES_SHOWN} more"
+
+
+def _sites(sites: Sequence[LaunchSite]) -> str:
+    told = list(dict.fromkeys(map(_site, sites)))
+    more = f" and {len(told) - SITES_SHOWN} more" if len(told) > SITES_SHOWN else ""
+    return ", ".join(told[:SITES_SHOWN]) + more
+
+
+def _site(site: LaunchSite) -> str:
+    inside = site.path.removeprefix(f"{Path.cwd()}{os.sep}")
+    return f"{inside}:{site.line}"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun if number == 1 else f"{noun}es" if noun.endswith(("ch", "ss")) else f"{noun}s"
+    return f"{number:,} {plural}"
