@@ -12,6 +12,8 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.regular_files import file_holds
+from triton_doctor.runtime.dry import begin_case
+from triton_doctor.testing.dry import explain_failure, limit_time
 from triton_doctor.testing.gathering import Gathering
 from triton_doctor.testing.ledger import Phase
 from triton_doctor.testing.options import GROUP, add_options, read_options
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.testing.compiles import Compiles
 
+# What our own failures begin with.
+OURS = f"{GROUP}: "
 MARK, FIXTURE = "max_compiles", "compiles"
 SESSION = pytest.StashKey[Session]()
 PHASES = pytest.StashKey[dict[str, Phase]]()
@@ -56,7 +60,10 @@ def _begin(config: pytest.Config, flags: Any) -> None:
         raise pytest.UsageError(f"{GROUP}: {_line(error)}") from error
     config.stash[SESSION] = session
     if session.is_asked:
-        session.start()
+        try:
+            session.start()
+        except DoctorError as error:
+            raise pytest.UsageError(f"{GROUP}: {_line(error)}") from error
     config.pluginmanager.register(Gathering(session), f"{GROUP}-gathering")
 
 
@@ -70,6 +77,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """What its fixtures compile is not the test's."""
     item.stash[PHASES] = {}
+    if item.config.stash[SESSION].options.dry:
+        begin_case()
     if item.get_closest_marker(MARK) is not None or FIXTURE in getattr(item, "fixturenames", ()):
         item.config.stash[SESSION].start()
     with _phase(item, "setup"):
@@ -86,14 +95,24 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """What the test itself compiles; a test that fails on its own account is not failed twice."""
-    with _phase(item, "call") as phase:
-        result = yield
+    options = item.config.stash[SESSION].options
+    result, excused = None, None
+    with _phase(item, "call") as phase, limit_time(options.dry_seconds) if options.dry else contextlib.nullcontext():
+        try:
+            result = yield
+        except Exception as error:
+            # What it compiled until there counts all the same.
+            if not options.dry or explain_failure(pytest.ExceptionInfo.from_exception(error)) is None:
+                raise
+            excused = error
     try:
         failure = item.config.stash[SESSION].judge(item.nodeid, phase, _marks_by_node(item))
     except DoctorError as error:
         failure = _line(error)
     if failure is not None:
-        raise pytest.fail.Exception(f"{GROUP}: {failure}", pytrace=False)
+        raise pytest.fail.Exception(f"{OURS}{failure}", pytrace=False)
+    if excused is not None:
+        raise excused
     return result
 
 
@@ -112,7 +131,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     sent = None if phase is None else item.config.stash[SESSION].rows_of(phase)
     if sent is not None:
         report.triton_doctor = sent
+    if item.config.stash[SESSION].options.dry:
+        _excuse(report, call)
     return report
+
+
+def _excuse(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Make a failure for want of values an expected one. A limit that was exceeded is none."""
+    raised = call.excinfo
+    if (
+        not report.failed
+        or raised is None
+        or (raised.errisinstance(pytest.fail.Exception) and OURS in str(raised.value))
+    ):
+        return
+    reason = explain_failure(raised)
+    if reason is not None:
+        report.outcome, report.wasxfail = "skipped", reason
 
 
 @pytest.fixture

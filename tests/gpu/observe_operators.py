@@ -8,6 +8,7 @@ too long costs only itself. tests/benchmarks/dry.py observes the same operators 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
 import json
 import subprocess
@@ -22,6 +23,7 @@ from tests.benchmarks.packages import CACHE
 from tests.gpu.record_operators import skip_initializers, stand_in, tensors_to_differentiate, tune
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from contextlib import AbstractContextManager
     from types import ModuleType
 
@@ -35,19 +37,25 @@ CONFIGS_KEPT = 2
 
 
 def import_driver(library: str) -> ModuleType:
-    """Import the operators of `library`, and make the library importable.
-
-    A library that is no package lies in the cache folder, checked out under the name of its repository.
-    """
+    """Import the operators of `library`, and make the library importable. Once in a process."""
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
-    if repository := getattr(driver, "REPOSITORY", ""):
-        checkout = CACHE / "checkouts" / repository.partition("/")[2]
-        if not checkout.is_dir():
-            raise SystemExit(f"check out {repository} at {driver.COMMIT} into {checkout}")
+    if hasattr(driver, "REPOSITORY"):
+        checkout = find_checkout(driver)
         sys.path[:0] = [str(checkout / folder) for folder in getattr(driver, "FOLDERS", (".",))]
     stand_in(getattr(driver, "UNUSED", ()))
     skip_initializers(getattr(driver, "BARE", ()))
     return driver
+
+
+def find_checkout(driver: ModuleType) -> Path:
+    """The folder with the repository of `driver`: in the cache folder, under the name of the repository.
+
+    Raises SystemExit where it is not there.
+    """
+    checkout = CACHE / "checkouts" / driver.REPOSITORY.partition("/")[2]
+    if not checkout.is_dir():
+        raise SystemExit(f"check out {driver.REPOSITORY} at {driver.COMMIT} into {checkout}")
+    return checkout
 
 
 def shapes_of(driver: ModuleType, operator: str) -> tuple[tuple[int, int], ...]:
@@ -57,15 +65,26 @@ def shapes_of(driver: ModuleType, operator: str) -> tuple[tuple[int, int], ...]:
     return getattr(driver, "SHAPES_OF", {}).get(operator, shapes)
 
 
-def observe(library: str, operator: str, watching: AbstractContextManager[Recording], configs_kept: int) -> Observed:
-    """Run one operator at all its shapes, forward and backward. A failing shape does not end the rest."""
+def describe_shape(shape: tuple[int, int]) -> str:
+    """`batch`x`length`."""
+    return f"{shape[0]}x{shape[1]}"
+
+
+def observe(
+    library: str,
+    operator: str,
+    watching: AbstractContextManager[Recording],
+    configs_kept: int,
+    without: Container[str] = (),
+) -> Observed:
+    """Run one operator at its shapes, forward and backward, `without` some. A failing shape does not end the rest."""
     import torch
 
     tune(configs_kept)
     failures = {}
     with watching as recording:
         driver = import_driver(library)
-        shapes = shapes_of(driver, operator)
+        shapes = [shape for shape in shapes_of(driver, operator) if describe_shape(shape) not in without]
         began = time.process_time()
         for batch, length in shapes:
             try:
@@ -73,19 +92,25 @@ def observe(library: str, operator: str, watching: AbstractContextManager[Record
                     torch.autograd.backward(output.float().sum())
                 torch.cuda.synchronize()
             except Exception as error:
-                failures[f"{batch}x{length}"] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                failures[describe_shape((batch, length))] = (
+                    f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                )
         cpu_s = time.process_time() - began
     observed = {"shapes": len(shapes), "cpu_ms": round(1000 * cpu_s / len(shapes), 1), "failures": failures}
     return observed | {"kernels": kernels_of(recording), "tunings": tunings_of(recording)}
 
 
 def kernels_of(recording: Recording) -> dict[str, Any]:
-    """How many variants each kernel of `recording` had, and which values its constexprs took."""
-    keys: dict[str, set[object]] = defaultdict(set)
+    """How many variants each kernel of `recording` had, and which values its constexprs took.
+
+    `keys` has one for each variant. Some are equal: Triton tells an integer that is 1 from others even where it does
+    not specialize on it, and a recording does not.
+    """
+    keys: dict[str, list[tuple[object, ...]]] = defaultdict(list)
     values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for event in recording.compiles:
         name = f"{event.kernel.module}:{event.kernel.name}"
-        keys[name].add((event.key.signature, event.key.constants, event.key.attributes, event.key.options))
+        keys[name].append((event.key.signature, event.key.constants, event.key.attributes, event.key.options))
         declared = {parameter for parameter, kind in event.key.signature if kind == "constexpr"}
         for parameter, value in event.key.constants:
             if parameter in declared:
@@ -93,6 +118,7 @@ def kernels_of(recording: Recording) -> dict[str, Any]:
     return {
         name: {
             "variants": len(keys[name]),
+            "keys": sorted(hashlib.sha256(repr(key).encode()).hexdigest()[:12] for key in keys[name]),
             "constexpr": {parameter: sorted(seen) for parameter, seen in values[name].items()},
         }
         for name in sorted(keys)
@@ -107,14 +133,26 @@ def tunings_of(recording: Recording) -> dict[str, int]:
     return {name: len(seen) for name, seen in sorted(keys.items())}
 
 
-def observe_apart(library: str, operator: str, out: Path, seconds: float) -> Observed:
+def observe_what_runs(library: str, operator: str, out: Path, seconds: float) -> Observed:
+    """Observe one operator at the shapes that it runs at; `left_out` are the others, and why.
+
+    A shape that fails leaves variants behind, and one that ends the device takes those after it along: where some
+    failed, the others are observed once more, in another process.
+    """
+    observed = observe_apart(library, operator, out, seconds)
+    failures: dict[str, str] = observed.get("failures", {})
+    if not failures or len(failures) == observed["shapes"]:
+        return observed
+    return observe_apart(library, operator, out, seconds, tuple(failures)) | {"left_out": failures}
+
+
+def observe_apart(library: str, operator: str, out: Path, seconds: float, without: tuple[str, ...] = ()) -> Observed:
     """Observe one operator in a process of its own, for at most `seconds`."""
     file = out / f"{library}.{operator}.json"
     command = [sys.executable, "-W", "ignore", "-m", "tests.gpu.observe_operators", str(file), library]
+    command += ["--operator", operator, "--without", *without]
     try:
-        done = subprocess.run(
-            [*command, "--operator", operator], capture_output=True, text=True, timeout=seconds, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return {"ended": f"out of time after {seconds:.0f} s"}
     if done.returncode:
@@ -129,20 +167,21 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("libraries", nargs="+")
     parser.add_argument("--operator", help="observe this one alone, in this process")
+    parser.add_argument("--without", nargs="*", default=(), help="shapes that are left out")
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=120, help="for one operator")
     chosen = parser.parse_args()
     if chosen.operator:
         from triton_doctor import record
 
-        observed = observe(chosen.libraries[0], chosen.operator, record(), CONFIGS_KEPT)
+        observed = observe(chosen.libraries[0], chosen.operator, record(), CONFIGS_KEPT, chosen.without)
         chosen.out.write_text(json.dumps(observed), encoding="utf-8")
         return
     chosen.out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(chosen.jobs) as pool:
         going = {
             library: {
-                operator: pool.submit(observe_apart, library, operator, chosen.out, chosen.seconds)
+                operator: pool.submit(observe_what_runs, library, operator, chosen.out, chosen.seconds)
                 for operator in importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
             }
             for library in chosen.libraries

@@ -34,7 +34,8 @@ def _place(launch: LinkedLaunch) -> tuple[str, int, int]:
     return (launch.module.path, launch.launch.span.line, launch.launch.span.column)
 
 
-def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
+@cached_in_scan()
+def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
     """The arguments that `launch` gives by name or by a position that is certain: parameters, then options."""
     found = {
         name: argument

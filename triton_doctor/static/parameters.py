@@ -51,7 +51,8 @@ class Source(NamedTuple):
 class Parameter(NamedTuple):
     """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`.
 
-    `need` says why the kernel needs the value while it compiles, as in `Kernel.needed`; None where it does not.
+    `need` says why the kernel needs the value while it compiles, as in `Kernel.needed`; None where it does not. `worst`
+    is the source that changes most often, of equals the first in the text; None where all are UNKNOWN.
     """
 
     kernel: Kernel
@@ -59,14 +60,7 @@ class Parameter(NamedTuple):
     use: str
     sources: tuple[Source, ...]
     need: str | None = None
-
-    @property
-    def worst(self) -> Source | None:
-        """The source that changes most often; of equals the first in the text. UNKNOWN never is."""
-        known = [source for source in self.sources if source.kind is not Kind.UNKNOWN]
-        if not known:
-            return None
-        return min(known, key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span))
+    worst: Source | None = None
 
     @property
     def in_autotune_key(self) -> bool:
@@ -82,6 +76,15 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
         parameter
         for kernel in project.kernels()
         for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr or in_autotune_key(kernel, param))
+    )
+
+
+def _worst(sources: Sequence[Source]) -> Source | None:
+    known = [source for source in sources if source.kind is not Kind.UNKNOWN]
+    return min(
+        known,
+        key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
+        default=None,
     )
 
 
@@ -123,12 +126,14 @@ class Parameters:
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
                     sources[name].append(source)
         for param in params:
+            told = tuple(self._told(source, kernel, param.name) for source in sources[param.name])
             yield Parameter(
                 kernel=kernel,
                 param=param,
                 use=self._uses.of(kernel, param.name),
-                sources=tuple(self._told(source, kernel, param.name) for source in sources[param.name]),
+                sources=told,
                 need=self._uses.need(kernel, param.name),
+                worst=_worst(told),
             )
 
     def _is_test(self, launch: LinkedLaunch) -> bool:
@@ -137,7 +142,7 @@ class Parameters:
     def _sources(self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]) -> Sequence[tuple[str, Source]]:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, Source]]()
-        flow, frame = self._flow, self._flow.at(launch).frame
+        flow, frame, for_tests = self._flow, self._flow.at(launch).frame, self._is_test(launch)
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = given(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
@@ -149,7 +154,7 @@ class Parameters:
                     span=one.span,
                     expr=one.expr,
                     scalar=flow.as_scalar(one.value, frame),
-                    for_tests=self._is_test(launch),
+                    for_tests=for_tests,
                 )
                 found.append((name, source))
         for heuristic in computing:
@@ -163,7 +168,7 @@ class Parameters:
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
                         scalar=flow.as_scalar(value, frame),
-                        for_tests=self._is_test(launch),
+                        for_tests=for_tests,
                     )
                     found.append((heuristic.param, source))
         return found

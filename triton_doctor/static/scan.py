@@ -16,6 +16,7 @@ from triton_doctor.static.kernel_uses import find_uses
 from triton_doctor.static.library import Library
 from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.own_variables import leave_out_own
 from triton_doctor.static.path_patterns import Paths
 from triton_doctor.static.rests import NO_CHANGES
 from triton_doctor.static.results import combine_results
@@ -136,7 +137,7 @@ def scan(
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, library.source_of)
     cells = (show_cells(finding, notebooks.read) for finding in seen)
-    seen = list(place_at_asked(cells, asked, notebooks.source_of))
+    seen = list(leave_out_own([*place_at_asked(cells, asked, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,

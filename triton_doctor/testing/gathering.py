@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.testing.dry import PREFIX, summarize_reasons, summarize_run
 from triton_doctor.testing.options import report_of_worker
 from triton_doctor.testing.session import IMPORTS
 
@@ -24,12 +26,16 @@ class Gathering:
         self._setups_fail: str | None = None
         self._written: str | None = None
         self._workers: list[str] = []
+        self._excused: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Each report, also from a worker."""
         sent: Sent | None = getattr(report, OUTPUT, None)
         if sent is not None:
             self._session.add(report.nodeid, sent)
+        reason = str(getattr(report, "wasxfail", ""))
+        if reason.startswith(PREFIX):
+            self._excused[reason] += 1
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -80,6 +86,9 @@ class Gathering:
             from triton_doctor.testing.summary import summarize
 
             lines += summarize(ours.tests, ours.setups)
+        if ours.options.dry:
+            lines += [] if ours.recording is None else summarize_run(ours.recording)
+            lines += summarize_reasons(self._excused.items())
         if self._setups_fail is not None:
             lines += ["fixtures or imports, not tests, compiled what is not known:", *self._setups_fail.splitlines()]
         if self._written is not None:

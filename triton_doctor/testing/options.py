@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.testing.dry import read_seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
     import pytest
 
 GROUP = "triton-doctor"
+METAVARS = {"max-compiles": "N", "target": "TARGET", "dry-unknown": "guess|stop", "dry-seconds": "S"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`hands_out`: this process runs no test, its workers do. Paths are absolute."""
+    """`hands_out`: this process runs no test, its workers do. Paths are absolute. `dry_seconds` limits each test."""
 
     max_compiles: int | None = None
     summary: bool = False
@@ -27,6 +29,9 @@ class Options:
     target: str | None = None
     baseline: Path | None = None
     update_baseline: bool = False
+    dry: bool = False
+    dry_unknown: str = "guess"
+    dry_seconds: float = 0.0
     hands_out: bool = False
 
 
@@ -39,10 +44,18 @@ def add_options(parser: pytest.Parser) -> None:
         ("report", "write a recording, which `triton-doctor report` reads"),
         ("target", "compile for this target without a GPU, and run nothing: cuda:90, hip:gfx942"),
         ("baseline", "fail on what compiles and is not in this file"),
+        ("dry-unknown", "where a dry run needs data: guess (as without), or stop the test"),
+        ("dry-seconds", "how long each test may take in a dry run, 60 seconds without"),
     ):
-        metavar = {"max-compiles": "N", "target": "TARGET"}.get(name, "FILE")
+        metavar = METAVARS.get(name, "FILE")
         group.addoption(f"--triton-doctor-{name}", default=None, metavar=metavar, help=meaning)
         parser.addini(f"triton_doctor_{name.replace('-', '_')}", f"{meaning} (as the flag)", default=None)
+    group.addoption(
+        "--triton-doctor-dry",
+        action="store_true",
+        default=None,
+        help="run the tests without a GPU, without data and without compiling",
+    )
     group.addoption(
         "--triton-doctor-update-baseline", action="store_true", default=None, help="write the baseline instead"
     )
@@ -66,6 +79,9 @@ def read_options(flags: argparse.Namespace, config: pytest.Config) -> Options:
         target=_value("target", flags, config),
         baseline=baseline,
         update_baseline=update,
+        dry=bool(flags.triton_doctor_dry),
+        dry_unknown=_value("dry_unknown", flags, config) or "guess",
+        dry_seconds=read_seconds(_value("dry_seconds", flags, config)),
         hands_out=worker is None and bool(getattr(flags, "numprocesses", None) or getattr(flags, "tx", None)),
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.arrival import when_triton_arrives
@@ -56,7 +56,11 @@ class Session:
         self._started = False
         self._budgets = tuple(budgets)
         self._baseline: Baseline | None = None
-        if options.target is not None:
+        if options.dry:
+            from triton_doctor.runtime.dry.gpu import read_gpu
+
+            read_gpu(options.target)
+        elif options.target is not None:
             from triton_doctor.runtime.target import parse_target
 
             parse_target(options.target)
@@ -70,17 +74,34 @@ class Session:
         """Whether a flag, a setting or a budget asks what tests compile; else a mark or the `compiles` fixture may."""
         options = self.options
         asked = (options.max_compiles, options.report, options.target, options.baseline)
-        return options.summary or bool(self._budgets) or any(option is not None for option in asked)
+        return options.summary or options.dry or bool(self._budgets) or any(option is not None for option in asked)
 
     def start(self) -> None:
-        """Record from when triton is there; in a process that only hands tests out, never. Twice does no harm."""
-        if not self.options.hands_out and not self._started:
-            self._started = True
+        """Record from when triton is there, or run dry from now; never in a process that only hands tests out.
+
+        Twice does no harm.
+        """
+        if self.options.hands_out or self._started:
+            return
+        self._started = True
+        if self.options.dry:
+            self._record_dry()
+        else:
             self._contexts.callback(when_triton_arrives(self._record))
 
     def stop(self) -> None:
         """Close the recording, and leave triton as it was."""
         self._contexts.close()
+
+    def _record_dry(self) -> None:
+        """Go dry now: what is imported from here on may ask for a GPU. Raises DoctorError where that does not work."""
+        from triton_doctor.runtime.dry import dry_run
+
+        options = self.options
+        unknown: Any = options.dry_unknown
+        context = dry_run(target=options.target, unknown=unknown, path=options.report)
+        self.recording = self._contexts.enter_context(context)
+        self.ledger.events = self.recording.events
 
     def _record(self) -> None:
         from triton_doctor.runtime.watch import record

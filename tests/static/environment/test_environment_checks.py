@@ -221,3 +221,34 @@ def test_function_that_another_file_calls_is_left_on_where_no_flag_decides(
     found = findings("train.py", f"import triton\nfrom modes import slow_down\n{call}\n")
 
     assert [(one.path, one.code, one.severity.label) for one in found] == [("modes.py", "TRD105", severity)]
+
+
+SLIP = "export TRITON_CACHEDIR=/x\n"
+OTHER = "export TRITON_DIST_BACKEND=x\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "path", "text", "told"),
+    [
+        pytest.param(OTHER, "a.py", "import os\nos.environ.get('TRITON_DIST_BACKEND')\n", set(), id="Python"),
+        pytest.param(OTHER, "a.py", "import os\nprint(os.environ['TRITON_DIST_BACKEND'])\n", set(), id="an entry"),
+        pytest.param(OTHER, "a.cpp", 'auto x = std::getenv("TRITON_DIST_BACKEND");\n', set(), id="C++"),
+        pytest.param(OTHER, "CMakeLists.txt", "set(X $ENV{TRITON_DIST_BACKEND})\n", set(), id="CMake"),
+        pytest.param(OTHER, "b.sh", "echo ${TRITON_DIST_BACKEND}\n", set(), id="a shell"),
+        pytest.param(OTHER, "b.sh", "echo TRITON_DIST_BACKEND\n", {"TRD104 info"}, id="its name alone"),
+        pytest.param(OTHER, "b.sh", "echo $TRITON_DIST_BACKENDS\n", {"TRD104 info"}, id="another variable"),
+        pytest.param(SLIP, "a.py", "import os\nos.getenv('TRITON_CACHEDIR')\n", set(), id="what is alike, in code"),
+        pytest.param(SLIP, "b.sh", "mkdir $TRITON_CACHEDIR\n", {"TRD104 warning"}, id="a slip that a shell reads"),
+        pytest.param(
+            SLIP, "a.cpp", 'setenv("TRITON_CACHEDIR", "/x", 1);\n', {"TRD104 warning"}, id="what is set once more"
+        ),
+    ],
+)
+def test_variable_that_the_project_reads_is_its_own(
+    tmp_path: Path, findings: Callable[..., list[Finding]], setting: str, path: str, text: str, told: set[str]
+) -> None:
+    (tmp_path / path).write_text(text, encoding="utf-8")
+
+    found = findings("run.sh", setting)
+
+    assert {f"{finding.code} {finding.severity.label}" for finding in found} == told

@@ -52,6 +52,15 @@ def dry_run(
         yield recording
 
 
+def first_guess() -> str | None:
+    """What was guessed first since the case began, and where; None for nothing, and outside of a dry run."""
+    import sys
+
+    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    guess: str | None = None if session is None else session.first_guess()
+    return guess
+
+
 def begin_case() -> None:
     """What runs from now on has not guessed yet. Does nothing outside of a dry run."""
     import sys

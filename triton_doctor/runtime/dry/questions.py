@@ -25,12 +25,20 @@ class Questions:
 
     def __init__(self, unknown: Literal["guess", "stop"]) -> None:
         self.unknown = unknown
-        self._asked: set[tuple[str, LaunchSite | None]] = set()
+        # In their order.
+        self._asked: dict[tuple[str, LaunchSite | None], None] = {}
 
     @property
     def guessed(self) -> bool:
         """Whether something was guessed since the case began."""
         return bool(self._asked)
+
+    @property
+    def first(self) -> str | None:
+        """The first question of the case, and where it was asked; None where there was none."""
+        for question, site in self._asked:
+            return question if site is None else f"{question} at {site.path}:{site.line}"
+        return None
 
     def begin_case(self) -> None:
         """What comes now does not depend on what was guessed before."""
@@ -51,7 +59,7 @@ class Questions:
     def _report(self, question: str, *, stopped: bool) -> LaunchSite | None:
         site = launch_site()
         if (question, site) not in self._asked:
-            self._asked.add((question, site))
+            self._asked[question, site] = None
             hooks.emit(
                 GuessEvent(
                     question=question,

@@ -76,6 +76,11 @@ def run_dry(
         yield recording
 
 
+def first_guess() -> str | None:
+    """As `triton_doctor.runtime.dry.first_guess`."""
+    return None if _process is None else _process.questions.first
+
+
 @contextlib.contextmanager
 def record_from_start() -> Iterator[Recording]:
     """Record inside the dry run that goes on as if no kernel had been made before: with caches of its own."""

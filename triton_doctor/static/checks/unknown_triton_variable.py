@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Finding, Severity
+from triton_doctor.finding import Facts, Finding, Severity
 from triton_doctor.variables import (
     Variable,
     Version,
@@ -41,6 +41,7 @@ def check(project: Project) -> Iterator[Finding]:
                 severity=Severity.INFO if file.for_tests else severity,
                 message=message,
                 advice=advice,
+                facts=Facts(word=setting.variable if known is None else None),
             )
 
 

@@ -129,11 +129,13 @@ class Flow:
     def axis(self, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() is Kind.PER_MODEL:
+        if not isinstance(value, Thing) or own.kind is not Kind.UNKNOWN:
+            return own
+        if own.settled() is Kind.PER_MODEL:
             # What a caller allocated outranks a guess.
             asked = self._asked.axis(value, position, frame)
             return own if asked is None or asked.is_guess else asked._replace(kind=asked.settled(), size=own.size)
-        if isinstance(value, Thing) and own.kind is Kind.UNKNOWN and own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
+        if own.settled() in (Kind.UNKNOWN, Kind.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             if asked is not None and asked.settled() is Kind.UNKNOWN and leanings.SINGLE not in asked.con:
                 # A suspicion of the callers adds to the function's own.

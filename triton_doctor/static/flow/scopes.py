@@ -37,7 +37,7 @@ def name_value(flow: Flow, name: str, place: Place) -> Value:
     found = reaching(frame.function, name, place.order, place.arms)
     if name in frame.function.globals:
         return _outer(flow, name, frame)
-    flags = flags_at(frame.function, place.arms) if found.bindings else ()
+    flags = flags_at(frame.function, place.arms) if found.bindings and place.arms else ()
     values = [value for binding in found.bindings if (value := _bound(flow, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
         [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
@@ -52,7 +52,10 @@ def name_value(flow: Flow, name: str, place: Place) -> Value:
             values.append(frame.values[key])
         elif not values:
             return _outer(flow, name, frame)
-    return limited(flow, either(values), name, place) if values else UNKNOWN
+    if not values:
+        return UNKNOWN
+    value = either(values)
+    return limited(flow, value, name, place) if name in frame.function.limits else value
 
 
 def _bound(flow: Flow, binding: Binding, frame: Frame, flags: tuple[Arm, ...]) -> Value | None:
@@ -113,7 +116,7 @@ def _is_itself(name: str, value: Expr) -> bool:
     """Whether `name = value` leaves it as it was: `batch, heads = len(offsets) - 1, heads`."""
     match value:
         case Part(Pack(items), int(position), _, False):
-            return items[position] == Name(name)
+            return position < len(items) and items[position] == Name(name)
         case _:
             return value == Name(name)
 

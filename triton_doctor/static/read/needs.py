@@ -30,7 +30,9 @@ _KEYWORDS = {"dtype": OTHER, "num_stages": OTHER, "warp_specialize": OTHER, "axi
 
 def needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, str]]:
     """The arguments of `call`, of a function with the last name `callee`, that must be known while compiling."""
-    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    keywords = (
+        {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None} if call.keywords else {}
+    )
     if callee in _WHOLE:
         yield from ((value, _WHOLE[callee]) for value in (*call.args, *keywords.values()))
     elif callee in _SHAPED:

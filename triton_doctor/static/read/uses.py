@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.read.branches import Branch, Names, asks_for_more_than_a_number, compared
 from triton_doctor.static.read.needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
-from triton_doctor.static.read.nodes import FIELDS, names_in
+from triton_doctor.static.read.nodes import FIELDS, names_in, names_in_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -228,9 +228,8 @@ class _Uses:
         self._children(node)
         if self._memory_reads == memory and self._run_time_reads == run_time:
             return
-        bound = set[str]()
-        for target in node.targets:
-            bound.update([target.id] if type(target) is ast.Name else names_in(target))
+        (first, *others) = node.targets
+        bound = {first.id} if type(first) is ast.Name and not others else set(names_in_all(node.targets))
         if self._memory_reads > memory:
             self._from_memory.update(bound)
         if self._run_time_reads > run_time:

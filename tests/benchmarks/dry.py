@@ -1,0 +1,157 @@
+"""What a dry run sees against what a GPU saw: `python -m tests.benchmarks.dry [--details] [--cost] [LIBRARY...]`.
+
+Runs the operators of tests/gpu/operators dry, each in a process of its own, and compares them to fixtures/truth: whole
+packages by kernel, and repositories that nobody had run dry (fixtures/truth/repositories) operator by operator. Run it
+with the Triton of the truths, 3.6: PYTHONPATH=~/.cache/triton-doctor-tests/triton-3.6.0. A library that is not in the
+cache folder is named and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.benchmarks.accuracy import HELD_OUT
+from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
+from tests.benchmarks.packages import LIGER, ROOT, Package, fetch
+from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_checkout, observe
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+TRUTH = ROOT / "fixtures" / "truth"
+# By the name of the module that has their operators.
+PACKAGES = {package.name.replace("-", "_"): package for package in (LIGER, *HELD_OUT)} | {
+    "conch": Package("conch-triton-kernels", "1.3"),
+    "liger": LIGER,
+}
+# What some of them import.
+NEEDED = (Package("einops", "0.8.2"), Package("loguru", "0.7.3"))
+ALIASES = ("liger_kernel", "conch_triton_kernels")
+SECONDS = 120
+
+
+def observe_dry(library: str, operators: Mapping[str, Container[str]], configs_kept: int) -> dict[str, Observed]:
+    """What each of `operators` does dry, without the shapes that are named with it.
+
+    Each runs in a child of this process, which imported torch once.
+    """
+    import triton_doctor
+
+    with triton_doctor.dry_run():
+        pass  # the self-test, once for all children
+    observed = {}
+    for operator, without in operators.items():
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reader)
+            os._exit(_observe_in_child(library, operator, configs_kept, without, writer))
+        os.close(writer)
+        with os.fdopen(reader, encoding="utf-8") as pipe:
+            text = pipe.read()
+        _, status = os.waitpid(child, 0)
+        observed[operator] = json.loads(text) if text else {"ended": f"the process ended with {status}"}
+    return observed
+
+
+def _observe_in_child(library: str, operator: str, configs_kept: int, without: Container[str], writer: int) -> int:
+    """Write what `operator` did to `writer`, as JSON; the exit status."""
+    import signal
+
+    import triton_doctor
+
+    signal.alarm(SECONDS)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    try:
+        told = observe(library, operator, triton_doctor.dry_run(), configs_kept, without)
+    except BaseException as error:
+        told = {"ended": f"{type(error).__name__}: {error}"}
+    with os.fdopen(writer, "w", encoding="utf-8") as pipe:
+        json.dump(told, pipe)
+    return 0
+
+
+def locate(library: str) -> Path | None:
+    """Put the package of `library` on the path; None where it is not in the cache folder."""
+    package = PACKAGES[library]
+    if not package.folder.is_dir():
+        return None
+    sys.path.insert(0, str(package.folder))
+    return package.folder
+
+
+def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
+    """Run `library` dry and compare it to its truth; None where it is not here."""
+    driver = importlib.import_module(f"tests.gpu.operators.{library}")
+    if library in PACKAGES:
+        if locate(library) is None:
+            return None
+        package = PACKAGES[library]
+        truth = json.loads((TRUTH / f"{package.name}-{package.version}.json").read_text(encoding="utf-8"))
+        observed = observe_dry(library, dict.fromkeys(driver.OPERATORS, ()), 1)
+        one_process = getattr(driver, "ONE_PROCESS", False)
+        return compare_package(library, truth["kernels"], observed, one_process=one_process), observed
+    try:
+        find_checkout(driver)
+    except SystemExit as error:
+        print(error, file=sys.stderr)
+        return None
+    truth = json.loads((TRUTH / "repositories" / f"{library}.json").read_text(encoding="utf-8"))
+    left_out = {operator: true.get("left_out", ()) for operator, true in truth["operators"].items()}
+    observed = observe_dry(library, left_out, CONFIGS_KEPT)
+    return compare_operators(library, truth["operators"], observed), observed
+
+
+def all_libraries() -> list[str]:
+    """The packages with a truth, then the repositories."""
+    packages = [library for library in PACKAGES if library not in ALIASES]
+    return [*packages, *sorted(path.stem for path in (TRUTH / "repositories").glob("*.json"))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("libraries", nargs="*")
+    parser.add_argument("--details", action="store_true", help="name what differs")
+    parser.add_argument("--cost", action="store_true", help="measure what a dry run costs instead")
+    parser.add_argument("-o", "--out", type=Path, help="keep what was observed in this folder")
+    chosen = parser.parse_args()
+    if chosen.cost:
+        from tests.benchmarks.dry_cost import measure_cost
+
+        measure_cost()
+        return
+    sys.path[:0] = [str(fetch(package)) for package in NEEDED]
+    comparisons: list[Comparison] = []
+    began = time.process_time()
+    for library in chosen.libraries or all_libraries():
+        compared = compare(library)
+        if compared is None:
+            print(f"{library}: not in the cache folder", file=sys.stderr)
+            continue
+        comparison, observed = compared
+        comparisons.append(comparison)
+        if chosen.out:
+            chosen.out.mkdir(parents=True, exist_ok=True)
+            (chosen.out / f"{library}.json").write_text(json.dumps(observed, indent=1), encoding="utf-8")
+        if chosen.details:
+            print(*comparison.differences, sep="\n")
+    print(describe_table(comparisons))
+    print(f"{time.process_time() - began + _children_s():.0f} s of CPU")
+
+
+def _children_s() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+if __name__ == "__main__":
+    main()
