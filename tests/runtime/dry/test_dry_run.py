@@ -125,6 +125,7 @@ def test_a_recording_on_disk_is_the_one_in_memory(kernels, tmp_path):
         ({"unknown": "perhaps"}, "no way to treat what is unknown: 'perhaps'"),
     ],
 )
+@pytest.mark.usefixtures("kernels")
 def test_what_cannot_be_meant_is_refused_in_a_line(arguments, message):
     with pytest.raises(DoctorError) as caught, triton_doctor.dry_run(**arguments):
         pass
