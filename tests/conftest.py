@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+from tests.tritons import skip_for_import
 from triton_doctor.cli import main
 
 hypothesis.settings.register_profile("no clock", deadline=None)
@@ -19,6 +21,10 @@ hypothesis.settings.load_profile("no clock")
 
 # What the tests start imports what they imported: it is compiled once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# As in an activated environment: what the tests start by the name of `python` is the Python that runs them.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+os.environ.pop("VIRTUAL_ENV", None)
 
 # Fixtures whose tests start programs, most of them with a Triton.
 STARTING = {"runner", "project", "doctor_on", "happened", "told"}
@@ -32,8 +38,7 @@ for ignored in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Iterator
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,28 @@ class Outcome:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that at the end no worker of pytest-xdist waits for another."""
     items.sort(key=rank)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """Skip a test whose fixtures import torch or triton where it is not installed."""
+    return (yield from skipping_for_imports())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Skip a test that does so itself."""
+    return (yield from skipping_for_imports())
+
+
+def skipping_for_imports() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except ModuleNotFoundError as error:
+        # Tests on a Triton of their own are started by one that counts how many pass.
+        if "TRITON_DOCTOR_TESTS_ON_TRITON" not in os.environ:
+            skip_for_import(error)
+        raise
 
 
 def rank(item: pytest.Item) -> int:

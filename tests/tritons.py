@@ -1,4 +1,8 @@
-"""Released Tritons, each installed once into a cache folder of the user's, beside whatever runs the tests."""
+"""What runs kernels: released Tritons, in a cache folder of the user's, and the torch and triton of this environment.
+
+Without torch or triton a test that needs them is skipped: one that imports them, or starts a program that does. The
+failed import itself says so, and no list has to be kept of these tests.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,36 @@ import os
 import shutil
 import subprocess
 import sys
+import traceback
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+TESTS = Path(__file__).parent
+OPTIONAL = ("torch", "triton")
+
+
+def skip_for_import(error: ModuleNotFoundError) -> None:
+    """Skip the test that raised `error` if a file of the tests imported what is not installed here.
+
+    An import by triton_doctor itself is no reason: what it does without torch and triton is what such a test asks.
+    """
+    importer = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+    if importer.is_relative_to(TESTS):
+        skip_for_output(str(error))
+
+
+def skip_for_output(printed: str) -> None:
+    """Skip the test whose program printed that it imports what is not installed here."""
+    skip_without(*(package for package in OPTIONAL if f"No module named '{package}'" in printed))
+
+
+def skip_without(*packages: str) -> None:
+    """Skip the test where one of `packages` is not installed."""
+    for package in packages:
+        if find_spec(package) is None:
+            pytest.skip(f"needs {package}, which is not installed")
 
 
 def triton_folder(version: str) -> Path:

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-LAUNCHES, ROUNDS = 4000, 60
+LAUNCHES, ROUNDS, WARMUP = 1000, 240, 100
 COMPILES = 150
 WAYS = ("bare", "control", "record", "watch", "run")
 # Where a process has its memory makes its launches faster or slower by a few percent: groups of processes, in each of
 # which the ways take turns.
-GROUPS, TURNS = 5, 20
+GROUPS, TURNS = 6, 60
 
 
 def main() -> None:
@@ -127,7 +127,8 @@ def measure_launches(what: str, launch: Callable[[], None]) -> None:
         order = order[1:] + order[:1]
         for mode in order:
             with modes[mode]():
-                launch()
+                for _ in range(WARMUP):
+                    launch()
                 started = time.perf_counter()
                 for _ in range(LAUNCHES):
                     launch()
@@ -215,7 +216,7 @@ def time_when_asked(kernels: Kernels, way: str) -> None:
         os.sched_setaffinity(0, {int(sys.stdin.readline())})
         print("ready", flush=True)
         for _ in sys.stdin:
-            for _ in range(LAUNCHES // 10):
+            for _ in range(WARMUP):
                 kernels.launch()
             kernels.synchronize()
             started = time.perf_counter()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.runtime.tritons import NEWEST, VERSIONS, Runner, triton_folder
+from tests.tritons import skip_without
 from triton_doctor.evidence.trials.overlay import importable, overlay
 from triton_doctor.runtime.trial.roles import Roles, read_roles
 
@@ -64,6 +65,7 @@ def launch(x, at):
 @pytest.fixture
 def doctor_on(request: pytest.FixtureRequest, tmp_path: Path, folder: Path) -> Callable[..., tuple[int, str, str]]:
     """`triton-doctor` in a process that has that Triton, the newest where none is named."""
+    skip_without("torch")
     run = Runner(triton_folder(getattr(request, "param", NEWEST)), tmp_path.parent / "kernels")
 
     def doctor(*arguments: str) -> tuple[int, str, str]:

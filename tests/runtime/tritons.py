@@ -1,13 +1,15 @@
-"""Real Tritons to run programs on, each installed once into a cache folder of the user's."""
+"""Programs on real Tritons, each in a process of its own."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
+
+from tests.tritons import skip_for_output, triton_folder
+
+__all__ = ["NEWEST", "PROGRAMS", "REPOSITORY", "VERSIONS", "Runner", "triton_folder"]
 
 REPOSITORY = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -15,25 +17,6 @@ VERSIONS = ("3.2.0", "3.4.0", "3.6.0", "3.9.0")
 NEWEST = VERSIONS[-1]
 # What says how this machine compiles, and that these tests may run in a worker of pytest-xdist.
 OTHERS = ("TRITON_", "PYTEST_XDIST_")
-
-
-def triton_folder(version: str) -> Path:
-    """Where triton `version` lies, on its own: `TRITON_DOCTOR_TEST_CACHE` says where instead of ~/.cache."""
-    cache = Path(os.environ.get("TRITON_DOCTOR_TEST_CACHE") or Path.home() / ".cache" / "triton-doctor-tests")
-    folder = cache / f"triton-{version}"
-    if not folder.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        unpacking = tempfile.mkdtemp(dir=cache)
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", unpacking]
-        try:
-            subprocess.run([*install, f"triton=={version}"], check=True)
-            Path(unpacking).rename(folder)
-        except OSError:
-            if not folder.exists():  # else another worker was faster
-                raise
-        finally:
-            shutil.rmtree(unpacking, ignore_errors=True)
-    return folder
 
 
 class Runner:
@@ -49,6 +32,8 @@ class Runner:
         done = subprocess.run(
             [sys.executable, *command], env=self.environment | variables, capture_output=True, text=True, check=False
         )
+        if done.returncode:
+            skip_for_output(done.stdout + done.stderr)
         if check and done.returncode:
             pytest.fail(f"{command} ended with {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
         return done

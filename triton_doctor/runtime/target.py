@@ -79,23 +79,30 @@ def active_target() -> str | None:
     return None
 
 
-def launch(
-    grid_x: int,
-    grid_y: int,
-    grid_z: int,
-    stream: int,
-    function: int,
-    packed_metadata: Any,
-    launch_metadata: Any,
-    enter: Any,
-    exit: Any,  # noqa: A002
-    *arguments: Any,
-) -> None:
+class Launcher:
     """A launch without a GPU: the launch hooks, as triton's own launchers call them, and nothing else."""
-    if enter is not None:
-        enter(launch_metadata)
-    if exit is not None:
-        exit(launch_metadata)
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        """As triton makes one for each kernel."""
+
+    def __call__(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: int,
+        function: int,
+        packed_metadata: Any,
+        launch_metadata: Any,
+        enter: Any,
+        exit: Any,  # noqa: A002
+        *arguments: Any,
+    ) -> None:
+        """Launch nothing."""
+        if enter is not None:
+            enter(launch_metadata)
+        if exit is not None:
+            exit(launch_metadata)
 
 
 class _Binaries:
@@ -150,7 +157,7 @@ def _make_driver(backend: str, arch: int | str, warp_size: int, multiprocessors:
 
         def __init__(self) -> None:
             self.utils = _Binaries(backend, arch, warp_size, multiprocessors)
-            self.launcher_cls = lambda src, metadata: launch
+            self.launcher_cls = Launcher
             self._target = GPUTarget(backend, arch, warp_size)
             self._device = 0
 

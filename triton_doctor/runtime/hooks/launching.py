@@ -2,11 +2,13 @@
 
 Nothing is kept on triton's objects: torch pickles the `__dict__` of a CompiledKernel (torch 2.13
 _inductor/runtime/triton_heuristics.py:2696). Measured on Python 3.11 for a cached launch of 6 us: a hook before each
-run costs 0.37 us, wrapping JITFunction.run 0.51, a launch hook 0.05 and Inductor's fast launcher; this costs 0.07.
+run costs 0.37 us, wrapping JITFunction.run 0.51, a launch hook 0.05 and Inductor's fast launcher; this costs 0.03.
 """
 
 from __future__ import annotations
 
+import itertools
+import operator
 import threading
 import time
 import weakref
@@ -27,23 +29,24 @@ LONGEST_SPAN = 1 << 16
 
 
 class Tally:
-    """Launches of one compiled kernel: `total - left`.
+    """Launches of one compiled kernel.
 
-    A launch only decrements `left`, which gives no other thread a turn under the GIL: nothing is called in it. At 0 a
-    new span begins: both numbers grow by it.
+    A launch takes one of `turns`, an iterator in C: the cheapest way to count, and no other thread comes between under
+    the GIL. When there is none left, a new span begins: `given` turns, after `done` launches. `key` is what `turns` are
+    found by.
     """
 
-    __slots__ = ("began_s", "kernel", "left", "span", "total")
+    __slots__ = ("began_s", "done", "given", "kernel", "key", "span", "turns")
 
-    def __init__(self, kernel: KernelName) -> None:
-        self.kernel = kernel
-        self.total, self.left, self.span = 2, 1, 1
-        self.began_s = time.monotonic()
+    def __init__(self, kernel: KernelName, key: Any) -> None:
+        self.kernel, self.key = kernel, key
+        self.span, self.began_s = 1, time.monotonic()
+        self.done, self.given, self.turns = 0, 0, itertools.repeat(None, 0)
 
     @property
     def count(self) -> int:
         """Launches so far."""
-        return self.total - self.left
+        return self.done + self.given - operator.length_hint(self.turns)
 
     def begin_span(self) -> None:
         """Begin a new span, as long as launches now are frequent."""
@@ -53,13 +56,14 @@ class Tally:
             self.span = min(self.span * 2, LONGEST_SPAN)
         elif took_s > 2 * SPAN_S:
             self.span = max(1, int(self.span * SPAN_S / took_s))
-        self.left += self.span
-        self.total += self.span
+        self._give(self.span)
 
     def end_span(self) -> None:
         """Have the next launch begin a new span."""
-        self.total -= self.left - 1
-        self.left = 1
+        self._give(0)
+
+    def _give(self, turns: int) -> None:
+        self.done, self.given, self.turns = self.count, turns, itertools.repeat(None, turns)
 
 
 class LaunchCounter:
@@ -69,9 +73,11 @@ class LaunchCounter:
         self.pulses: tuple[Callable[[], None], ...] = ()
         self._observer = observer
         self._tallies: dict[int, Tally] = {}
+        self._turns: dict[Any, Iterator[None]] = {}
         self._references: dict[int, weakref.ref[Any]] = {}
         self._gone: Counter[KernelName] = Counter()
-        self._lock = threading.Lock()
+        # A signal handler that launches may interrupt its own thread while that begins a span.
+        self._lock = threading.RLock()
 
     def watch(self) -> Iterator[Slot]:
         """Count from now on."""
@@ -84,7 +90,7 @@ class LaunchCounter:
             # Until 3.4 `run` is made by _init_handles, which each launch calls through __getattribute__
             # (triton 3.4 compiler.py:497); that would make an attribute read in Python cost as much as a launch hook.
             slot = Slot(CompiledKernel, "_init_handles")
-            slot.fill(self._counting_method(slot.before))
+            slot.fill(self._counting(slot.before))
         yield slot
 
     def totals(self) -> dict[KernelName, int]:
@@ -96,81 +102,72 @@ class LaunchCounter:
 
     def begin_in_child(self) -> None:
         """Have the first launch in a forked child call the pulses: to them it is a new process."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._turns.clear()
         for tally in self._tallies.values():
             tally.end_span()
 
     def _counting_property(self, before: Any) -> Any:
-        tallies, begin, pulse = self._tallies, self._begin, self._begin_span
-        # Triton's own property reads `_run`, and calls _init_handles where it is None (triton 3.6 compiler.py:474):
-        # read here, it costs a launch one call less. Somebody else's is called.
-        own = getattr(before, "__code__", None) is not None and before.__code__.co_names == ("_run", "_init_handles")
+        # Triton's own property reads `_run`, and calls _init_handles where it is None (triton 3.6 compiler.py:474).
+        # Somebody else's is called.
+        if getattr(before, "__code__", None) is None or before.__code__.co_names != ("_run", "_init_handles"):
+            return self._counting(before)
+        turns, take_turn = self._turns, self._take_turn
 
-        # Each wrapper counts in its own body, three times the same lines: a call would be the largest part of the cost.
         def run(kernel: Any) -> Any:
-            try:
-                tally = tallies[id(kernel)]
-            except KeyError:
-                begin(kernel)
-            else:
-                left = tally.left = tally.left - 1
-                if not left:
-                    pulse(tally)
-            return before(kernel)
-
-        def run_own(kernel: Any) -> Any:
-            try:
-                tally = tallies[id(kernel)]
-            except KeyError:
-                begin(kernel)
-            else:
-                left = tally.left = tally.left - 1
-                if not left:
-                    pulse(tally)
+            # By the launcher, which is read anyway, and not by id(kernel): a call would be half of the cost.
             launcher = kernel._run
-            return before(kernel) if launcher is None else launcher
-
-        return run_own if own else run
-
-    def _counting_method(self, before: Any) -> Any:
-        tallies, begin, pulse = self._tallies, self._begin, self._begin_span
-
-        def _init_handles(kernel: Any) -> Any:
             try:
-                tally = tallies[id(kernel)]
-            except KeyError:
-                begin(kernel)
-            else:
-                left = tally.left = tally.left - 1
-                if not left:
-                    pulse(tally)
+                next(turns[launcher])
+                return launcher
+            except (KeyError, StopIteration, TypeError):
+                pass  # what `before` raises is to have no context of ours
+            launcher = before(kernel)
+            take_turn(kernel, launcher if _is_of_one_kernel(launcher) else id(kernel))
+            return launcher
+
+        return run
+
+    def _counting(self, before: Any) -> Any:
+        turns, take_turn = self._turns, self._take_turn
+
+        def call(kernel: Any) -> Any:
+            try:
+                next(turns[id(kernel)])
+            except (KeyError, StopIteration):
+                take_turn(kernel, id(kernel))
             return before(kernel)
 
-        return _init_handles
+        return call
 
-    def _begin(self, kernel: Any) -> None:
+    def _take_turn(self, kernel: Any, key: Any) -> None:
+        """Count a launch that found no turn by `key`: the first of its kernel, or of a span."""
         try:
             name = self._observer.name_of(getattr(kernel.src, "fn", kernel.src))
-            self._begin_tally(kernel, name)
-            self._call_pulses()
+            with self._lock:
+                tally = self._tally_of(kernel, name, key)
+                begins = not operator.length_hint(tally.turns)
+                if begins:
+                    tally.begin_span()
+                next(tally.turns, None)
+                self._turns[key] = tally.turns
+            if begins:
+                self._call_pulses()
         except Exception:
             self._observer.fault("counting launches")
 
-    def _begin_tally(self, kernel: Any, name: KernelName) -> None:
+    def _tally_of(self, kernel: Any, name: KernelName, key: Any) -> Tally:
         ident = id(kernel)
-        with self._lock:
-            tally = self._tallies.get(ident)
-            if tally is None:
-                # Before the tally, so that no tally outlives its kernel and counts for another at its address.
-                self._references[ident] = weakref.ref(kernel, lambda _: self._fold(ident))
-                self._tallies[ident] = Tally(name)
-            else:
-                # Two threads launched it first.
-                tally.total += 1
-
-    def _begin_span(self, tally: Tally) -> None:
-        tally.begin_span()
-        self._call_pulses()
+        tally = self._tallies.get(ident)
+        if tally is None:
+            # Before the tally, so that no tally outlives its kernel and counts for another at its address.
+            self._references[ident] = weakref.ref(kernel, lambda _: self._fold(ident))
+            tally = self._tallies[ident] = Tally(name, key)
+        elif tally.key != key:
+            # The kernel was loaded again.
+            self._turns.pop(tally.key, None)
+            tally.key = key
+        return tally
 
     def _call_pulses(self) -> None:
         for pulse in self.pulses:
@@ -183,4 +180,14 @@ class LaunchCounter:
         self._references.pop(ident, None)
         tally = self._tallies.pop(ident, None)
         if tally is not None:
+            self._turns.pop(tally.key, None)
             self._gone[tally.kernel] += tally.count
+
+
+def _is_of_one_kernel(launcher: Any) -> bool:
+    """Whether no other kernel has this launcher: Triton makes one for each by calling a class (3.9 compiler.py:468)."""
+    from triton.runtime.driver import driver
+
+    kind: Any = type(launcher)
+    makes_new = kind.__new__ is object.__new__ and kind.__hash__ is object.__hash__
+    return makes_new and driver.active.launcher_cls is kind

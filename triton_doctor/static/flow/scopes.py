@@ -116,7 +116,7 @@ def _is_itself(name: str, value: Expr) -> bool:
     """Whether `name = value` leaves it as it was: `batch, heads = len(offsets) - 1, heads`."""
     match value:
         case Part(Pack(items), int(position), _, False):
-            return items[position] == Name(name)
+            return position < len(items) and items[position] == Name(name)
         case _:
             return value == Name(name)
 

@@ -57,6 +57,7 @@ def test_tuning_key_and_what_no_config_decides_are_given(operators):
     }
     assert kernel.rounds == len(swept.points)
     assert kernel.tried == 2 * kernel.rounds
+    assert swept.launches == len(swept.points)
 
 
 def test_wrapper_with_a_cache_of_its_own_hides_no_variant_and_no_launch_line(operators):
@@ -84,8 +85,17 @@ def test_points_that_raise_are_told_and_do_not_end_the_sweep(operators):
         swept.assert_bounded("scale_rows", at_most=100)
 
 
+def test_backward_that_raises_hides_nothing_of_the_forward(operators):
+    swept = triton_doctor.sweep(operators.refuse_backward, {"batch": "1..64"})
+
+    assert moved(swept)["scale_rows", "constexpr", "rows_per_program"] == ("batch", "unbounded")
+    assert {error for _, error in swept.stopped} == {"backward: RuntimeError: no backward here"}
+    with pytest.raises(AssertionError, match="not checked everywhere"):
+        swept.assert_bounded("scale_rows", at_most=100)
+
+
 def test_function_that_always_raises_is_refused_in_a_line(operators):
-    with pytest.raises(DoctorError, match=r"`fail` raised at each of .* points: ValueError: never works"):
+    with pytest.raises(DoctorError, match=r"`fail` raised at the first 16 points: ValueError: never works"):
         triton_doctor.sweep(operators.fail, {"length": "1..64"})
 
 

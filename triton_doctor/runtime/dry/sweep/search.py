@@ -40,7 +40,7 @@ def find_unpredicted(
     def is_new(point: Point) -> bool:
         if point not in seen:
             seen[point] = observe(point)
-        return not seen[point].error and not is_predicted(point, seen[point])
+        return seen[point].is_complete and not is_predicted(point, seen[point])
 
     chosen = settings(
         max_examples=tries,
