@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.checks import CHECKS
 from triton_doctor.static.files import find_files
-from triton_doctor.static.scan import scan
+from triton_doctor.static.library import Library
+from triton_doctor.static.project import whole_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,11 +72,10 @@ def test_hooks_that_the_readme_configures_are_offered() -> None:
     assert configured <= offered
 
 
-def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path) -> None:
     page, check = (text for info, text in fences("CONTRIBUTING.md") if "title=" in info)
     rule: dict[str, Any] = {}
     exec(check, rule)
-    monkeypatch.setitem(CHECKS, rule["CODE"], rule["check"])
     examples = [text for info, text in split_fences(page) if info == "python"]
 
     assert len(examples) == 2
@@ -84,7 +83,8 @@ def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path, monke
         file = tmp_path / f"example_{number}.py"
         file.write_text(example, encoding="utf-8")
     settings = Settings(root=tmp_path)
-    found = scan(list(find_files([tmp_path], settings, cwd=tmp_path)), settings, cwd=tmp_path).findings
+    files = find_files([tmp_path], settings, cwd=tmp_path)
+    found = rule["check"](whole_project(Library(files), settings, tmp_path))
     marked = [line for line, text in enumerate(examples[0].splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
     assert [(one.path, one.span.line, one.code) for one in found] == [
         ("example_0.py", line, rule["CODE"]) for line in marked

@@ -41,9 +41,10 @@ PREPARE_AFTER_S = 0.3
 OUTLIVE_S = 2.0
 
 
-def run_command(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
     """Run the program that `arguments` name; its exit status, negative for the signal that ended it.
 
+    Without `report` nothing is printed of what its kernels did.
     Where it was 0, it is 1 if a limit is exceeded, and 2 if one could not be checked. Raises DoctorError where the
     program was not started.
     """
@@ -62,7 +63,7 @@ def run_command(arguments: Sequence[str]) -> int:
         say(f"running {command[0]}: triton is not installed in triton-doctor's own Python")
     folder = RecordingFolder(options.output, force=options.force)
     notes = NotesFolder()
-    watch = Watch(options, command, folder, notes, budgets)
+    watch = Watch(options, command, folder, notes, budgets, report=report)
     environment = watched(
         os.environ,
         folder.path,
@@ -100,9 +101,11 @@ class Watch:
         folder: RecordingFolder,
         notes: NotesFolder,
         budgets: tuple[tuple[str, int], ...],
+        *,
+        report: bool,
     ) -> None:
         self._options, self._command, self._folder, self._budgets = options, command, folder, budgets
-        self._notes = notes
+        self._notes, self._reports = notes, report
         self._tree: ProcessTree | None = None
         self._started_ns, self._started_at_ns = time.perf_counter_ns(), time.time_ns()
         self._gauge: Gauge | None = None
@@ -170,7 +173,7 @@ class Watch:
         elif not recordings:
             which = "that could be followed " if unseen else ""
             say(f"no process of {' '.join(self._options.program)[:80]} {which}imported triton: nothing to report")
-        elif self._options.output:
+        elif self._options.output and self._reports:
             say(f"the recording is in {self._options.output}: `triton-doctor report {self._options.output}`")
         return self._leave(status, found=found, unchecked=unchecked)
 
@@ -227,6 +230,8 @@ class Watch:
         processes = reading.processes
         if not processes:
             return False, errors
+        if not self._reports:
+            return False, [*errors, *find_unchecked(processes)]
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), Order.TIME)
         text = render_text(whole, cwd=Path.cwd(), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess)

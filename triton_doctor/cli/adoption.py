@@ -51,6 +51,13 @@ RecordingOption = Annotated[
 ]
 
 
+DryOption = Annotated[
+    bool,
+    typer.Option("--dry", help="Run the command after -- dry, the tests where there is none, and judge by that."),
+]
+DryCommandOption = Annotated[list[str] | None, typer.Option("--dry-command", hidden=True)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
     """What was asked for. None where it was not; `changed` is the revision, `reason` that of the comments to add."""

@@ -4,6 +4,7 @@
 --changed origin/main     the value is a revision, for there is no such path
 --add-ignore src/         a reason is given with `=` only
 --recording a.jsonl b.jsonl src/
+--dry -- -m pytest tests/ what follows -- is the command that runs dry
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
         else:
             spelled.append(word)
         of_recording = word.startswith("--recording")
+    if "--dry" in spelled:
+        return [*spelled, *(f"--dry-command={word}" for word in arguments[end + 1 :])]
     return [*spelled, *arguments[end:]]
 
 

@@ -10,6 +10,8 @@ from triton_doctor.cli.adoption import (
     AddIgnoreOption,
     BaselineOption,
     ChangedOption,
+    DryCommandOption,
+    DryOption,
     RecordingOption,
     WriteBaselineOption,
 )
@@ -80,6 +82,8 @@ def check(
     add_ignore: AddIgnoreOption = None,
     changed: ChangedOption = None,
     recording: RecordingOption = None,
+    dry: DryOption = False,
+    dry_command: DryCommandOption = None,
     fix: Fix = False,
     unsafe_fixes: UnsafeFixes = False,
     fix_only: FixOnly = False,
@@ -93,6 +97,7 @@ def check(
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
     from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
+    from triton_doctor.cli.dry import record_dry
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
@@ -148,6 +153,7 @@ def check(
         recording=recording or (),
         from_stdin=from_stdin,
     )
+    dried = record_dry(dry_command or ()) if dry else ()
     of_changed = None if wishes.changed is None else changed_files(map(Path, asked), wishes.changed, cwd=cwd)
     if from_stdin:
         workspace = read_stdin(stdin_filename, settings, cwd)
@@ -158,7 +164,7 @@ def check(
     baselines = () if wishes.baseline is None else (wishes.baseline,)
     require_output(output_file, (*asked, *(file.name for file in files), *wishes.recordings, *baselines))
     known = KnownFindings(wishes, workspace.reported, base)
-    recorded = read_named(wishes.recordings)
+    recorded = read_named((*wishes.recordings, *dried))
     weigh = weighing(recorded.processes, base)
 
     def is_on(code: str) -> bool:

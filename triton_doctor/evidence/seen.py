@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
 from triton_doctor.runtime.kernel_account import set_by_configs, waited_us
+from triton_doctor.runtime.sweep_event import SweepEvent
 from triton_doctor.runtime.timeline import share_time
 from triton_doctor.runtime.variants import find_savings, read_variants
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.causes import Recompile
-    from triton_doctor.runtime.event import KernelName, LaunchSite, Scalar
+    from triton_doctor.runtime.event import Event, KernelName, LaunchSite, Scalar
     from triton_doctor.runtime.kernel_account import Shares
     from triton_doctor.runtime.keys import KeyChange
     from triton_doctor.runtime.recording import Recording
@@ -30,6 +31,7 @@ class Process:
     `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
     `varied` is whether one line of the program launched some kernel in two ways. `shares` are those of the wall time,
     of all recordings together. `dry` is a dry run, and `guessed` one that had to guess, or stopped, for want of data.
+    `swept` are the parts of its key that a sweep saw moving.
     """
 
     launches: int
@@ -41,6 +43,7 @@ class Process:
     shares: Shares = field(default_factory=dict)
     dry: bool = False
     guessed: bool = False
+    swept: tuple[SweepEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,15 @@ class Seen:
     def guessed(self) -> bool:
         """Whether some process guessed."""
         return any(process.guessed for process in self.processes)
+
+    def swept(self, part: str, name: str) -> SweepEvent | None:
+        """What a sweep says of a part of the key, if all recordings are sweeps that saw it move; the most values."""
+        each = [
+            max((one for one in process.swept if (one.part, one.name) == (part, name)), key=_values_of, default=None)
+            for process in self.processes
+        ]
+        told = [one for one in each if one is not None]
+        return max(told, key=_values_of) if told and len(told) == len(each) else None
 
     @property
     def configured(self) -> frozenset[str]:
@@ -187,9 +199,25 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
         varied = any(map(_varies, processes.values()))
         for kernel, process in processes.items():
             found[kernel].append(
-                replace(process, varied=varied, shares=shares, dry=is_dry(recording), guessed=has_guessed(recording))
+                replace(
+                    process,
+                    varied=varied,
+                    shares=shares,
+                    dry=is_dry(recording),
+                    guessed=has_guessed(recording),
+                    swept=tuple(event for event in recording.events if is_swept(event, kernel)),
+                )
             )
     return {kernel: tuple(processes) for kernel, processes in found.items()}
+
+
+def is_swept(event: Event, kernel: KernelName) -> TypeGuard[SweepEvent]:
+    """Whether `event` is what a sweep says of `kernel`."""
+    return isinstance(event, SweepEvent) and (event.function, event.module) == (kernel.name, kernel.module)
+
+
+def _values_of(event: SweepEvent) -> int:
+    return event.values
 
 
 def is_dry(recording: Recording) -> bool:

@@ -72,14 +72,21 @@ def _of_kernel(
     for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr and param.name not in by_configs):
         values = seen.constexpr_values(parameter.param.name)
         many = len(values) >= MANY or parameter.param.name in advised
-        if parameter.param.name not in told_of and many:
+        if parameter.param.name not in told_of and many and not _is_per_model(seen, "constexpr", parameter.param.name):
             yield _constexpr(parameter, seen, values)
     key = kernel.autotune.key if kernel.autotune is not None else ()
     if not told[TUNING_KEY]:
         most = max(key, key=lambda name: len(seen.key_values(name)), default=None)
-        if most is not None and len(seen.key_values(most)) >= MANY:
+        many = most is not None and len(seen.key_values(most)) >= MANY
+        if most is not None and many and not _is_per_model(seen, "autotune key", most):
             yield _tuning(kernel, most, seen, seen.key_values(most))
     yield from _causes(kernel, seen, told)
+
+
+def _is_per_model(seen: Seen, part: str, name: str) -> bool:
+    """Whether a sweep says that a model fixes what this part of the key follows."""
+    swept = seen.swept(part, name)
+    return swept is not None and swept.per_model
 
 
 def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Finding:

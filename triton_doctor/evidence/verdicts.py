@@ -32,7 +32,25 @@ def judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) ->
     `advised` are the constexprs that the report of the run advises to take out of the key, with what that saves.
     """
     evidence = _judge(finding, seen, advised)
-    return evidence if evidence is None or seen is None else of_dry_runs(evidence, dry=seen.dry, guessed=seen.guessed)
+    if evidence is None or seen is None:
+        return evidence
+    return of_dry_runs(of_sweeps(finding, evidence, seen), dry=seen.dry, guessed=seen.guessed)
+
+
+def of_sweeps(finding: Finding, evidence: Evidence, seen: Seen) -> Evidence:
+    """`evidence` as of sweeps, if all recordings are: what the values of the parameter follow decides, not how many."""
+    name = finding.facts.parameter or ""
+    judged = JUDGES[finding.code]
+    if judged not in (by_values, by_rounds) or (judged is by_values and finding.facts.autotune_keys):
+        return evidence
+    swept = seen.swept("constexpr" if judged is by_values else "autotune key", name)
+    if swept is None:
+        return evidence
+    if swept.per_model:
+        return replace(evidence, verdict=Verdict.CLEARED, text=f"{swept.tell()}, which a model fixes")
+    if swept.is_unbounded or evidence.verdict is Verdict.CONFIRMED:
+        return replace(evidence, verdict=Verdict.CONFIRMED, text=swept.tell())
+    return evidence
 
 
 def of_dry_runs(evidence: Evidence, *, dry: bool, guessed: bool) -> Evidence:

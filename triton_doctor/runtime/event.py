@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
+from triton_doctor.runtime.sweep_event import SweepEvent
 
 Scalar = None | bool | int | float | str
 """A value that a recording keeps as it is; anything else is kept as its text."""
@@ -273,6 +274,7 @@ Event = (
     | GraphEvent
     | ChoicesEvent
     | GuessEvent
+    | SweepEvent
 )
 
 

@@ -24,6 +24,7 @@ from triton_doctor.runtime.event import (
     WarningEvent,
 )
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
+from triton_doctor.runtime.sweep_event import SweepEvent
 
 KINDS: dict[str, type[Any]] = {
     "header": Header,
@@ -43,6 +44,7 @@ KINDS: dict[str, type[Any]] = {
     "graph": GraphEvent,
     "choices": ChoicesEvent,
     "guess": GuessEvent,
+    "sweep": SweepEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

@@ -136,3 +136,14 @@ def test_what_cannot_be_meant_is_refused_in_a_line(arguments, message):
 def test_an_inner_dry_run_for_another_gpu_is_refused(dry):
     with pytest.raises(DoctorError, match="already runs dry for cuda:90"), triton_doctor.dry_run(target="cuda:80"):
         pass
+
+
+def test_grid_can_be_sized_by_what_a_kernel_uses(dry, kernels):
+    import torch
+
+    x = torch.randn(64, device="cuda")
+    kernel = kernels.scale.warmup(x, x, 64, 2.0, BLOCK=64, grid=(1,))
+    kernel._init_handles()
+
+    assert 65_536 // (kernel.n_regs * 32 * kernel.metadata.num_warps) > 0
+    assert 232_448 // kernel.metadata.shared > 0

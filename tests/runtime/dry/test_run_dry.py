@@ -109,6 +109,31 @@ def test_a_finding_is_confirmed_dry_and_after_a_guess_nothing_is_cleared(kernels
     assert "cleared" not in guessed.replace("nothing is cleared", "")
 
 
+def test_check_runs_the_command_dry_and_judges_by_it(folder, runner, write):
+    write("program.py", KERNEL)
+    write(
+        "test_kernel.py",
+        "import torch\nfrom program import launch\n\n\n"
+        "def test_kernel():\n"
+        "    for n in range(1, 20):\n"
+        "        launch(torch.empty(n, 16, device='cuda'))\n\n\n"
+        "def test_value():\n"
+        "    assert torch.randn(1000, device='cuda').sum().item() == 42\n",
+    )
+    write("pytest.ini", "[pytest]\n")
+    done = runner()(
+        "-m", "triton_doctor", "check", "--output-format", "json", "--no-cache", "program.py", "--dry",
+        "--", "-m", "pytest", "-p", "no:cacheprovider", "test_kernel.py",
+        check=False,
+    )  # fmt: skip
+
+    evidence = {one["parameter"]: one["evidence"] for one in json.loads(done.stdout)["findings"]}
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert (evidence["N"]["verdict"], evidence["N"]["dry"], evidence["N"]["values"]) == ("confirmed", True, 19)
+    assert evidence["N"]["waited_ms"] is None
+    assert "1 passed, 1 xfailed" in done.stderr
+
+
 KERNEL = """
 import triton
 import triton.language as tl

@@ -5,10 +5,15 @@ CUDA wants a gradient. torch has a guard that does nothing: torch._C._ensureCUDA
 where the guard that is there says that it has no devices, as in a CUDA build without a GPU (torch 2.13
 torch/csrc/Module.cpp). On a CPU build the place is empty. An object whose every virtual method returns 0 is put there
 for that one question; torch then replaces it by its own.
+
+In a CUDA build CUDA is the accelerator of torch, whose streams the autograd engine asks for, and raises where there is
+no GPU ("hasPrimaryContext expects a valid device index"). A registered PrivateUse1 backend is the accelerator before
+CUDA is, and no tensor is on it: then the engine asks for no streams (ATen/DeviceAccelerator.cpp).
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 from pathlib import Path
@@ -20,14 +25,22 @@ from triton_doctor.errors import DoctorError
 REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 # c10::DeviceType::CUDA, the index into the registry.
 CUDA_INDEX = 1
+NO_ACCELERATOR = "dry"
 # More than the interface has methods (c10/core/impl/DeviceGuardImplInterface.h).
 METHODS = 64
 
 
 def install_guard() -> None:
-    """Have torch's guard that does nothing in the place for CUDA. It stays there: nothing else uses that place."""
+    """Have torch's guard that does nothing in the place for CUDA, and no accelerator with streams.
+
+    Both stay to the end of the process, where there is no GPU that could miss them.
+    """
+    is_built_for_gpus = torch.version.cuda is not None or torch.version.hip is not None
+    if is_built_for_gpus and torch.cuda.device_count() == 0:
+        with contextlib.suppress(RuntimeError):  # a backend has that place already
+            torch._C._rename_privateuse1_backend(NO_ACCELERATOR)
     torch._C._ensureCUDADeviceGuardSet()
-    if torch.version.cuda is not None or torch.version.hip is not None:
+    if is_built_for_gpus:
         return
     library = Path(torch.__file__).parent / "lib" / "libc10.so"
     if not sys.platform.startswith("linux") or not library.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -55,6 +56,8 @@ def begin_dry(*, target: str | None, unknown: str, world_size: int, rank: int) -
     require_packages()
     _lasting.enter_context(_go_dry(target, unknown, world_size, rank))  # type: ignore[arg-type]
     _lasting.enter_context(_own_caches())
+    # While torch is whole: the contexts would else be closed as the interpreter is taken down.
+    atexit.register(_lasting.close)
 
 
 @contextlib.contextmanager

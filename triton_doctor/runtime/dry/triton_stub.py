@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.questions import Questions
 
 CAN_SET_RUN = not isinstance(vars(compiler.CompiledKernel).get("run"), property)
-# Of a kernel that uses little, so that programs which size their grids by it get some.
-REGISTERS, THREADS = 32, 1024
+# Of a kernel that uses little, so that programs which divide by them to size their grids get some.
+REGISTERS, THREADS, SHARED_BYTES = 32, 1024, 1024
 
 
 class DryKernel(compiler.CompiledKernel):  # type: ignore[misc]
     """What Triton keeps for a key. A launch calls the launch hooks, and forgets the values that it overwrites."""
 
     def __init__(self, src: Any, target: Any, options: Any, caches: Caches) -> None:
-        fields = {**vars(options), "shared": 0, "name": src.name, "hash": "", "target": target}
+        fields = {**vars(options), "shared": SHARED_BYTES, "name": src.name, "hash": "", "target": target}
         self.src, self.name, self.hash = src, src.name, ""
         self.metadata = _metadata(tuple(sorted(fields)))(**fields)
         self.packed_metadata: tuple[object, ...] = ()

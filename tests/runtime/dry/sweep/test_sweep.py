@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ def test_tuning_key_and_what_no_config_decides_are_given(operators):
     }
     assert kernel.rounds == len(swept.points)
     assert kernel.tried == 2 * kernel.rounds
+    assert swept.launches == len(swept.points)
 
 
 def test_wrapper_with_a_cache_of_its_own_hides_no_variant_and_no_launch_line(operators):
@@ -67,6 +69,16 @@ def test_wrapper_with_a_cache_of_its_own_hides_no_variant_and_no_launch_line(ope
         lines = Path(operators.__file__).read_text().splitlines()
         sites = swept.kernels[0].sites
         assert [(site.path, "# the launch" in lines[site.line - 1]) for site in sites] == [(operators.__file__, True)]
+
+
+def test_condition_of_a_kernel_that_is_not_always_launched_is_given(operators):
+    swept = triton_doctor.sweep(operators.keep_or_copy, {"length": "1..4096"})
+
+    assert {one.name.name: str(one.condition) for one in swept.kernels} == {
+        "scale_rows": "length <= 300",
+        "copy_blocks": "length > 300",
+    }
+    assert ", where length > 300" in str(swept)
 
 
 def test_result_is_differentiated(operators):
@@ -84,8 +96,17 @@ def test_points_that_raise_are_told_and_do_not_end_the_sweep(operators):
         swept.assert_bounded("scale_rows", at_most=100)
 
 
+def test_backward_that_raises_hides_nothing_of_the_forward(operators):
+    swept = triton_doctor.sweep(operators.refuse_backward, {"batch": "1..64"})
+
+    assert moved(swept)["scale_rows", "constexpr", "rows_per_program"] == ("batch", "unbounded")
+    assert {error for _, error in swept.stopped} == {"backward: RuntimeError: no backward here"}
+    with pytest.raises(AssertionError, match="not checked everywhere"):
+        swept.assert_bounded("scale_rows", at_most=100)
+
+
 def test_function_that_always_raises_is_refused_in_a_line(operators):
-    with pytest.raises(DoctorError, match=r"`fail` raised at each of .* points: ValueError: never works"):
+    with pytest.raises(DoctorError, match=r"`fail` raised at the first 16 points: ValueError: never works"):
         triton_doctor.sweep(operators.fail, {"length": "1..64"})
 
 
@@ -143,6 +164,13 @@ def test_search_finds_a_variant_that_few_sizes_need_and_gives_the_smallest(opera
     assert (without.moved, without.found) == ((), ())
     assert swept.found == ((2271,),)
     assert [one.values for one in swept.moved] == [(1, 99)]
+
+
+def test_search_without_hypothesis_is_refused_in_a_line(operators, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+
+    with pytest.raises(DoctorError, match="a search needs hypothesis, which is not installed"):
+        triton_doctor.sweep(operators.switch, {"length": "1..64"}, search=10)
 
 
 def test_sweep_inside_a_dry_run_uses_it(operators):

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # Points beyond those of the plan, to tell formulas apart.
 DECIDING = 100
+# A function that raises at as many points does so everywhere.
+ENOUGH_ERRORS = 16
 # A search that finds as many points has shown that the function follows something else than its sizes.
 MOST_FOUND = 5
 
@@ -80,15 +82,19 @@ def run_sweep(
         require_parameters(function, dimensions)
         started_s = time.perf_counter()
         made_from, held_back = choose_points(dimensions)
-        observations = {point: _call(function, dimensions, point) for point in (*made_from, *held_back)}
-        if all(seen.error for seen in observations.values()):
+        observations: dict[Point, Observation] = {}
+        for point in (*made_from, *held_back):
+            observations[point] = _call(function, dimensions, point)
+            if len(observations) == ENOUGH_ERRORS and not _any_complete(observations):
+                break
+        if not _any_complete(observations):
             first_error = next(seen.error for seen in observations.values())
             raise DoctorError(
-                f"`{_name(function)}` raised at each of {len(observations)} points: {first_error}",
+                f"`{_name(function)}` raised at the first {len(observations)} points: {first_error}",
                 hint="call it once inside `with triton_doctor.dry_run():` to see where",
             )
         far = {point: _call(function, dimensions, point) for point in far_points(dimensions)}
-        beyond = {point: seen for point, seen in far.items() if not seen.error}
+        beyond = {point: seen for point, seen in far.items() if seen.is_complete}
         found: list[Point] = []
         while True:
             attribution = _learn(function, dimensions, observations, beyond, frozenset(held_back))
@@ -111,6 +117,10 @@ def run_sweep(
         )
 
 
+def _any_complete(observations: Mapping[Point, Observation]) -> bool:
+    return any(seen.is_complete for seen in observations.values())
+
+
 def _learn(
     function: Callable[..., object],
     dimensions: tuple[Dimension, ...],
@@ -122,7 +132,7 @@ def _learn(
     memory = Memory()
     asked = 0
     while True:
-        usable = {point: seen for point, seen in (observations | dict(beyond)).items() if not seen.error}
+        usable = {point: seen for point, seen in (observations | dict(beyond)).items() if seen.is_complete}
         attribution = Attribution(dimensions, held_back, usable, memory)
         points = [point for point in attribution.find_points() if point not in observations][: DECIDING - asked]
         if not points:

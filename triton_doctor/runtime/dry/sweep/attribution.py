@@ -68,6 +68,7 @@ class Attribution:
         memory: Memory,
     ) -> None:
         self._dimensions, self._held_back, self._memory = dimensions, held_back, memory
+        self._observations = observations
         self.moving = find_moving(observations)
         self._seen = {
             (variant.kernel, part, type(value), value)
@@ -90,6 +91,10 @@ class Attribution:
             elif formulas and formulas[0] not in self._memory.challenged:
                 self._memory.challenged.add(formulas[0])
                 points |= dict.fromkeys(find_challenges(formulas[0], samples))
+        for kernel in {variant.kernel: None for seen in self._observations.values() for variant in seen.variants}:
+            samples = self._presence(kernel)
+            point = find_difference(self._fit(samples, ()), samples)
+            points |= {} if point is None else {point: None}
         return list(points)
 
     def is_predicted(self, point: Point, seen: Observation) -> bool:
@@ -106,6 +111,11 @@ class Attribution:
                 if told.formula.evaluate(sizes) != given:
                     return False
         return True
+
+    def find_condition(self, kernel: KernelName) -> Formula | None:
+        """Where `kernel` is launched, if that is not everywhere and one condition is certain."""
+        samples = self._presence(kernel)
+        return choose_formula(self._fit(samples, ()), samples)
 
     def explain(self, kernel: KernelName, part: Part) -> Explanation:
         """What a part that moved follows."""
@@ -129,6 +139,14 @@ class Attribution:
         follows = find_deciding(whole)
         growth = Growth.BOUNDED if part.kind == INTEGER else judge_growth(whole, follows)
         return Explanation(follows=follows, formula=None, growth=growth, count=None)
+
+    def _presence(self, kernel: KernelName) -> Samples:
+        """Whether `kernel` was launched at each point."""
+        launched = {
+            point: any(variant.kernel == kernel for variant in seen.variants)
+            for point, seen in self._observations.items()
+        }
+        return Samples(dimensions=self._dimensions, values=launched, held_back=self._held_back)
 
     def _samples(self, at: Mapping[Point, list[Value]]) -> Samples:
         shared = _shared(list(at.values()))

@@ -46,13 +46,16 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What was seen at one point. `tried` counts the variants that tuning tried; `error` is what the call raised."""
+    """What was seen at one point. `launches` are without those of tuning; `error` is what the call raised.
+
+    Where only the backward of its result raised, the forward is complete, and shows what it needs.
+    """
 
     variants: tuple[Variant, ...] = ()
-    tried: tuple[tuple[KernelName, int], ...] = ()
     launches: int = 0
     events: tuple[Event, ...] = ()
     error: str = ""
+    is_complete: bool = True
 
 
 def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observation:
@@ -60,22 +63,24 @@ def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observ
     from triton_doctor.runtime.dry.session import record_from_start
     from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
 
-    error = ""
+    error, is_complete = "", False
     with Wrappers(), record_from_start() as recording:
         try:
-            differentiate(function(**sizes))
+            result = function(**sizes)
+            is_complete = True
+            differentiate(result)
         except DoctorError:
             raise
         except Exception as raised:
             text = " ".join(str(raised).split())
-            error = f"{type(raised).__name__}: {text}"[:LONGEST_ERROR]
+            error = f"{'backward: ' if is_complete else ''}{type(raised).__name__}: {text}"[:LONGEST_ERROR]
     events = tuple(recording.events)
     return Observation(
         variants=tuple(dict.fromkeys(read_variants(events))),
-        tried=tuple(_count_tried(events).items()),
-        launches=sum(recording.launches.values()),
+        launches=sum(recording.launches.values()) - sum(tuning.trials or 0 for tuning in recording.tunings),
         events=events,
         error=error,
+        is_complete=is_complete,
     )
 
 
@@ -130,11 +135,3 @@ def _parts(key: CompileKey) -> Iterator[tuple[Part, Value]]:
 def _common(trials: list[dict[Part, Value]]) -> dict[Part, Value]:
     first, *others = trials
     return {part: value for part, value in first.items() if all(other.get(part, ...) == value for other in others)}
-
-
-def _count_tried(events: Iterable[Event]) -> dict[KernelName, int]:
-    tried: dict[KernelName, int] = {}
-    for event in events:
-        if isinstance(event, CompileEvent) and event.tuning:
-            tried[event.kernel] = tried.get(event.kernel, 0) + 1
-    return tried

@@ -19,7 +19,9 @@ def require_hypothesis() -> None:
     try:
         import hypothesis  # noqa: F401
     except ImportError as error:
-        raise DoctorError("a search needs hypothesis, which is not installed", hint="pip install hypothesis") from error
+        raise DoctorError(
+            "a search needs hypothesis, which is not installed", hint="pip install 'triton-doctor[search]'"
+        ) from error
 
 
 def find_unpredicted(
@@ -40,7 +42,7 @@ def find_unpredicted(
     def is_new(point: Point) -> bool:
         if point not in seen:
             seen[point] = observe(point)
-        return not seen[point].error and not is_predicted(point, seen[point])
+        return seen[point].is_complete and not is_predicted(point, seen[point])
 
     chosen = settings(
         max_examples=tries,

@@ -11,6 +11,7 @@ from triton_doctor.runtime.dry.sweep.swept import Moved, Sweep, SweptKernel, by_
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, EndEvent, GuessEvent, LaunchesEvent, WarningEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
+from triton_doctor.runtime.sweep_event import SweepEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,12 +34,16 @@ def summarize(
     took_s: float,
 ) -> Sweep:
     """All that was observed, as one. What is beyond the ends is in `attribution` alone; `found` came from a search."""
+    names = {variant.kernel: None for seen in observations.values() for variant in seen.variants}
+    kernels = tuple(_kernel(name, dimensions, observations, attribution) for name in names)
     recording = _merge(observations, header)
-    kernels = {variant.kernel: None for seen in observations.values() for variant in seen.variants}
+    recording.events[-1:-1] = [
+        _event(moved, kernel, recording.events[-1].at_ns) for kernel in kernels for moved in kernel.moved
+    ]
     return Sweep(
         dimensions=dimensions,
         points=tuple(observations),
-        kernels=tuple(_kernel(name, dimensions, observations, attribution) for name in kernels),
+        kernels=kernels,
         stopped=tuple((point, seen.error) for point, seen in observations.items() if seen.error),
         found=found,
         guesses=recording.guesses,
@@ -86,11 +91,29 @@ def _kernel(
         name=name,
         sites=tuple(sites),
         points=points,
+        condition=attribution.find_condition(name),
         variants=len(variants),
         per_model=max(map(len, models.values()), default=0),
         rounds=len(rounds),
         tried=tried,
         moved=tuple(sorted(moved, key=by_growth)),
+    )
+
+
+def _event(moved: Moved, kernel: SweptKernel, at_ns: int) -> SweepEvent:
+    told = moved.explanation
+    return SweepEvent(
+        function=kernel.name.name,
+        module=kernel.name.module,
+        part=moved.part.kind,
+        name=moved.part.name,
+        values=len(moved.values),
+        points=kernel.points,
+        follows=told.follows,
+        formula="" if told.formula is None else str(told.formula),
+        growth=told.growth.value,
+        per_model=moved.is_fixed,
+        at_ns=at_ns,
     )
 
 

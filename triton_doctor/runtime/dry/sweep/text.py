@@ -84,6 +84,7 @@ def _lines(sweep: Sweep) -> Iterator[str]:
 
 def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
     where = "" if kernel.points == points else f" at {kernel.points} of {points} points"
+    where += f", where {kernel.condition}" if kernel.condition is not None else ""
     yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_tell_need(kernel)}"
     if kernel.sites:
         yield f"  launched at {_sites(kernel.sites)}"

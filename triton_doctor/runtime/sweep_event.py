@@ -1,0 +1,37 @@
+"""What a sweep adds to a recording: the dimensions that move a part of a kernel's key, and how its values grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepEvent:
+    """A part of a kernel's key had several values over the points of a sweep. `function` and `module` are the kernel's.
+
+    `part` is what `Part` of the sweep calls it: constexpr, autotune key. It `follows` these dimensions, by `formula`
+    where one is certain, else empty; `growth` is bounded, log2, unbounded or unknown. What is `per_model` follows only
+    dimensions that a model fixes.
+    """
+
+    function: str
+    module: str
+    part: str
+    name: str
+    values: int
+    points: int
+    follows: tuple[str, ...]
+    formula: str
+    growth: str
+    per_model: bool
+    at_ns: int
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether a formula says that each call can bring another value."""
+        return bool(self.formula) and self.growth == "unbounded" and not self.per_model
+
+    def tell(self) -> str:
+        """`7 values over 12 shapes, follows batch`."""
+        how = self.formula or " and ".join(self.follows) or "no dimension alone"
+        return f"{self.values:,} values over {self.points:,} {'shape' if self.points == 1 else 'shapes'}, follows {how}"
