@@ -26,6 +26,24 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 os.environ.pop("VIRTUAL_ENV", None)
 
+# A module of a kernel and its launch, which has one finding: TRD201 at 14:16.
+KERNEL = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x_ptr + o, n, mask=o < n)
+
+
+def f(x, lens: list[int]):
+    m = max(lens)
+    k[(1,)](x, m, BLOCK=128)
+"""
+
 # Fixtures whose tests start programs, most of them with a Triton.
 STARTING = {"runner", "project", "doctor_on", "happened", "told"}
 
