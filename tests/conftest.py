@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests.tritons import skip_for_import
+from tests.tritons import skip_for_import, skip_for_output
 from triton_doctor.cli import main
 
 hypothesis.settings.register_profile("no clock", deadline=None)
@@ -25,6 +25,24 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # As in an activated environment: what the tests start by the name of `python` is the Python that runs them.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 os.environ.pop("VIRTUAL_ENV", None)
+
+# A module of a kernel and its launch, which has one finding: TRD201 at 14:16.
+KERNEL = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x_ptr + o, n, mask=o < n)
+
+
+def f(x, lens: list[int]):
+    m = max(lens)
+    k[(1,)](x, m, BLOCK=128)
+"""
 
 # Fixtures whose tests start programs, most of them with a Triton.
 STARTING = {"runner", "project", "doctor_on", "happened", "told"}
@@ -53,6 +71,20 @@ class Outcome:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that at the end no worker of pytest-xdist waits for another."""
     items.sort(key=rank)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a file of tests that imports torch or triton where it is not installed."""
+    report = yield
+    if report.failed:
+        try:
+            skip_for_output(str(report.longrepr))
+        except pytest.skip.Exception as skip:
+            report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {skip.msg}")
+    return report
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,6 +141,8 @@ def doctor(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         status = main(arguments)
         said = capsys.readouterr()
+        if status == 2:
+            skip_for_output(said.err)
         return Outcome(status, said.out, said.err)
 
     return run

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import KERNEL
 from triton_doctor.environment.cache_entries import read_entries
 from triton_doctor.regular_files import (
     LIMIT_BYTES,
@@ -30,22 +31,6 @@ if TYPE_CHECKING:
     Doctor = Callable[..., Outcome]
     Write = Callable[..., Path]
 
-KERNEL = """\
-import torch
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def k(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
-    o = tl.arange(0, BLOCK)
-    tl.store(x_ptr + o, n, mask=o < n)
-
-
-def f(x, lens: list[int]):
-    m = max(lens)
-    k[(1,)](x, m, BLOCK=128)
-"""
 PIPE_AND_DEVICE = [pytest.param(os.mkfifo, id="a FIFO"), pytest.param(lambda at: at.symlink_to("/dev/zero"), id="zero")]
 
 

@@ -27,6 +27,7 @@ from triton_doctor.runtime.event import (
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.program_event import MarkEvent, ProgramEvent
 from triton_doctor.runtime.recording_files import read_recordings
+from triton_doctor.runtime.watch import make_header
 
 TEXT = st.text(max_size=12)
 COUNT = st.integers(0, 2**63)
@@ -307,3 +308,14 @@ def test_of_a_glob_is_what_concerns_those_kernels():
 
     assert sorted(kernel.name for kernel in rope.launches) == ["_rope_bwd", "_rope_fwd"]
     assert len(rope.warnings) == 2
+
+
+def test_header_masks_secrets_among_the_variables(monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_REMOTE_TOKEN", "hunter2")
+    monkeypatch.setenv("TRITON_CACHE_REDIS", "redis://me:hunter2@host")
+    monkeypatch.setenv("TRITON_CACHE_DIR", "/kernels")
+    monkeypatch.setenv("MY_TOKEN", "hunter2")
+
+    kept = dict(make_header().variables)
+    assert (kept["TORCHINDUCTOR_REMOTE_TOKEN"], kept["TRITON_CACHE_REDIS"]) == ("***", "redis://***@host")
+    assert (kept["TRITON_CACHE_DIR"], "MY_TOKEN" in kept) == ("/kernels", False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import KERNEL
 from triton_doctor.static.names import Names
 from triton_doctor.static.settings_files import yaml as yaml_settings
 
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
     Doctor = Callable[..., Outcome]
     Write = Callable[..., Path]
 
-KERNEL = """\
-import torch
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def k(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
-    o = tl.arange(0, BLOCK)
-    tl.store(x_ptr + o, n, mask=o < n)
-
-
-def f(x, lens: list[int]):
-    m = max(lens)
-    k[(1,)](x, m, BLOCK=128)
-"""
 FOUND = "good.py:14:16 TRD201"
 SETTING = "import os\nos.environ['TRITON_INTERPRET'] = '1'\n"
 

@@ -22,7 +22,7 @@ class Naming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelSource:
+class CachedSource:
     """A kernel's source, read again from where the IR says that it stood. `start` is the place of its function."""
 
     name: str
@@ -91,7 +91,7 @@ def has_other(node: ast.expr, name: str) -> bool:
 
 
 @cache
-def read_kernel_source(start: CodePlace) -> KernelSource | None:
+def read_kernel_source(start: CodePlace) -> CachedSource | None:
     """The function that begins at `start`; None where the file is gone, or no longer has one there."""
     try:
         tree = ast.parse(read_regular_file(start.path))
@@ -100,7 +100,7 @@ def read_kernel_source(start: CodePlace) -> KernelSource | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and start.line in {node.lineno, first_line(node)}:
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            return KernelSource(
+            return CachedSource(
                 name=node.name,
                 start=start,
                 parameters=tuple(argument.arg for argument in arguments),

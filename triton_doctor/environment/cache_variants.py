@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.environment.cache_ir import CodePlace, KernelCode, read_code
-from triton_doctor.environment.cache_source import KernelSource, Naming, read_kernel_source
+from triton_doctor.environment.cache_source import CachedSource, Naming, read_kernel_source
 from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def spell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def compare(variants: Sequence[Variant], source: KernelSource | None) -> Iterator[Difference]:
+def compare(variants: Sequence[Variant], source: CachedSource | None) -> Iterator[Difference]:
     """What differs among `variants`: constexprs, arguments, options; the one with the most values first in each."""
     codes = [variant.code for variant in variants if variant.code is not None]
     yield from sorted(compare_constants(codes, source), key=lambda found: (-found.count, found.name))
@@ -123,7 +123,7 @@ def compare(variants: Sequence[Variant], source: KernelSource | None) -> Iterato
             yield Difference(part="option", name=name, count=len(values), values=values)
 
 
-def find_untraced(variants: Sequence[Variant], source: KernelSource | None) -> Iterator[Difference]:
+def find_untraced(variants: Sequence[Variant], source: CachedSource | None) -> Iterator[Difference]:
     """The constexprs that no constant of the IR stands for, where variants differ in nothing that the cache keeps."""
     if source is None:
         return
@@ -143,7 +143,7 @@ def find_untraced(variants: Sequence[Variant], source: KernelSource | None) -> I
                 yield Difference(part="untraced", name=name, count=unexplained, values=())
 
 
-def compare_arguments(codes: Sequence[KernelCode], source: KernelSource | None) -> Iterator[Difference]:
+def compare_arguments(codes: Sequence[KernelCode], source: CachedSource | None) -> Iterator[Difference]:
     """Arguments whose type or divisibility differs, or that were compiled in by some: 1, or None."""
     plain = [name for name in source.parameters if name not in source.constexprs] if source else []
     spelled: dict[str, list[str]] = defaultdict(list)
@@ -170,7 +170,7 @@ def spell_argument(kind: str, attributes: str) -> str:
     return f"{short}, divisible by 16" if "tt.divisibility = 16" in attributes else short
 
 
-def compare_constants(codes: Sequence[KernelCode], source: KernelSource | None) -> Iterator[Difference]:
+def compare_constants(codes: Sequence[KernelCode], source: CachedSource | None) -> Iterator[Difference]:
     """Constexprs that took more than one value; places, where the source is gone or has changed."""
     places = dict.fromkeys(place for code in codes for place in code.constants)
     varying: dict[CodePlace, tuple[tuple[str, ...], ...]] = {}

@@ -19,8 +19,9 @@ from triton_doctor.environment.probe_toolchain import (
     find_driver_library,
     find_ptxas,
 )
-from triton_doctor.environment.probe_variables import choose_variables, mask
+from triton_doctor.environment.probe_variables import choose_variables
 from triton_doctor.errors import DoctorError
+from triton_doctor.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from triton_doctor.environment.cache_entries import read_entries
 from triton_doctor.environment.cache_kernels import sum_up
 from triton_doctor.environment.cache_variants import tell_stories
 from triton_doctor.environment.facts import Cache, FileSystem, Flood
-from triton_doctor.environment.probe_variables import mask
 from triton_doctor.errors import reason_of
+from triton_doctor.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.environment.facts import Ptxas
-from triton_doctor.environment.probe_variables import mask
+from triton_doctor.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

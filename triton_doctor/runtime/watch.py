@@ -253,7 +253,7 @@ def make_header(started_ns: int | None = None) -> Header:
         target=target,
         compile_only=target is not None,
         command=tuple(getattr(sys, "orig_argv", sys.argv)),
-        variables=tuple(sorted((name, value) for name, value in os.environ.items() if _matters(name))),
+        variables=tuple(_variables()),
         rank=rank(),
         world_size=int(os.environ["WORLD_SIZE"]) if os.environ.get("WORLD_SIZE", "").isdecimal() else None,
         pid=os.getpid(),
@@ -268,6 +268,14 @@ def _pretended() -> tuple[tuple[str, str], ...]:
     session = sys.modules.get("triton_doctor.runtime.dry.session")
     gpu = None if session is None else session.active_gpu()
     return () if gpu is None else gpu.describe()
+
+
+def _variables() -> Iterator[tuple[str, str]]:
+    chosen = sorted(name for name in os.environ if _matters(name))
+    if chosen:
+        from triton_doctor.masking import mask_variable
+    for name in chosen:
+        yield name, mask_variable(name, os.environ[name])
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -45,12 +45,17 @@ class Gathering:
         if output is not None:
             self._session.add(IMPORTS, output["rows"])
             self._session.trouble += output["trouble"]
+            self._session.children += [(test, command) for test, command in output["children"]]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge what no test is to blame for, or write the baseline."""
         ours, config = self._session, session.config
         if hasattr(config, "workeroutput"):
-            config.workeroutput[OUTPUT] = {"rows": ours.rows_outside(), "trouble": ours.trouble}
+            config.workeroutput[OUTPUT] = {
+                "rows": ours.rows_outside(),
+                "trouble": ours.trouble,
+                "children": ours.children,
+            }
             return
         ours.add(IMPORTS, ours.rows_outside())
         self._setups_fail = ours.judge_setups()
@@ -86,6 +91,10 @@ class Gathering:
             from triton_doctor.testing.summary import summarize
 
             lines += summarize(ours.tests, ours.setups)
+            if ours.children:
+                from triton_doctor.testing.children import summarize_children
+
+                lines += summarize_children(ours.children)
         if ours.options.dry:
             lines += [] if ours.recording is None else summarize_run(ours.recording)
             lines += summarize_reasons(self._excused.items())

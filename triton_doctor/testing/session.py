@@ -52,6 +52,7 @@ class Session:
         self.tests: dict[str, list[Row]] = {}
         self.setups: dict[str, list[Row]] = {}
         self._made_with: dict[str, str] = {}
+        self.children: list[tuple[str, str]] = []
         self._contexts = contextlib.ExitStack()
         self._started = False
         self._budgets = tuple(budgets)
@@ -84,6 +85,10 @@ class Session:
         if self.options.hands_out or self._started:
             return
         self._started = True
+        if self.options.summary:
+            from triton_doctor.testing.children import watch_children
+
+            self._contexts.callback(watch_children(self.children))
         if self.options.dry:
             self._record_dry()
         else:

@@ -91,8 +91,9 @@ def passes_launch_on(frame: FrameType) -> bool:
         return True
     if not code.co_flags & inspect.CO_VARARGS or not code.co_flags & inspect.CO_VARKEYWORDS:
         return False
-    held = [frame.f_locals.get(name) for name in code.co_freevars]
-    return any(_launches(each) for each in (*held, *getattr(owner, "__dict__", {}).values()))
+    own = getattr(owner, "__dict__", None)
+    held = [frame.f_locals.get(name) for name in code.co_freevars] + (list(own.values()) if type(own) is dict else [])
+    return any(map(_launches, held))
 
 
 def _launches(owner: Any) -> bool:

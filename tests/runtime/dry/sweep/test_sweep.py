@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,28 @@ def test_wrapper_with_a_cache_of_its_own_hides_no_variant_and_no_launch_line(ope
         lines = Path(operators.__file__).read_text().splitlines()
         sites = swept.kernels[0].sites
         assert [(site.path, "# the launch" in lines[site.line - 1]) for site in sites] == [(operators.__file__, True)]
+
+
+def test_condition_of_a_kernel_that_is_not_always_launched_is_given(operators):
+    swept = triton_doctor.sweep(operators.keep_or_copy, {"length": "1..4096"})
+
+    assert {one.name.name: str(one.condition) for one in swept.kernels} == {
+        "scale_rows": "length <= 300",
+        "copy_blocks": "length > 300",
+    }
+    assert ", where length > 300" in str(swept)
+
+
+def test_values_are_counted_and_grow_where_the_kernel_is_launched(operators):
+    swept = triton_doctor.sweep(operators.keep_or_copy, {"length": "1..4096"})
+    rows, key = (next(one for one in swept.moved if one.part.name == name) for name in ("rows_per_program", "T"))
+
+    assert (str(rows.explanation.formula), rows.explanation.growth, rows.count) == (
+        "cdiv(length, 132)",
+        Growth.BOUNDED,
+        3,
+    )
+    assert (key.explanation.growth, key.count) == (Growth.UNBOUNDED, 4096 - 300)
 
 
 def test_result_is_differentiated(operators):
@@ -153,6 +176,13 @@ def test_search_finds_a_variant_that_few_sizes_need_and_gives_the_smallest(opera
     assert (without.moved, without.found) == ((), ())
     assert swept.found == ((2271,),)
     assert [one.values for one in swept.moved] == [(1, 99)]
+
+
+def test_search_without_hypothesis_is_refused_in_a_line(operators, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+
+    with pytest.raises(DoctorError, match="a search needs hypothesis, which is not installed"):
+        triton_doctor.sweep(operators.switch, {"length": "1..64"}, search=10)
 
 
 def test_sweep_inside_a_dry_run_uses_it(operators):

@@ -58,6 +58,7 @@ def _kernel(kernel: SweptKernel) -> dict[str, object]:
         "line": kernel.name.line,
         "launch_sites": [{"path": site.path, "line": site.line} for site in kernel.sites],
         "points": kernel.points,
+        "condition": None if kernel.condition is None else str(kernel.condition),
         "variants": kernel.variants,
         "variants_per_model": kernel.per_model,
         "autotune_rounds": kernel.rounds,

@@ -19,7 +19,9 @@ def require_hypothesis() -> None:
     try:
         import hypothesis  # noqa: F401
     except ImportError as error:
-        raise DoctorError("a search needs hypothesis, which is not installed", hint="pip install hypothesis") from error
+        raise DoctorError(
+            "a search needs hypothesis, which is not installed", hint="pip install 'triton-doctor[search]'"
+        ) from error
 
 
 def find_unpredicted(

@@ -91,6 +91,7 @@ def _kernel(
         name=name,
         sites=tuple(sites),
         points=points,
+        condition=attribution.find_condition(name),
         variants=len(variants),
         per_model=max(map(len, models.values()), default=0),
         rounds=len(rounds),

@@ -12,7 +12,7 @@ from triton_doctor.runtime.dry.sweep.probe import TUNING_KEY
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Explanation
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.formulas import Formula, Value
     from triton_doctor.runtime.dry.sweep.probe import Part
     from triton_doctor.runtime.event import GuessEvent, KernelName, LaunchSite
     from triton_doctor.runtime.recording import Recording
@@ -39,7 +39,9 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweptKernel:
-    """A kernel with its launch sites. `variants` are those seen over all points, without what tuning tried.
+    """A kernel with its launch sites, and at how many `points` it was launched: by `condition`, where one is certain.
+
+    `variants` are those seen over all points, without what tuning tried.
 
     `per_model` is the most of them for one setting of the fixed dimensions. `rounds` of tuning tried `tried` variants.
     """
@@ -47,6 +49,7 @@ class SweptKernel:
     name: KernelName
     sites: tuple[LaunchSite, ...]
     points: int
+    condition: Formula | None
     variants: int
     per_model: int
     rounds: int

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 SITES_SHOWN = 2
-STOPPED_SHOWN = 3
 GUESSES_SHOWN = 5
 GROWTHS = {
     Growth.UNBOUNDED: "unbounded",
@@ -34,7 +33,7 @@ def tell_sweep(sweep: Sweep) -> str:
 
 
 def tell_stopped(sweep: Sweep) -> str:
-    """`2 of 59 points raised: ValueError: ... (batch=3, length=7)`."""
+    """`2 of 59 points raised, first at batch=3, length=7: ValueError: ...`."""
     point, error = sweep.stopped[0]
     return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {tell_point(sweep, point)}: {error}"
 
@@ -84,6 +83,7 @@ def _lines(sweep: Sweep) -> Iterator[str]:
 
 def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
     where = "" if kernel.points == points else f" at {kernel.points} of {points} points"
+    where += f", where {kernel.condition}" if kernel.condition is not None else ""
     yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_tell_need(kernel)}"
     if kernel.sites:
         yield f"  launched at {_sites(kernel.sites)}"
