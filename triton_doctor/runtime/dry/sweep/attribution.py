@@ -40,8 +40,8 @@ COUNTED_EXACTLY = 50_000
 class Explanation:
     """What a part follows: the dimensions, the formula where one is certain, and how it grows.
 
-    `count` is how many values the formula has over all sizes that were to be swept, of one model if a call moves it; None
-    where that is not known.
+    `count` is how many values the formula has over all sizes to be swept, of one model if a call moves it; None where
+    that is not known.
     """
 
     follows: tuple[str, ...]
