@@ -98,7 +98,7 @@ def test_global_that_the_pinned_triton_lets_a_kernel_read_is_info(
         pytest.param(
             "triton-ascend==3.2.1",
             Severity.WARNING,
-            "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer refuse to",
+            "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer do not",
             id="one that compiles it",
         ),
         pytest.param(

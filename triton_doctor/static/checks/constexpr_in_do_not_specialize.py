@@ -44,17 +44,17 @@ def check(project: Project) -> Iterator[Finding]:
 def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
     pinned = project.pinned_triton
     compiles = pinned is not None and pinned <= _COMPILES
+    what = "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value"
+    if compiles:
+        what = (
+            f"Triton {pinned}, which the project pins, still compiles the kernel for each value, 3.6 and newer do not"
+        )
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,
         code=CODE,
         severity=Severity.WARNING if compiles else Severity.ERROR,
-        message=f"`{option}` of `{kernel.name}` names the constexpr `{name}`: "
-        + (
-            f"Triton {pinned}, which the project pins, still compiles the kernel for each value, 3.6 and newer refuse to"
-            if compiles
-            else "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value"
-        ),
+        message=f"`{option}` of `{kernel.name}` names the constexpr `{name}`: {what}",
         advice=f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list",
         facts=_facts(kernel, option, name),
     )
