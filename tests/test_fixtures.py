@@ -14,9 +14,9 @@ import pytest
 
 from triton_doctor.finding import Severity
 from triton_doctor.settings import load_settings
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.files import find_files
+from triton_doctor.static.rules import CHECKS
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

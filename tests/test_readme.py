@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
-from triton_doctor.static.library import Library
-from triton_doctor.static.project import whole_project
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

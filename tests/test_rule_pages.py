@@ -11,10 +11,10 @@ import pytest
 from triton_doctor.finding import Severity
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 from triton_doctor.settings import Settings
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.files import find_files
-from triton_doctor.static.plans import PLANNERS
+from triton_doctor.static.rules import CHECKS
+from triton_doctor.static.rules.fixes import PLANNERS
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

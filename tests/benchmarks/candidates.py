@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.settings import load_settings
-from triton_doctor.static.axes import flow_of
-from triton_doctor.static.configs import config_count
-from triton_doctor.static.expression import Apply, Attr, Call, Const, Item, Name, Pack, Slice
-from triton_doctor.static.files import find_files
-from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.launched import launches_of, origin_of, spelled_out
-from triton_doctor.static.library import Library
-from triton_doctor.static.literals import Literals
-from triton_doctor.static.project import whole_project
-from triton_doctor.static.spelling import spell
-from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
+from triton_doctor.static.project.configs import config_count
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
+from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.python.ir import Apply, Attr, Call, Const, Item, Name, Pack, Slice
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.sources.files import find_files
+from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.literals import Literals
+from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
 
 _CLOCK = re.compile(r"\b(?:perf_counter|monotonic|time\.time|default_timer)\(")
 _BATCH = re.compile(r"per_device_(?:train|eval)_batch_size\s*=|^\s*(?:x|batch|input_ids|tokens)\s*=\s*torch\.rand")

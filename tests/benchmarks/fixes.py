@@ -20,12 +20,12 @@ from tests.benchmarks.packages import FLA, FLAG_GEMS, LIGER, doctor, fetch, meas
 from triton_doctor.evidence.trials.overlay import importable
 from triton_doctor.evidence.trials.verify import Outcome, verify
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
 from triton_doctor.static.fix.rounds import fix, name_of
 from triton_doctor.static.fix.write import write_all
-from triton_doctor.static.library import Library
-from triton_doctor.static.project import whole_project
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.parts import whole_project
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
-from triton_doctor.static.library import Library
-from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.shares import all_shares
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.summaries import all_shares
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.answers import Inquiry, answer
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.files import find_files
-from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY
-from triton_doctor.static.project import empty_project
-from triton_doctor.static.registry import find_planned
-from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.shares import all_shares
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.file_analysis import Inquiry, answer
+from triton_doctor.static.project.parts import empty_project
+from triton_doctor.static.project.scan_cache import NO_MEMORY
+from triton_doctor.static.project.summaries import all_shares
+from triton_doctor.static.rules import CHECKS
+from triton_doctor.static.rules.registry import find_planned
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.checks import Check
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.rules import Check
 
 SLOWEST = 5
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from triton_doctor.static.library import Library
+from triton_doctor.static.project.database import Library
 
 SEED = Path(__file__).parents[2] / "fixtures" / "seeds" / "ragged_attention_mask.py"
 

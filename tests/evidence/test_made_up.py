@@ -8,9 +8,9 @@ import pytest
 
 from triton_doctor.evidence.trials.made_up import made_up
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import Kind, SourceFile
-from triton_doctor.static.library import Library
-from triton_doctor.static.project import whole_project
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.sources.files import Kind, SourceFile
 
 KERNEL = "import triton, torch\n\n@triton.jit\ndef fill(x, KIND):\n    pass\n\ndef launch(x):\n    fill[(4,)](x, {})\n"
 FLOAT16 = {"kind": "type", "name": "float16"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import KERNEL
-from triton_doctor.static.names import Names
-from triton_doctor.static.settings_files import yaml as yaml_settings
+from triton_doctor.static.environment.settings_files import yaml as yaml_settings
+from triton_doctor.static.project.resolver import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

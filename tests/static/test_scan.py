@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from triton_doctor.finding import Severity
 from triton_doctor.regular_files import LIMIT_BYTES
 from triton_doctor.settings import Settings
-from triton_doctor.static import checks
-from triton_doctor.static.files import Kind, SourceFile, find_files
+from triton_doctor.static import rules
+from triton_doctor.static.python.unreadable import RUNNING
 from triton_doctor.static.scan import Scan, scan
-from triton_doctor.static.unreadable import RUNNING
+from triton_doctor.static.sources.files import Kind, SourceFile, find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.python.module import Project
 
     Write = Callable[..., Path]
 
@@ -163,7 +163,7 @@ def test_crash_of_a_check_says_which_it_was(folder: Path, write: Write, monkeypa
         yield
 
     write("a.py", KERNEL)
-    monkeypatch.setitem(checks.CHECKS, "TRD900", crash)
+    monkeypatch.setitem(rules.CHECKS, "TRD900", crash)
 
     with pytest.raises(ZeroDivisionError) as caught:
         scan_folder(folder)

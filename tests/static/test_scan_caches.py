@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.flow.evaluate import Flow
-from triton_doctor.static.library import Library
-from triton_doctor.static.model import Kernel, Module, Project
-from triton_doctor.static.model_function import Function
-from triton_doctor.static.read.source import Source
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.module import Kernel, Module, Project
+from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.variability.interpreter import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

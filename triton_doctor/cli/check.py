@@ -115,10 +115,10 @@ def check(
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.changed import changed_files
+    from triton_doctor.static.project.cache_folder import Cache
     from triton_doctor.static.scan import Scan, scan, show_scan
-    from triton_doctor.static.workspace import find_workspace
+    from triton_doctor.static.sources.git_changes import changed_files
+    from triton_doctor.static.sources.workspace import find_workspace
     from triton_doctor.variables import parse_version
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):

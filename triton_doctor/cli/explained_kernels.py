@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.directives import read_python_directives
-from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY
-from triton_doctor.static.path_patterns import Paths
-from triton_doctor.static.project import empty_project, parts_about, whole_project
-from triton_doctor.static.registry import run_checks
-from triton_doctor.static.rests import NO_CHANGES
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.parts import empty_project, parts_about, whole_project
+from triton_doctor.static.project.scan_cache import NO_MEMORY
+from triton_doctor.static.rules import CHECKS
+from triton_doctor.static.rules.registry import run_checks
 from triton_doctor.static.scan import ignore_per_file
-from triton_doctor.static.scan_caches import emptying_scan_caches
-from triton_doctor.static.shown_paths import path_shower
-from triton_doctor.static.suppress import suppress
-from triton_doctor.static.tuning import fold_tuning
-from triton_doctor.static.variants import explain, show_kernel, unknown_kernel
+from triton_doctor.static.sources.directives import read_python_directives
+from triton_doctor.static.sources.path_patterns import Paths
+from triton_doctor.static.sources.shown_paths import path_shower
+from triton_doctor.static.suppression.suppress import suppress
+from triton_doctor.static.variability.explain import explain, show_kernel, unknown_kernel
+from triton_doctor.static.variability.tuning import fold_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.model import Project
-    from triton_doctor.static.variants import ExplainedKernel
-    from triton_doctor.static.workspace import Workspace
+    from triton_doctor.static.project.cache_folder import Cache
+    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.sources.workspace import Workspace
+    from triton_doctor.static.variability.explain import ExplainedKernel
 
 
 @emptying_scan_caches()

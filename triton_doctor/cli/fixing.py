@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.static.cache import Cache
     from triton_doctor.static.fix.rounds import Fixed
-    from triton_doctor.static.inquire import Weigh
+    from triton_doctor.static.project.analysis import Weigh
+    from triton_doctor.static.project.cache_folder import Cache
     from triton_doctor.static.scan import Scan
-    from triton_doctor.static.workspace import Workspace
+    from triton_doctor.static.sources.workspace import Workspace
 
 Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
 UnsafeFixes = Annotated[
@@ -107,7 +107,7 @@ def fix_files(
     Paths are shown as seen from `cwd`.
     """
     from triton_doctor.static.fix.rounds import fix
-    from triton_doctor.static.shown_paths import path_shower
+    from triton_doctor.static.sources.shown_paths import path_shower
 
     again = partial(fix, workspace, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, cache=cache)
     fixed = again(on_progress=on_progress)
@@ -130,8 +130,8 @@ def _withdrawn(
     """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
     from triton_doctor.evidence.trials.verify import Outcome, verify
     from triton_doctor.static.fix.rounds import name_of
-    from triton_doctor.static.library import Library
-    from triton_doctor.static.project import whole_project
+    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.parts import whole_project
 
     verdicts = verify(
         whole_project(Library(workspace.files), workspace.settings, workspace.base),

@@ -12,10 +12,10 @@ from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
-from triton_doctor.static.files import Kind, SourceFile
-from triton_doctor.static.shown_paths import path_shower
-from triton_doctor.static.texts import read_bytes
-from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
+from triton_doctor.static.sources.contents import read_bytes
+from triton_doctor.static.sources.files import Kind, SourceFile
+from triton_doctor.static.sources.shown_paths import path_shower
+from triton_doctor.static.sources.workspace import MOST_FILES, Workspace, find_workspace
 from triton_doctor.terminal import color_report, follows_links, width_of_report
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
 
 def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
     """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`."""
-    from triton_doctor.static.library import Library
-    from triton_doctor.static.unresolved import unresolved_launches
+    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.unresolved import unresolved_launches
 
     show = path_shower(workspace.base, cwd)
     for one in unresolved_launches(Library(workspace.files), workspace.asked):

@@ -13,9 +13,9 @@ from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Ver
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
 from triton_doctor.runtime.remedies import REMEDIES, join_names
-from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.parameters import Parameters
-from triton_doctor.static.telling import facts
+from triton_doctor.static.variability.description import facts
+from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.seen import Price, Seen
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.runtime.event import Scalar
-    from triton_doctor.static.model import Kernel, Param, Project
-    from triton_doctor.static.parameters import Parameter, Source
+    from triton_doctor.static.python.module import Kernel, Param, Project
+    from triton_doctor.static.variability.parameters import Parameter, Source
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"

@@ -12,7 +12,7 @@ from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
 from triton_doctor.evidence.whose import match
 from triton_doctor.runtime.variants import CONSTEXPR
-from triton_doctor.static.parameters import Parameters
+from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.variants import Saving
-    from triton_doctor.static.model import Kernel, Project
+    from triton_doctor.static.python.module import Kernel, Project
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,14 +13,14 @@ from rich.text import Text
 from triton_doctor.report.concise import plural
 from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
-from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.variability.lattice import Kind
 from triton_doctor.terminal import environment_of_console, escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Step
-    from triton_doctor.static.variants import Explained, ExplainedKernel
+    from triton_doctor.static.variability.explain import Explained, ExplainedKernel
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8

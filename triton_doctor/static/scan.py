@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
+from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.asked_places import concerns, place_at_asked
-from triton_doctor.static.ignore_rules import compile_rules
-from triton_doctor.static.kernel_uses import find_uses
-from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
-from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
-from triton_doctor.static.own_variables import leave_out_own
-from triton_doctor.static.path_patterns import Paths
-from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.results import combine_results
-from triton_doctor.static.scan_caches import emptying_scan_caches
-from triton_doctor.static.shown_paths import path_shower, show_finding
-from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
-from triton_doctor.static.suppress import UNUSED, suppress
-from triton_doctor.static.unreadable import CODE as UNREADABLE
+from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.kernel_uses import find_uses
+from triton_doctor.static.project.results import combine_results
+from triton_doctor.static.project.scan_cache import NO_MEMORY, NOTHING_KEPT, Memory
+from triton_doctor.static.project.visibility import MORE_THAN_SEARCHED, Sight
+from triton_doctor.static.python.unreadable import CODE as UNREADABLE
+from triton_doctor.static.sources.ignore_rules import compile_rules
+from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.sources.path_patterns import Paths
+from triton_doctor.static.sources.shown_paths import path_shower, show_finding
+from triton_doctor.static.suppression.asked_places import concerns, place_at_asked
+from triton_doctor.static.suppression.own_variables import leave_out_own
+from triton_doctor.static.suppression.suppress import UNUSED, suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.files import SourceFile
-    from triton_doctor.static.inquire import Weigh
+    from triton_doctor.static.project.analysis import Weigh
+    from triton_doctor.static.project.cache_folder import Cache
+    from triton_doctor.static.sources.files import SourceFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +92,9 @@ def scan(
         library.known.directives.update(kept.directives)
         checks = kept.checks
     else:
-        from triton_doctor.static.checks import CHECKS  # and all that they ask
-        from triton_doctor.static.inquire import inquire
-        from triton_doctor.static.registry import find_planned
+        from triton_doctor.static.project.analysis import inquire
+        from triton_doctor.static.rules import CHECKS  # and all that they ask
+        from triton_doctor.static.rules.registry import find_planned
 
         memory = kept.recall()
         changes = (

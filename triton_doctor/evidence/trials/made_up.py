@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.static.axes import flow_of
-from triton_doctor.static.expression import Attr, Const, Name, Truth
-from triton_doctor.static.flow.values import Tensor
-from triton_doctor.static.launched import launches_of, spelled_out
-from triton_doctor.static.whole import is_whole
+from triton_doctor.static.project.launches import launches_of, spelled_out
+from triton_doctor.static.python.ir import Attr, Const, Name, Truth
+from triton_doctor.static.variability.integers import is_whole
+from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.values import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from triton_doctor.runtime.event import CompileEvent
-    from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
 
 # What a parameter is taken to be where no recording tells: so many values in a row, some of them divisible by 16.
 VALUES = range(17, 57)

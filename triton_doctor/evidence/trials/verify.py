@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import CompileEvent
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.static.model import Kernel, Project
+    from triton_doctor.static.python.module import Kernel, Project
 
 
 class Outcome(StrEnum):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.directives import COMMENT
 from triton_doctor.static.fix.cannot import CannotEditError
 from triton_doctor.static.fix.text import Edit
+from triton_doctor.static.sources.directives import COMMENT
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Span

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.write import Edited
 from triton_doctor.static.scan import Scan, scan
-from triton_doctor.static.texts import read_bytes
+from triton_doctor.static.sources.contents import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.inquire import Weigh
-    from triton_doctor.static.workspace import Workspace
+    from triton_doctor.static.project.analysis import Weigh
+    from triton_doctor.static.project.cache_folder import Cache
+    from triton_doctor.static.sources.workspace import Workspace
 
 # A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
 _MOST_ROUNDS = 10

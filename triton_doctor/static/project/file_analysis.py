@@ -1,0 +1,103 @@
+"""Each file to what is found in it, over the part of the project that is about that file."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.static.project.parts import part
+from triton_doctor.static.project.results import needed_paths
+from triton_doctor.static.project.scan_cache import Answer
+from triton_doctor.static.project.tracked_modules import Modules
+from triton_doctor.static.python.unreadable import explain_unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.dependencies import Changes, Rests
+    from triton_doctor.static.project.scan_cache import Memory
+    from triton_doctor.static.project.summaries import Shares
+    from triton_doctor.static.python.module import Project
+
+
+class Inquiry(NamedTuple):
+    """What is to be found: by `find`, in `library`, where what `memory` holds may stand after `changes`.
+
+    `find` gives the findings of the part of a project about a path. `project` has no files yet. `asked` are the files
+    to report on, None for all.
+    """
+
+    project: Project
+    library: Library
+    find: Callable[[Project, str], tuple[Finding, ...]]
+    memory: Memory
+    changes: Changes
+    asked: frozenset[str] | None = None
+
+
+class Variables(Container[str]):
+    """Which variables some file sets; it notes which it was asked of, and what it said."""
+
+    def __init__(self, there: Container[str]) -> None:
+        """Nothing is asked yet."""
+        self._there = there
+        self.asked: set[tuple[str, bool]] = set()
+
+    def __contains__(self, variable: object) -> bool:
+        found = variable in self._there
+        self.asked.add((str(variable), found))
+        return found
+
+
+def answer(inquiry: Inquiry, shares: Shares, paths: Iterable[str]) -> dict[str, Answer]:
+    """The answers about those of the files at `paths` that a report needs; what still stands is taken over."""
+    launchers = shares.launchers()
+    needed = needed_paths(shares.by_path, inquiry.asked)
+    answers = {}
+    for path in paths:
+        from_where = launchers.get(path, ())
+        kept = inquiry.memory.outcome.answers.get(path)
+        if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
+            if path not in needed:
+                continue
+            kept = _answer(inquiry, shares, path, from_where)
+        answers[path] = kept
+    return answers
+
+
+def _stands(kept: Answer, path: str, launchers: tuple[str, ...], shares: Shares, changes: Changes) -> bool:
+    return (
+        path not in changes.paths
+        and kept.launchers == launchers
+        and all((variable in shares.variables) == there for variable, there in kept.variables)
+        and all(shares.start_as_before(launcher, path) for launcher in launchers)
+        and kept.rests.stands(changes)
+    )
+
+
+def _answer(inquiry: Inquiry, shares: Shares, path: str, launchers: tuple[str, ...]) -> Answer:
+    starting = [
+        one
+        for launcher in launchers
+        for one in shares.launches(launcher)
+        if any(kernel.path == path for kernel in one.kernels)
+    ]
+    variables = Variables(shares.variables)
+    project = replace(inquiry.project, set_anywhere=variables)
+
+    def find() -> tuple[tuple[Finding, ...], Rests]:
+        own = part(project, inquiry.library, path, starting)
+        return inquiry.find(own, path), own.modules.rests()
+
+    try:
+        found, rests = with_own_stack(find)
+        unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
+    except RecursionError as error:
+        modules = Modules(inquiry.library)
+        modules.consult(path)
+        found, rests, unreadable = (), modules.rests(), (explain_unreadable(path, error),)
+    return Answer(found, unreadable, launchers, frozenset(variables.asked), rests)

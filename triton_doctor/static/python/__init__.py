@@ -1,0 +1,1 @@
+"""Python text to the intermediate representation: modules, functions, kernels and expressions."""

@@ -1,0 +1,113 @@
+"""TRD203: a constexpr that is given equal values of different types, which Triton takes for one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Facts, Finding, Place, Severity, Span, Step
+from triton_doctor.static.project.launches import computes_with, hides_arguments, launches_of, spelled_out
+from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.literals import Literals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Param, Project
+
+CODE = "TRD203"
+
+
+class _Given(NamedTuple):
+    """A number that a launch may give, where it is written, and where the launch is."""
+
+    value: int | float
+    written: Place
+    path: str
+    span: Span
+    launch: Span
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter: at the launch that gives the second type, by path and line."""
+    literals = Literals(project, flow_of(project).callers)
+    for kernel in project.kernels():
+        launches = launches_of(project).get(kernel.key, ())
+        for param in kernel.params if launches else ():
+            if param.is_constexpr and computes_with(project, kernel, param.name):
+                given = [one for launch in launches for one in _given(launch, kernel, param, literals)]
+                pair = _mixed(given)
+                if pair is not None:
+                    yield _finding(kernel, param, *pair)
+
+
+def _given(launch: LinkedLaunch, kernel: Kernel, param: Param, literals: Literals) -> Iterator[_Given]:
+    argument = spelled_out(launch, kernel).get(param.name)
+    if argument is not None:
+        found = literals.at(launch, argument.value)
+    elif param.default is not None and not hides_arguments(launch) and not _made_by_triton(kernel, param.name):
+        found = literals.of_module(kernel.path, param.default, param.span.line)
+    else:
+        return
+    span = argument.span if argument is not None else launch.launch.span
+    for one in found:
+        if isinstance(one.value, int | float):
+            yield _Given(one.value, Place(one.path, one.line), launch.module.path, span, launch.launch.span)
+
+
+def _made_by_triton(kernel: Kernel, name: str) -> bool:
+    """Whether tuning or a heuristic may give the value."""
+    tuned = kernel.autotune is not None and (kernel.autotune.sets is None or name in kernel.autotune.sets)
+    return tuned or any(heuristic.param in (name, "*") for heuristic in kernel.heuristics)
+
+
+def _mixed(given: Sequence[_Given]) -> tuple[_Given, _Given] | None:
+    """The first two, in order, that are equal and not the same."""
+    by_value: dict[int | float, _Given] = {}
+    for second in given:
+        first = by_value.setdefault(second.value, second)
+        if _type(first.value) != _type(second.value):
+            return first, second
+    return None
+
+
+def _type(value: int | float) -> str:
+    """`-0.0` is another value than `0.0`, which it equals."""
+    return f"{type(value).__name__}{' below zero' if math.copysign(1, value) < 0 and value == 0 else ''}"
+
+
+def _finding(kernel: Kernel, param: Param, first: _Given, second: _Given) -> Finding:
+    bool_and_int = {type(first.value), type(second.value)} == {bool, int}
+    one, other = (_written(given, second.path) for given in (first, second))
+    return Finding(
+        path=second.path,
+        span=second.span,
+        code=CODE,
+        severity=Severity.WARNING if bool_and_int else Severity.ERROR,
+        message=(
+            f"`{param.name}` of `{kernel.name}` is {other} and {one}: Triton 3.5 to 3.9 treats equal values of "
+            "different types as one, and runs the variant that was compiled first for both"
+        ),
+        advice=f"give `{param.name}` one type at every launch: `{float(second.value)}`"
+        if not bool_and_int
+        else f"give `{param.name}` one type at every launch",
+        facts=Facts(
+            kernel=kernel.name,
+            kernel_place=Place(kernel.path, kernel.span.line),
+            parameter=param.name,
+            parameter_place=Place(kernel.path, param.span.line),
+            launch=second.launch,
+            also=()
+            if (first.path, first.span) == (second.path, second.span)
+            else (Place(first.path, first.span.line),),
+        ),
+        trail=(
+            Step(first.written.path, first.written.line, f"`{param.name}` is {first.value!r}"),
+            Step(second.written.path, second.written.line, f"`{param.name}` is {second.value!r}"),
+        ),
+    )
+
+
+def _written(given: _Given, path: str) -> str:
+    place = given.written
+    return f"{given.value!r} on line {place.line}" + (f" of {place.path}" if place.path != path else "")

@@ -1,0 +1,116 @@
+"""TRD201: a constexpr whose value follows the data, so that the kernel compiles anew for each value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.variability.description import facts, tell_value, trail
+from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.variability.parameters import Parameter, Source, parameters
+from triton_doctor.static.variability.tuning import names_in_key, tell_tuning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.python.module import Project
+
+CODE = "TRD201"
+# `if n <= 32:` around a launch keeps it to variants that one warm-up covers.
+_FEW_VALUES = 64
+# `min(512, n)` is 512 for most data, and a block of `min(2048, n)` is 2,048.
+_LARGEST_CAP = 2048
+# A block with some other bound is one of few powers of two below it.
+_LARGEST_BLOCK = 1024
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter that a kernel reads, at the launch whose value changes most often."""
+    for parameter in parameters(project):
+        worst = parameter.worst
+        if not parameter.param.is_constexpr or parameter.use == "unread":
+            continue
+        if worst is None or worst.kind not in (Kind.PER_CALL, Kind.LOGARITHMIC):
+            continue
+        if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
+            continue  # TRD206 tells that, with the advice to cap it
+        keys = names_in_key(project, parameter)
+        yield Finding(
+            path=worst.path,
+            span=worst.span,
+            code=CODE,
+            severity=_severity(parameter, worst, is_tuned=bool(keys)),
+            message=_message(parameter, worst) + tell_tuning(project, parameter, keys),
+            advice=_advice(parameter, worst)
+            + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
+            facts=facts(parameter, worst, autotune_keys=keys),
+            trail=trail(parameter, worst),
+        )
+
+
+def _severity(parameter: Parameter, worst: Source, *, is_tuned: bool) -> Severity:
+    if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
+        return Severity.INFO
+    if worst.scalar.from_data or is_tuned:
+        return Severity.ERROR
+    return Severity.WARNING
+
+
+def _is_capped(parameter: Parameter, worst: Source) -> bool:
+    """Whether the value has few values, or most data reach its bound and share the variant for that."""
+    bound = worst.scalar.bound
+    if bound is None:
+        return False
+    if bound <= _FEW_VALUES:
+        return True
+    return bound <= _LARGEST_CAP if worst.scalar.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
+
+
+def _message(parameter: Parameter, worst: Source) -> str:
+    name, kernel = parameter.param.name, parameter.kernel.name
+    each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
+    message = f"`{name}` recompiles `{kernel}` for each {each} of {tell_value(worst)}"
+    if worst.scalar.bound is not None:
+        message += f" (at most {worst.scalar.bound:,} values)"
+    return message
+
+
+def _advice(parameter: Parameter, worst: Source) -> str:
+    name = parameter.param.name
+    if worst.kind is Kind.LOGARITHMIC:
+        return (
+            "there are few powers of two, so few variants in the long run; where a stall matters, warm up each of "
+            f"them, or cap `{name}`"
+        )
+    match parameter.need:
+        case None:
+            return (
+                f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain "
+                "argument works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility "
+                "by 16)"
+            )
+        case "block" if name in parameter.kernel.blocks_only:
+            return (
+                f"`{name}` is the size of a block: give it a fixed size and loop over blocks in the kernel, or round "
+                "it up with `triton.next_power_of_2` and mask what lies beyond the data"
+            )
+        case "block":
+            return (
+                f"`{name}` is the size of a block and more: give the block a constexpr of its own, of a fixed size or "
+                f"rounded up with `triton.next_power_of_2`, and pass `{name}` as a plain argument for all else"
+            )
+        case "unrolled":
+            return (
+                f"`tl.static_range` unrolls the loop over `{name}`: with `range` a plain argument works, unless the "
+                "body needs the loop variable while it compiles"
+            )
+        case "branch":
+            return (
+                f"the kernel needs the outcome of a test of `{name}` while it compiles: pass that outcome as the "
+                f"constexpr, which has two values, and `{name}` as a plain argument where the kernel reads it elsewhere"
+            )
+        case _:
+            return (
+                f"Triton needs `{name}` while it compiles: change the kernel so that it does not, or limit how many "
+                f"values `{name}` takes"
+            )

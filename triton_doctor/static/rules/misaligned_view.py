@@ -1,0 +1,107 @@
+"""TRD209: a tensor argument that begins at a varying element of another, aligned to 16 bytes or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
+from triton_doctor.static.python.ir import Apply, Attr, Call, Const, Expr, Item, Pack, Slice
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.lattice import Kind, Scalar
+from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.values import Tensor, Thing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.python.function import Argument
+    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+
+CODE = "TRD209"
+
+
+class _View(NamedTuple):
+    """`base` from element `start` of its last axis on; `flat` where that has to be its only axis."""
+
+    base: Expr
+    start: Expr
+    flat: bool
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a launch and parameter, at the argument."""
+    for kernel in project.kernels():
+        params = {param.name for param in kernel.params if not param.is_constexpr}
+        for launch in launches_of(project).get(kernel.key, ()):
+            for name, argument in spelled_out(launch, kernel).items():
+                view = _view(origin_of(launch, argument.value)) if name in params else None
+                start = _varying(project, launch, view) if view is not None else None
+                if view is not None and start is not None:
+                    yield _finding(kernel, launch, name, argument, view, start)
+
+
+def _view(expr: Expr) -> _View | None:
+    match expr:
+        case Item(base, Slice(Const(0), _, _)) | Item(base, Slice(None, _, _)):
+            return None
+        case Item(base, Slice(start, _, _)) if start is not None:
+            return _View(base, start, flat=True)
+        case Item(base, Pack((_, *_, Slice(start, _, _)))) if start not in (None, Const(0)):
+            return _View(base, start, flat=False)
+        case Call(Attr(base, "narrow"), (Const(-1), start, _), ()):
+            return _View(base, start, flat=False)
+        case Call(Attr(base, "narrow"), (Const(0), start, _), ()):
+            return _View(base, start, flat=True)
+        case _:
+            return None
+
+
+def _varying(project: Project, launch: LinkedLaunch, view: _View) -> Scalar | None:
+    """How the start changes, where that is with each call and not in steps of 16 elements."""
+    origin = origin_of(launch, view.start)
+    if isinstance(origin, Apply) and origin.op == "*" and any(_is_coarse(operand) for operand in origin.operands):
+        return None
+    flow = flow_of(project)
+    place = flow.at(launch)
+    start = flow.scalar(view.start, place)
+    if start.settled() is not Kind.PER_CALL:
+        return None
+    if view.flat:
+        base = flow.value(view.base, place)
+        if not isinstance(base, Tensor | Thing) or tensors.rank(base) != 1:
+            return None
+    return start
+
+
+def _is_coarse(expr: Expr) -> bool:
+    return isinstance(expr, Const) and type(expr.value) is int and expr.value % 16 == 0
+
+
+def _finding(
+    kernel: Kernel, launch: LinkedLaunch, name: str, argument: Argument, view: _View, start: Scalar
+) -> Finding:
+    place = next(Place(kernel.path, param.span.line) for param in kernel.params if param.name == name)
+    return Finding(
+        path=launch.module.path,
+        span=argument.span,
+        code=CODE,
+        severity=Severity.INFO,
+        message=(
+            f"`{name}` of `{kernel.name}` begins at element `{spell(view.start)}` of `{spell(view.base)}`, which is "
+            "aligned to 16 bytes only at some values: Triton compiles a variant for each case, and the unaligned "
+            "one uses narrower loads"
+        ),
+        advice=f"pass `{spell(view.base)}` and the offset separately, or pad the offsets to multiples of 16 bytes",
+        facts=Facts(
+            kernel=kernel.name,
+            kernel_place=Place(kernel.path, kernel.span.line),
+            parameter=name,
+            parameter_place=place,
+            launch=launch.launch.span,
+            variability=Kind.PER_CALL.label,
+            bound=2,
+        ),
+        trail=tuple(dict.fromkeys(note.step() for note in start.trail)),
+    )

@@ -1,0 +1,48 @@
+"""Values from outside: declared by the user, read from the data of a tensor, or out of sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.dims import Root
+from triton_doctor.static.variability.lattice import UNKNOWN, Kind, Scalar
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import Thing
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.ir import Call, Expr
+    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.variability.program_point import Frame, Place
+
+
+def declared(project: Project, name: str, frame: Frame) -> Scalar:
+    """A value of whose name the user says how often it changes."""
+    kind = Kind[project.declared[name].upper()]
+    text = f"`{name}` is declared {kind.label.replace('_', '-')} in the settings"
+    return Scalar(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
+
+
+def from_data(base: Expr, name: str | None, place: Place) -> Scalar:
+    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
+    frame = place.frame
+    call = f".{name}()" if name is not None else ""
+    note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
+    return Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,))
+
+
+def is_optional_number(thing: Thing) -> bool:
+    """Whether it is an argument with a default that no name calls a length, or one named as a setting: a window."""
+    if thing.origin is None or hints.names_data(thing.root.name):
+        return False
+    if hints.names_model(thing.root.name):
+        return True
+    return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
+
+
+def out_of_sight(call: Call, place: Place) -> Thing:
+    """The result of a call that is not followed: a thing with a name."""
+    frame = place.frame
+    root = Root(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
+    return Thing(root=root, scalar=UNKNOWN)
