@@ -26,8 +26,9 @@ from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
 
 _CLOCK = re.compile(r"\b(?:perf_counter|monotonic|time\.time|default_timer)\(")
 _BATCH = re.compile(r"per_device_(?:train|eval)_batch_size\s*=|^\s*(?:x|batch|input_ids|tokens)\s*=\s*torch\.rand")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.rules import Check
 
 SLOWEST = 5

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.project import Project
 from triton_doctor.static.python.function import Function
-from triton_doctor.static.python.module import Kernel, Module, Project
+from triton_doctor.static.python.module import Kernel, Module
 from triton_doctor.static.sources.source_text import Source
 from triton_doctor.static.variability.interpreter import Flow
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.cache_folder import Cache
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.workspace import Workspace
     from triton_doctor.static.variability.explain import ExplainedKernel
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.seen import Price, Seen
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.runtime.event import Scalar
-    from triton_doctor.static.python.module import Kernel, Param, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.parameters import Parameter, Source
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.variants import Saving
-    from triton_doctor.static.python.module import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 
 @dataclass(slots=True, kw_only=True)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence.seen import Process
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.static.python.module import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 KernelKey = tuple[str, str, int]
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from triton_doctor.runtime.event import CompileEvent
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
 
 # What a parameter is taken to be where no recording tells: so many values in a row, some of them divisible by 16.
 VALUES = range(17, 57)

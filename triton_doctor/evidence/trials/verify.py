@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import CompileEvent
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.static.python.module import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 
 class Outcome(StrEnum):

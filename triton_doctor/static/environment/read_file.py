@@ -9,6 +9,7 @@ from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.explained_settings import mark_explained
 from triton_doctor.static.environment.python_code import hides_gpus, may_set
 from triton_doctor.static.environment.setting import EnvironmentFile
+from triton_doctor.static.sources.files import settings_kind
 
 if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvSetting
@@ -16,37 +17,9 @@ if TYPE_CHECKING:
 # Nobody writes more by hand, and some readers take a second for each MB.
 _LARGEST_BYTES = 1 << 20
 
-# By the file's name, in this order; the first that matches.
-_KINDS = (
-    (re.compile(r"(?i:(?:.*\.)?(?:docker|container)file(?:[.\-_](?!dockerignore$).*)?)"), "dockerfile"),
-    (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
-    (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
-    (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),
-    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc)|\.envrc"
-                r"|\.?(?:bash|zsh)(?:rc|_profile|env)|\.profile"), "shell"),
-    (re.compile(r".*\.ps[md]?1", re.IGNORECASE), "powershell"),
-    (re.compile(r".*\.(?:bat|cmd)", re.IGNORECASE), "batch"),
-    (re.compile(r"Procfile(?:\..*)?"), "procfile"),
-    (re.compile(r".*\.(?:service|conf)(?:\.(?:j2|jinja2?|in|tpl|tmpl))?"), "unit"),
-    (re.compile(r"Jenkinsfile.*|.*\.(?:jenkinsfile|groovy)", re.IGNORECASE), "jenkins"),
-    (re.compile(r"tox\.ini"), "tox"),
-    (re.compile(r"pytest\.ini|\.pytest\.ini"), "pytest"),
-    (re.compile(r"setup\.cfg"), "setup.cfg"),
-    (re.compile(r".*\.(?:ini|cfg)"), "ini"),
-    (re.compile(r".*\.toml"), "toml"),
-    (re.compile(r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.(?:mk|mak|make)"), "make"),
-    (re.compile(r"\.?justfile|.*\.just", re.IGNORECASE), "just"),
-    (re.compile(r"(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json|\.devcontainer\.json"), "json"),
-)  # fmt: skip
 _RUNNER = re.compile(r"(?m)^[ \t-]*runs-on:[ \t]*([^\s#][^\n#]*?)[ \t]*(?:#.*)?$")
 _HOSTED = re.compile(r"[\"']?(?:ubuntu|macos|windows)-(?:latest|[\d.]+)(?:-arm|-large|-xlarge|-intel)?[\"']?")
 _FOR_TESTS = frozenset({"tox", "pytest"})
-
-
-def settings_kind(path: str) -> str | None:
-    """The kind of settings file that `path` names; None for any other file, Python included."""
-    name = path.rpartition("/")[2]
-    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(name)), None)
 
 
 def read_settings(path: str, data: bytes) -> EnvironmentFile | None:

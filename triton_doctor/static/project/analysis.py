@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.database import Library
     from triton_doctor.static.project.dependencies import Changes
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.project.results import Result
     from triton_doctor.static.project.scan_cache import Memory
-    from triton_doctor.static.python.module import Project
 
 Weigh: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 

@@ -15,8 +15,9 @@ from triton_doctor.static.sources.text_patterns import Sign
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Arm, CallSite
-    from triton_doctor.static.python.module import Module, Project
+    from triton_doctor.static.python.module import Module
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"

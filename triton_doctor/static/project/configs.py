@@ -11,7 +11,8 @@ from triton_doctor.static.python.ir import Apply, Call, Choice, Const, Each, Exp
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from triton_doctor.static.python.module import Kernel, Module, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel, Module
 
     _Pick = Callable[[list[int]], int]
 

@@ -10,9 +10,10 @@ from triton_doctor.static.python.ir import Call, Name, children, dotted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Arm, Binding, Function
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
 
 
 def expects_error(launch: LinkedLaunch) -> bool:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.database import Library
     from triton_doctor.static.project.dependencies import Changes, Rests
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.project.scan_cache import Memory
     from triton_doctor.static.project.summaries import Shares
-    from triton_doctor.static.python.module import Project
 
 
 class Inquiry(NamedTuple):

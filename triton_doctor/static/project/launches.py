@@ -13,9 +13,9 @@ from triton_doctor.static.python.reaching_definitions import reaching
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import LinkedLaunch, Project
 
 _MOST_CALLS = 4
 

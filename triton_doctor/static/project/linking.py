@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.project.project import LinkedLaunch
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, Call, Choice, Const, Expr, Item, Mapping, Name, dotted
-from triton_doctor.static.python.module import Class, Kernel, LinkedLaunch
+from triton_doctor.static.python.module import Class, Kernel
 from triton_doctor.static.python.reaching_definitions import reaching
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Module, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Module
 
 # A hook calls a helper, which calls another.
 _MOST_STEPS = 6

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from triton_doctor.settings import DEMONSTRATIONS
 from triton_doctor.static.project.dependencies import NO_CHANGES
 from triton_doctor.static.project.kernel_mentions import find_mentions
+from triton_doctor.static.project.project import Project
 from triton_doctor.static.project.resolver import Names
 from triton_doctor.static.project.summaries import Shares, all_shares
 from triton_doctor.static.project.tracked_modules import Modules
-from triton_doctor.static.python.module import Project
 from triton_doctor.static.sources.path_patterns import Paths
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.database import Library
     from triton_doctor.static.project.dependencies import Changes
+    from triton_doctor.static.project.project import LinkedLaunch
     from triton_doctor.static.project.scan_cache import Memory
-    from triton_doctor.static.python.module import LinkedLaunch
 
 
 def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:

@@ -10,7 +10,8 @@ from triton_doctor.scan_caches import cached_in_scan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.static.python.module import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 _ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
 # `if isinstance(n, tl.tensor) and n.dtype.is_ptr(): n = tl.load(n)` takes a number as well.

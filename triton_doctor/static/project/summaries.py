@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.database import Library
     from triton_doctor.static.project.dependencies import Changes, Rests
-    from triton_doctor.static.python.module import LinkedLaunch
+    from triton_doctor.static.project.project import LinkedLaunch
 
 
 class Shares:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Module, Param, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Module, Param
 
 # Triton's own, which take parameters by the names and kinds that the kernel gives them.
 _OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.database import Library
-    from triton_doctor.static.python.module import LinkedLaunch
+    from triton_doctor.static.project.project import LinkedLaunch
 
 
 class Unresolved(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from triton_doctor.finding import Finding
-from triton_doctor.static.python.module import Project
+from triton_doctor.static.project.project import Project
 from triton_doctor.static.rules import (
     arange_not_power_of_two,
     autotune_key_unknown,

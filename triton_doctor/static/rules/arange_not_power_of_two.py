@@ -17,7 +17,8 @@ from triton_doctor.static.variability.literals import Literals
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.python.module import Arange, Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Arange, Kernel
 
 CODE = "TRD502"
 

@@ -9,7 +9,7 @@ from triton_doctor.finding import Facts, Finding, Place, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD303"
 

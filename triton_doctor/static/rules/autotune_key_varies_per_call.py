@@ -14,8 +14,8 @@ from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, va
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Project
     from triton_doctor.static.variability.parameters import Parameter, Source
 
 CODE = AUTOTUNE_KEY

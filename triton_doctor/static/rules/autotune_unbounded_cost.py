@@ -11,7 +11,7 @@ from triton_doctor.static.variability.parameters import only_demonstrated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD302"
 # Each is compiled, and timed for some 125 ms (triton.testing.do_bench: 25 ms of warm-up, 100 ms of runs).

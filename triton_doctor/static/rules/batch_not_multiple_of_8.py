@@ -12,8 +12,9 @@ from triton_doctor.static.python.reaching_definitions import reaching
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Binding, CallSite, Function
-    from triton_doctor.static.python.module import Module, Project
+    from triton_doctor.static.python.module import Module
 
 CODE = "TRD501"
 # Matrix units take half precision in steps of 8 elements.

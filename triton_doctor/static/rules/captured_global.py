@@ -15,8 +15,9 @@ from triton_doctor.variables import Version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Binding, Function
-    from triton_doctor.static.python.module import Kernel, Module, Project
+    from triton_doctor.static.python.module import Kernel, Module
 
 CODE = "TRD210"
 # It lets kernels read any global (triton 3.9 knobs.py).

@@ -12,7 +12,8 @@ from triton_doctor.static.project.pointers import pointers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD204"
 # Two of three letters are alike in names that have nothing to do with each other; `n_rows` and `nrows` are .91 alike.

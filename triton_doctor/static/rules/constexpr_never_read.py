@@ -13,7 +13,7 @@ from triton_doctor.static.variability.parameters import Parameter, parameters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD202"
 

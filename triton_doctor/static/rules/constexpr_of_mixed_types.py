@@ -13,7 +13,8 @@ from triton_doctor.static.variability.literals import Literals
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Param, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Param
 
 CODE = "TRD203"
 

@@ -13,7 +13,7 @@ from triton_doctor.static.variability.tuning import names_in_key, tell_tuning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD201"
 # `if n <= 32:` around a launch keeps it to variants that one warm-up covers.

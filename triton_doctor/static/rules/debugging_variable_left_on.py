@@ -11,7 +11,7 @@ from triton_doctor.variables import parse_version, variables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD105"
 _COST = {

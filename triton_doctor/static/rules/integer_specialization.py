@@ -17,8 +17,9 @@ from triton_doctor.static.variability.parameters import in_autotune_key, paramet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.parameters import Parameter
 
 CODE = "TRD208"

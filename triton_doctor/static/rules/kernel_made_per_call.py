@@ -10,7 +10,7 @@ from triton_doctor.static.variability.kernel_factories import Makers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD205"
 

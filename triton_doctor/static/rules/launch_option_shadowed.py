@@ -14,7 +14,8 @@ from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Param, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Param
 
 CODE = "TRD211"
 # What a kernel runs with when nothing is said (triton 3.9 backends/nvidia/compiler.py CUDAOptions; AMD has 2 stages).

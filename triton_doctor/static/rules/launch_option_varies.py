@@ -15,8 +15,9 @@ from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD207"
 # Of an NVIDIA target (triton 3.9 backends/nvidia/compiler.py CUDAOptions).

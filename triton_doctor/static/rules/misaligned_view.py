@@ -16,8 +16,9 @@ from triton_doctor.static.variability.values import Tensor, Thing
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD209"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 
 def find_planned(project: Project, path: str, *, codes: frozenset[str]) -> tuple[Finding, ...]:

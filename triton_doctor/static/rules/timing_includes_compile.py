@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Project
     from triton_doctor.static.variability.timed_regions import Start, Stretch
 
 CODE = "TRD402"

@@ -13,9 +13,10 @@ from triton_doctor.static.variability.timed_regions import is_clock, last_name, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import CallSite, Function
     from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.python.module import Kernel, Module, Project
+    from triton_doctor.static.python.module import Kernel, Module
     from triton_doctor.static.variability.timed_regions import Stretch
 
 CODE = "TRD401"

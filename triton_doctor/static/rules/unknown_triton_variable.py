@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.environment.setting import EnvSetting
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 CODE = "TRD104"
 

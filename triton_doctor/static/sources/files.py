@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,13 +12,35 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.environment.read_file import settings_kind
 from triton_doctor.static.sources.ignore_rules import IgnoreRules, compile_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.settings import Settings
+
+# By the file's name, in this order; the first that matches.
+_KINDS = (
+    (re.compile(r"(?i:(?:.*\.)?(?:docker|container)file(?:[.\-_](?!dockerignore$).*)?)"), "dockerfile"),
+    (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
+    (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
+    (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),
+    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc)|\.envrc"
+                r"|\.?(?:bash|zsh)(?:rc|_profile|env)|\.profile"), "shell"),
+    (re.compile(r".*\.ps[md]?1", re.IGNORECASE), "powershell"),
+    (re.compile(r".*\.(?:bat|cmd)", re.IGNORECASE), "batch"),
+    (re.compile(r"Procfile(?:\..*)?"), "procfile"),
+    (re.compile(r".*\.(?:service|conf)(?:\.(?:j2|jinja2?|in|tpl|tmpl))?"), "unit"),
+    (re.compile(r"Jenkinsfile.*|.*\.(?:jenkinsfile|groovy)", re.IGNORECASE), "jenkins"),
+    (re.compile(r"tox\.ini"), "tox"),
+    (re.compile(r"pytest\.ini|\.pytest\.ini"), "pytest"),
+    (re.compile(r"setup\.cfg"), "setup.cfg"),
+    (re.compile(r".*\.(?:ini|cfg)"), "ini"),
+    (re.compile(r".*\.toml"), "toml"),
+    (re.compile(r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.(?:mk|mak|make)"), "make"),
+    (re.compile(r"\.?justfile|.*\.just", re.IGNORECASE), "just"),
+    (re.compile(r"(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json|\.devcontainer\.json"), "json"),
+)  # fmt: skip
 
 _LOG = logging.getLogger(__name__)
 
@@ -160,3 +183,9 @@ def read_gitignore(folder: Path) -> IgnoreRules | None:
 def _tell_unread(gitignore: Path, reason: str) -> None:
     """Say it once, though what is asked for and the project around it are both walked."""
     _LOG.warning("triton-doctor: %s is not read, so nothing is left out by it: %s", gitignore, reason)
+
+
+def settings_kind(path: str) -> str | None:
+    """The kind of settings file that `path` names; None for any other file, Python included."""
+    name = path.rpartition("/")[2]
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(name)), None)

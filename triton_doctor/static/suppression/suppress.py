@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.plan import DropDirective, Plan, Safety
 from triton_doctor.static.sources.directives import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from triton_doctor.finding import Span
     from triton_doctor.static.sources.directives import Directive
+
 
 UNUSED = "TRD901"
 AUTOTUNE_KEY = "TRD301"
@@ -74,7 +77,6 @@ def suppress(
             yield finding
     if UNUSED not in ran or not directives:
         return
-    from triton_doctor.static.suppression.unused_suppression import plan as plan_removal  # with all other plans
 
     met = met_by_path(findings)
     for path, found in directives.items():
@@ -166,3 +168,14 @@ def complaints(
                 yield directive, f"`{word}[{code}]` silences nothing", "remove it", code
         if directive.word is Word.DISABLE:
             disabled.update(directive.codes)
+
+
+def plan_removal(path: str, span: Span, code: str) -> Plan | None:
+    """Safe, in Python files."""
+    if not path.endswith(".py"):
+        return None
+    return Plan(
+        safety=Safety.SAFE,
+        title=f"delete `{code}` from the comment",
+        changes=(DropDirective(path, span, code),),
+    )

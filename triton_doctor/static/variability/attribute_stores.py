@@ -21,9 +21,10 @@ from triton_doctor.static.variability.values import Either, Tensor, Value, eithe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Function, Stored
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Module, Project
+    from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.interpreter import Flow
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from triton_doctor.finding import Finding, Step
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.parameters import Parameter, Source
 
 # What an integer that is no constexpr can be to a key: 1, a multiple of 16, or neither.

@@ -25,8 +25,9 @@ from triton_doctor.static.python.reaching_definitions import reaching
 from triton_doctor.static.variability.launch_hints import flow_of
 
 if TYPE_CHECKING:
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Arm, Function
-    from triton_doctor.static.python.module import LinkedLaunch, Module, Project
+    from triton_doctor.static.python.module import Module
 
 # A size passes through a few names and functions on its way to a launch.
 _MOST_STEPS = 12

@@ -46,8 +46,9 @@ from triton_doctor.static.variability.values import Context, Either, Instance, S
 if TYPE_CHECKING:
     import collections.abc
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.module import Class, LinkedLaunch, Module, Project
+    from triton_doctor.static.python.module import Class, Module
     from triton_doctor.static.variability.dims import Leanings
 
     Told: TypeAlias = collections.abc.Mapping[tuple[str, str, str], collections.abc.Mapping[int, Leanings]]

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
     from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.module import Module, Project
+    from triton_doctor.static.python.module import Module
 
 CODE_KINDS = frozenset({"python", "notebook"})
 # What a file or a function is named that somebody runs to look closer: `dump_ttgir.sh`, `minify_model`.

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Module, Project
+    from triton_doctor.static.python.module import Kernel, Module
 
 _MOST_DEPTH = 4
 _ONCE = frozenset({"main", "setup", "__init__", "__new__", "__post_init__", "<module>"})

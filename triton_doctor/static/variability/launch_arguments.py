@@ -12,8 +12,9 @@ from triton_doctor.static.variability.values import Table
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Span
+    from triton_doctor.static.project.project import LinkedLaunch
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch
+    from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.interpreter import Flow
     from triton_doctor.static.variability.program_point import Place
     from triton_doctor.static.variability.values import Value

@@ -26,8 +26,9 @@ from triton_doctor.static.variability.tensors import MANY_AXES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.dims import Atom
     from triton_doctor.static.variability.interpreter import Told
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.call_graph import Callers
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Arm, Function
-    from triton_doctor.static.python.module import LinkedLaunch, Module, Project
+    from triton_doctor.static.python.module import Module
 
 # A literal passes through a wrapper or two on its way to a launch.
 _MOST_STEPS = 6

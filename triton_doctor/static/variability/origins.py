@@ -12,8 +12,8 @@ from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import Thing
 
 if TYPE_CHECKING:
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.python.module import Project
     from triton_doctor.static.variability.program_point import Frame, Place
 
 

@@ -11,7 +11,7 @@ from triton_doctor.static.python.reaching_definitions import reaching
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from triton_doctor.static.python.module import LinkedLaunch, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
 
 # Options of every launch: a parameter of such a name is there for the caller's sake.
 LAUNCH_OPTIONS = frozenset(

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Param, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.dims import Atom
     from triton_doctor.static.variability.values import Value
 

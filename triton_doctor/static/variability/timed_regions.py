@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Span
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Arm, CallSite, Function, Launch
-    from triton_doctor.static.python.module import Kernel, Module, Project
+    from triton_doctor.static.python.module import Kernel, Module
 
 _CLOCKS = frozenset(
     f"{module}.{name}{unit}"

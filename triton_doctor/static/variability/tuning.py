@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.parameters import Parameter
 
 AUTOTUNE_KEY, CONSTEXPR = "TRD301", "TRD201"

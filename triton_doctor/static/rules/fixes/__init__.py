@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from triton_doctor.finding import Finding
 from triton_doctor.plan import Change, DropArgument, Plan, Replace
-from triton_doctor.static.python.module import Project
+from triton_doctor.static.project.project import Project
 from triton_doctor.static.rules.fixes import (
     autotune_key_varies_per_call,
     constexpr_in_do_not_specialize,

@@ -10,7 +10,7 @@ from triton_doctor.static.rules.constexpr_in_do_not_specialize import meant_by
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:

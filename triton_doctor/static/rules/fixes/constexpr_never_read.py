@@ -20,7 +20,8 @@ from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, child
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 # What a launch no longer evaluates must have no other effect.
 _WITHOUT_EFFECT = frozenset(

@@ -23,7 +23,8 @@ from triton_doctor.static.variability.lattice import Kind
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Kernel, Param, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel, Param
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:

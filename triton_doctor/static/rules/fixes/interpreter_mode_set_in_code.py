@@ -9,7 +9,7 @@ from triton_doctor.plan import DropStatement, Plan, Safety
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 # Forms that are a statement of their own.
 _WHOLE_STATEMENTS = ("os.environ", "os.environ.setdefault", "os.environ.__setitem__", "os.putenv")

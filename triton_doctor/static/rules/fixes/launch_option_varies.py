@@ -12,8 +12,9 @@ from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
+    from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
-    from triton_doctor.static.python.module import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
 
 # Spelled out or left out, these are the same on every target; `num_stages` is 3 on NVIDIA and 2 on AMD.
 _SAME_EVERYWHERE = frozenset({"num_warps", "num_ctas"})

@@ -9,7 +9,7 @@ from triton_doctor.variables import INTERPRET, meant, parse_version, variables
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Finding
-    from triton_doctor.static.python.module import Project
+    from triton_doctor.static.project.project import Project
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
