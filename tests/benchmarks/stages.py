@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +20,7 @@ from triton_doctor.static.project.file_analysis import Inquiry, answer
 from triton_doctor.static.project.parts import empty_project
 from triton_doctor.static.project.scan_cache import NO_MEMORY
 from triton_doctor.static.project.summaries import all_shares
-from triton_doctor.static.rules import CHECKS
-from triton_doctor.static.rules.registry import find_planned
+from triton_doctor.static.rules.registry import all_rules, find_planned
 from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.rules import Check
+    from triton_doctor.static.rules.registry import Check
 
 SLOWEST = 5
 
@@ -86,9 +86,10 @@ def main() -> None:
     shares = all_shares(library, {}, NO_CHANGES)
     stages.end("read and link it")
     checks: dict[str, float] = {}
-    for code, check in list(CHECKS.items()):
-        CHECKS[code] = timed(code, check, checks)
-    find = partial(find_planned, codes=frozenset(CHECKS))
+    rules = all_rules()
+    for code, rule in list(rules.items()):
+        rules[code] = replace(rule, check=timed(code, rule.check, checks))
+    find = partial(find_planned, codes=frozenset(rules))
     inquiry = Inquiry(empty_project(library, settings, cwd), library, find, NO_MEMORY, NO_CHANGES)
     answer(inquiry, shares, shares.by_path)
     stages.end("check it")

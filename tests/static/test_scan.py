@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from triton_doctor.finding import Severity
 from triton_doctor.regular_files import LIMIT_BYTES
 from triton_doctor.settings import Settings
-from triton_doctor.static import rules
 from triton_doctor.static.python.unreadable import RUNNING
+from triton_doctor.static.rules.registry import Rule, all_rules
 from triton_doctor.static.scan import Scan, scan
 from triton_doctor.static.sources.files import Kind, SourceFile, find_files
 
@@ -163,7 +163,7 @@ def test_crash_of_a_check_says_which_it_was(folder: Path, write: Write, monkeypa
         yield
 
     write("a.py", KERNEL)
-    monkeypatch.setitem(rules.CHECKS, "TRD900", crash)
+    monkeypatch.setitem(all_rules(), "TRD900", Rule(code="TRD900", check=crash))
 
     with pytest.raises(ZeroDivisionError) as caught:
         scan_folder(folder)

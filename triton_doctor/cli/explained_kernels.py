@@ -10,8 +10,7 @@ from triton_doctor.static.project.database import Library
 from triton_doctor.static.project.dependencies import NO_CHANGES
 from triton_doctor.static.project.parts import empty_project, parts_about, whole_project
 from triton_doctor.static.project.scan_cache import NO_MEMORY
-from triton_doctor.static.rules import CHECKS
-from triton_doctor.static.rules.registry import run_checks
+from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.sources.directives import read_python_directives
 from triton_doctor.static.sources.path_patterns import Paths
@@ -53,7 +52,7 @@ def explain_kernels(
     parts = parts_about(empty, library, pattern, memory, changes, on_progress)
 
     def reported(project: Project) -> Iterator[Finding]:
-        codes = (code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
+        codes = (code for code in all_rules() if is_selected(code, select=settings.select, ignore=settings.ignore))
         found = fold_tuning(run_checks(project, frozenset(codes), pattern))
         paths = {finding.path for finding in found} | set(project.scope)
         directives = {path: read_python_directives(library.python[path]) for path in paths if path in library.python}

@@ -93,8 +93,7 @@ def scan(
         checks = kept.checks
     else:
         from triton_doctor.static.project.analysis import inquire
-        from triton_doctor.static.rules import CHECKS  # and all that they ask
-        from triton_doctor.static.rules.registry import find_planned
+        from triton_doctor.static.rules.registry import all_rules, find_planned
 
         memory = kept.recall()
         changes = (
@@ -106,7 +105,7 @@ def scan(
             cwd,
             memory,
             changes,
-            rules=CHECKS,
+            rules=all_rules(),
             find=find_planned,
             asked=asked,
             on_progress=on_progress,

@@ -11,6 +11,7 @@ from triton_doctor.static.project.launches import hides_arguments, launches_of, 
 from triton_doctor.static.python.forks import is_for_a_fork
 from triton_doctor.static.python.ir import Apply, Const, Expr, Name, children
 from triton_doctor.static.python.printing import spell
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import flow_of
 from triton_doctor.static.variability.literals import Literals
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Arange, Kernel
+
 
 CODE = "TRD502"
 
@@ -163,3 +165,6 @@ def _in_parameter(kernel: Kernel, arange: Arange, value: _Value, count: int) -> 
 
 def _advice(count: int) -> str:
     return f"use {1 << max(count - 1, 0).bit_length()}, and mask the elements beyond the end"
+
+
+RULE = Rule(code=CODE, check=check)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.rules.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD303"
 
@@ -35,3 +37,6 @@ def check(project: Project) -> Iterator[Finding]:
                     advice=f"the parameters are {', '.join(f'`{name}`' for name in names)}",
                     facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), parameter=name),
                 )
+
+
+RULE = Rule(code=CODE, check=check)

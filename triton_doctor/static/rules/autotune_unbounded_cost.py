@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.project.configs import config_count
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.parameters import only_demonstrated
 
 if TYPE_CHECKING:
@@ -39,3 +40,6 @@ def check(project: Project) -> Iterator[Finding]:
                 ),
                 facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), bound=count),
             )
+
+
+RULE = Rule(code=CODE, check=check)

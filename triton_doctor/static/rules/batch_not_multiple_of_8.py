@@ -8,6 +8,7 @@ from triton_doctor.finding import Facts, Finding, Severity, Span
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Item, Name, Pack, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.rules.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,3 +112,6 @@ def _finding(module: Module, line: int, what: str) -> Finding:
         advice=f"try a multiple of {STEP}, and fewer steps of gradient accumulation in exchange",
         facts=Facts(),
     )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import facts, tell_value, trail
 from triton_doctor.static.variability.lattice import Kind
 from triton_doctor.static.variability.parameters import parameters
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD206"
 
@@ -39,3 +41,6 @@ def check(project: Project) -> Iterator[Finding]:
             facts=facts(parameter, worst),
             trail=trail(parameter, worst),
         )
+
+
+RULE = Rule(code=CODE, check=check)

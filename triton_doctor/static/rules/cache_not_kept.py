@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD106"
 
@@ -30,3 +32,6 @@ def check(project: Project) -> Iterator[Finding]:
                 message=f"compiled kernels are not kept: `{setting.variable}` is {setting.fleeting.why}",
                 advice="use a folder that persists: on a volume, or under the user's cache folder",
             )
+
+
+RULE = Rule(code=CODE, check=check)

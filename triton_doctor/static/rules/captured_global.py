@@ -8,6 +8,7 @@ from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.project.expected_errors import expects_error_after, is_expected_to_fail
 from triton_doctor.static.python.forks import is_for_a_fork
 from triton_doctor.static.python.ir import Call, Const, Expr, Pack, dotted
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import flow_of
 from triton_doctor.static.variability.timed_regions import Launching
 from triton_doctor.variables import Version
@@ -153,3 +154,6 @@ def _may_follow_a_launch(project: Project, home: Module, function: Function, aga
 
 def _facts(kernel: Kernel, name: str) -> Facts:
     return Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), parameter=name)
+
+
+RULE = Rule(code=CODE, check=check)

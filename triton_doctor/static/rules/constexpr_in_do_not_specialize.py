@@ -1,4 +1,7 @@
-"""TRD204: `do_not_specialize` names a constexpr, or no parameter at all."""
+"""TRD204: `do_not_specialize` names a constexpr, or no parameter at all.
+
+The fix: the name goes out of the list; Triton took no notice of it, or refused to compile.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,18 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.pointers import pointers
+from triton_doctor.static.project.surroundings import changed, kernel_of
+from triton_doctor.static.rules.registry import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel
+
 
 CODE = "TRD204"
 # Two of three letters are alike in names that have nothing to do with each other; `n_rows` and `nrows` are .91 alike.
@@ -106,3 +113,24 @@ def _facts(kernel: Kernel, option: str, name: str) -> Facts:
         parameter_place=place,
         word=option,
     )
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Safe, as the kernel compiles as it did; None where a parameter was meant that is spelled otherwise."""
+    kernel, name = kernel_of(project, finding), finding.facts.parameter
+    option = finding.facts.word
+    if kernel is None or kernel.jit_span is None or name is None or option is None:
+        return None
+    names = [param.name for param in kernel.params]
+    if name not in names and meant_by(kernel, name):
+        return None
+    position = names.index(name) if name in names else int(name) if name.lstrip("-").isdecimal() else None
+    return Plan(
+        safety=Safety.SAFE,
+        title=f"take `{name}` out of `{option}` of `{kernel.name}`",
+        changes=(DropListed(kernel.path, kernel.jit_span, option, name, position),),
+        kernel=changed(kernel),
+    )
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.interpreter_mode import severity_of
 from triton_doctor.variables import parse_version, variables
 
@@ -48,3 +49,6 @@ def check(project: Project) -> Iterator[Finding]:
                 message=f"`{setting.variable}={setting.value}` {how}, and {_COST[variable.harm]}{variable.effect}",
                 advice="set it for the one run that needs it, or put it behind a debug flag",
             )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -9,6 +9,7 @@ from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.project.pointers import pointers
 from triton_doctor.static.python.ir import Apply, Attr, Call, Choice, Const, Expr, Name, Part, dotted
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import Kind, Scalar
 from triton_doctor.static.variability.launch_hints import flow_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
@@ -183,3 +184,6 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
         ),
         trail=tuple(dict.fromkeys(note.step() for note in first.scalar.trail)),
     )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD102"
 
@@ -35,3 +37,6 @@ def check(project: Project) -> Iterator[Finding]:
                 f"`# triton-doctor: ignore-file[{CODE}] reason`"
             ),
         )
+
+
+RULE = Rule(code=CODE, check=check)

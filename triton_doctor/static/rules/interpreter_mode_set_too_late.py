@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.environment.setting import EnvSetting, Order
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD103"
 
@@ -55,3 +57,6 @@ def _trail(path: str, setting: EnvSetting) -> tuple[Step, ...]:
     if order.kernel_decorated is not None:
         steps.append(Step(path, order.kernel_decorated, f"`{order.kernel}` is decorated: it will compile"))
     return (*steps, Step(path, setting.span.line, "interpreter mode is turned on"))
+
+
+RULE = Rule(code=CODE, check=check)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.kernel_factories import Makers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD205"
 
@@ -34,3 +36,6 @@ def check(project: Project) -> Iterator[Finding]:
                 Step(launch.module.path, launch.launch.span.line, "it is launched"),
             ),
         )
+
+
+RULE = Rule(code=CODE, check=check)

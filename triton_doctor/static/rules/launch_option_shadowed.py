@@ -1,14 +1,20 @@
-"""TRD211: a launch option that only sets a parameter of the same name, so that the kernel runs without it."""
+"""TRD211: a launch option that only sets a parameter of the same name, so that the kernel runs without it.
+
+The fix: the option by its name, which sets the kernel's parameter and the launch.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Span
+from triton_doctor.plan import Change, NameArgument, Plan, Safety
 from triton_doctor.static.project.configs import config_tables
 from triton_doctor.static.project.launches import hides_arguments, launches_of, origin_of, spelled_out
-from triton_doctor.static.python.ir import Const, Expr
+from triton_doctor.static.project.surroundings import launches, subject
+from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Param
+
 
 CODE = "TRD211"
 # What a kernel runs with when nothing is said (triton 3.9 backends/nvidia/compiler.py CUDAOptions; AMD has 2 stages).
@@ -98,3 +105,33 @@ def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
         parameter_place=Place(kernel.path, param.span.line),
         launch=launch,
     )
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Name it and the positional arguments after it; None where the value is a default, or stands in a config."""
+    found = subject(project, finding)
+    if found is None:
+        return None
+    kernel, param = found
+    for launch in launches(project, kernel):
+        here = (launch.module.path, launch.launch.span) == (finding.path, finding.facts.launch)
+        if not here or len(launch.kernels) != 1 or hides_arguments(launch):
+            continue
+        names = {id(one): name for name, one in spelled_out(launch, kernel).items()}
+        changes: list[Change] = []
+        for argument in launch.launch.arguments:
+            name = names.get(id(argument))
+            if argument.name is None and name is not None and (changes or name == param.name):
+                changes.append(NameArgument(launch.module.path, launch.launch.span, argument.span, name))
+            elif isinstance(argument.value, Star):
+                return None
+        if changes:
+            return Plan(
+                safety=Safety.UNSAFE,
+                title=f"give `{param.name}` of `{kernel.name}` by name",
+                changes=tuple(changes),
+            )
+    return None
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -8,6 +8,7 @@ from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Apply, Attr, Call, Const, Expr, Item, Pack, Slice
 from triton_doctor.static.python.printing import spell
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.lattice import Kind, Scalar
 from triton_doctor.static.variability.launch_hints import flow_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
     from triton_doctor.static.python.module import Kernel
+
 
 CODE = "TRD209"
 
@@ -106,3 +108,6 @@ def _finding(
         ),
         trail=tuple(dict.fromkeys(note.step() for note in start.trail)),
     )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.project.call_graph import calls_of
 from triton_doctor.static.python.ir import Lambda, children
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import flow_of
 from triton_doctor.static.variability.timed_regions import Launching, stretches
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.timed_regions import Start, Stretch
+
 
 CODE = "TRD402"
 
@@ -83,3 +85,6 @@ def _finding(stretch: Stretch, start: Start) -> Finding:
             Step(path, start.line, f"`{kernel.name}` is launched for the first time"),
         ),
     )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.interpreter_mode import comes_too_late, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
+
 
 CODE = "TRD403"
 
@@ -39,3 +41,6 @@ def check(project: Project) -> Iterator[Finding]:
                 Step(file.path, first.span.line, "time is measured"),
             ),
         )
+
+
+RULE = Rule(code=CODE, check=check)

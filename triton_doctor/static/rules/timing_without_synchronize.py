@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.python.ir import Item
+from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import flow_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.variability.timed_regions import is_clock, last_name, stretches
@@ -87,3 +88,6 @@ def _finding(stretch: Stretch, kernel: Kernel, line: int) -> Finding:
             Step(path, line, f"`{kernel.name}` is launched"),
         ),
     )
+
+
+RULE = Rule(code=CODE, check=check)
