@@ -13,7 +13,7 @@ from triton_doctor.static.project.scan_cache import NO_MEMORY
 from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.sources.directives import read_python_directives
-from triton_doctor.static.sources.path_patterns import Paths
+from triton_doctor.static.sources.ignore_rules import Paths
 from triton_doctor.static.sources.shown_paths import path_shower
 from triton_doctor.static.suppression.suppress import suppress
 from triton_doctor.static.variability.explain import explain, show_kernel, unknown_kernel

@@ -18,9 +18,8 @@ from triton_doctor.static.project.results import combine_results
 from triton_doctor.static.project.scan_cache import NO_MEMORY, NOTHING_KEPT, Memory
 from triton_doctor.static.project.visibility import MORE_THAN_SEARCHED, Sight
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
-from triton_doctor.static.sources.ignore_rules import compile_rules
+from triton_doctor.static.sources.ignore_rules import Paths, compile_rules
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells
-from triton_doctor.static.sources.path_patterns import Paths
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
 from triton_doctor.static.suppression.asked_places import concerns, place_at_asked
 from triton_doctor.static.suppression.own_variables import leave_out_own

@@ -9,7 +9,7 @@ import pytest
 from triton_doctor.settings import Settings
 from triton_doctor.static.project.database import Library
 from triton_doctor.static.project.parts import whole_project
-from triton_doctor.static.project.pointers import pointers
+from triton_doctor.static.project.surroundings import pointers
 from triton_doctor.static.sources.files import Kind, SourceFile
 
 

@@ -58,7 +58,7 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
 
             return read_yaml(text)
         case "json":
-            from triton_doctor.static.environment.settings_files.json_settings import read_json
+            from triton_doctor.static.environment.settings_files.yaml import read_json
 
             return read_json(text)
         case "dotenv":

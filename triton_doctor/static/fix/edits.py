@@ -22,11 +22,9 @@ from triton_doctor.plan import (
     RenameString,
     Replace,
 )
-from triton_doctor.static.fix.cannot import CannotEditError
-from triton_doctor.static.fix.comments import drop_codes
-from triton_doctor.static.fix.listed import drop_items
+from triton_doctor.static.fix.listed import drop_codes, drop_items
 from triton_doctor.static.fix.statements import drop_statement
-from triton_doctor.static.fix.text import Edit, Text
+from triton_doctor.static.fix.text import CannotEditError, Edit, Text
 from triton_doctor.static.fix.tree import Tree
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from triton_doctor.static.project.project import Project
 from triton_doctor.static.project.resolver import Names
 from triton_doctor.static.project.summaries import Shares, all_shares
 from triton_doctor.static.project.tracked_modules import Modules
-from triton_doctor.static.sources.path_patterns import Paths
+from triton_doctor.static.sources.ignore_rules import Paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

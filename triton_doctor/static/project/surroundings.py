@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.plan import ChangedKernel
@@ -13,11 +14,15 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Each, Expr, Item, 
 from triton_doctor.static.python.ir import Mapping as Display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Module, Param
+
+_ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
+# `if isinstance(n, tl.tensor) and n.dtype.is_ptr(): n = tl.load(n)` takes a number as well.
+_ASKED = re.compile(rb"\bisinstance\s*\(\s*(\w+)|\b(\w+)\.dtype\.is_ptr\b")
 
 # Triton's own, which take parameters by the names and kinds that the kernel gives them.
 _OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
@@ -187,3 +192,16 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
                 pending.append(body)
             case _:
                 pending.extend(children(expr))
+
+
+def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
+    """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
+    lines = _lines(project.modules.source(kernel.path))
+    text = b"\n".join(lines[kernel.span.line - 1 : kernel.span.end_line])
+    asked = {name for names in _ASKED.findall(text) for name in names}
+    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
+
+
+@cached_in_scan(most=1)
+def _lines(source: bytes) -> Sequence[bytes]:
+    return source.split(b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvironmentFile
     from triton_doctor.static.python.function import Binding, Function, Launch
     from triton_doctor.static.python.ir import Expr
+
+# Hardware whose vendor ships a Triton of its own: Huawei Ascend (CANN), Cambricon, Kunlunxin, Enflame, Moore Threads,
+# Tsingmicro, Iluvatar, MetaX.
+_HARDWARE = frozenset(
+    "ascend npu cann cambricon mlu kunlunxin enflame gcu mthreads musa tsingmicro iluvatar metax".split()
+)
+_WORD = re.compile(r"[a-z]+")
 
 
 class Param(NamedTuple):
@@ -151,3 +159,9 @@ class Module:
             if function.may_launch:
                 for launch in function.launches:
                     yield function, launch
+
+
+def is_for_a_fork(module: Module) -> bool:
+    """Whether the path of the module, or what it imports, names such hardware."""
+    named = [module.path, *(imported.module for imported in module.imports.values())]
+    return any(not _HARDWARE.isdisjoint(_WORD.findall(name.lower())) for name in named)

@@ -8,8 +8,8 @@ from triton_doctor.finding import Facts, Finding, Place, Severity, Span
 from triton_doctor.static.project.configs import config_tables
 from triton_doctor.static.project.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.project.launches import hides_arguments, launches_of, spelled_out
-from triton_doctor.static.python.forks import is_for_a_fork
 from triton_doctor.static.python.ir import Apply, Const, Expr, Name, children
+from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import flow_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.project.expected_errors import expects_error_after, is_expected_to_fail
-from triton_doctor.static.python.forks import is_for_a_fork
 from triton_doctor.static.python.ir import Call, Const, Expr, Pack, dotted
+from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import flow_of
 from triton_doctor.static.variability.timed_regions import Launching

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.expected_errors import is_expected_to_fail
-from triton_doctor.static.project.pointers import pointers
-from triton_doctor.static.project.surroundings import changed, kernel_of
+from triton_doctor.static.project.surroundings import changed, kernel_of, pointers
 from triton_doctor.static.rules.registry import Rule
 
 if TYPE_CHECKING:

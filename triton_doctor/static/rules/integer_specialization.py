@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
-from triton_doctor.static.project.pointers import pointers
+from triton_doctor.static.project.surroundings import pointers
 from triton_doctor.static.python.ir import Apply, Attr, Call, Choice, Const, Expr, Name, Part, dotted
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import Kind, Scalar

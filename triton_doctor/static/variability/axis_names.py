@@ -6,16 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.ir import Attr, Call, Const, Item, Name, Part, children
+from triton_doctor.static.python.ir import Attr, Call, Const, Item, Name, Pack, Part, children
 from triton_doctor.static.sources.text_patterns import Sign
 from triton_doctor.static.variability import hints
-from triton_doctor.static.variability.models.torch import KEEPING
+from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
+
 
 # The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
 _WITH_HEADS = 4
@@ -119,3 +120,21 @@ def _keeps(value: Expr, name: str) -> bool:
             return base == name and (method in KEEPING or method == "contiguous")
         case _:
             return False
+
+
+@cached_in_scan()
+def output_widths(function: Function) -> frozenset[str]:
+    """`N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`."""
+    found = (_width(site.call) for site in function.calls)
+    return frozenset(name for name in found if name is not None)
+
+
+def _width(call: Call) -> str | None:
+    match call.func:
+        case Attr(_, name) | Name(name) if name in ALLOCATING or name in NEW:
+            sizes = call.args
+            if sizes and isinstance(sizes[0], Pack):
+                sizes = sizes[0].items
+            if len(sizes) == 2 and isinstance(sizes[1], Name):
+                return sizes[1].id
+    return None

@@ -9,12 +9,12 @@ from triton_doctor.static.python.ir import Call, Const, Item, Name, Pack, Part
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import flags_at, reaching
 from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.axis_names import output_widths
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, parameter
 from triton_doctor.static.variability.dims import Axis, Root, Size
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, Kind, Scalar, least_certain
 from triton_doctor.static.variability.origins import declared
-from triton_doctor.static.variability.output_widths import output_widths
 from triton_doctor.static.variability.program_point import Frame, Place, end_of
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import Thing, Value, either

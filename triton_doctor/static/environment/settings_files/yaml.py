@@ -18,6 +18,7 @@ from triton_doctor.variables import CACHE_FOLDERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 _DEEPEST = 60
 # What one node sets is read for that many containers that share it by aliases.
 _MOST_PLACES = 32
@@ -256,3 +257,12 @@ def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
     if default := re.fullmatch(r"\$\{\{.*\|\|\s*'([^']*)'\s*\}\}", text):
         return default[1], fleeting
     return None, fleeting
+
+
+def read_json(text: str) -> tuple[EnvSetting, ...]:
+    """The settings of `text`. JSON is YAML, but for tabs and the comments that editors allow."""
+    lines = []
+    for line in text.replace("\t", " ").split("\n"):
+        stripped = line.lstrip()
+        lines.append("" if stripped.startswith("//") else line)
+    return read_yaml("\n".join(lines))
