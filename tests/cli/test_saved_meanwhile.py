@@ -82,13 +82,13 @@ def test_file_saved_after_a_cached_scan_judged_it_is_not_edited(
 
     monkeypatch.setattr(contents, "_MARGIN_NS", -(10**12))
     doctor("check", ".")
-    after_status = contents.Texts.add
+    after_status = contents.FileContents.add
 
     def add(self: Any, file: Any) -> None:
         after_status(self, file)
         path.write_text(SAVED)
 
-    monkeypatch.setattr(contents.Texts, "add", add)
+    monkeypatch.setattr(contents.FileContents, "add", add)
 
     outcome = doctor("check", "--fix", ".")
 

@@ -19,7 +19,7 @@ from triton_doctor.settings import Settings
 from triton_doctor.static.python.unreadable import RUNNING
 from triton_doctor.static.rules.registry import Rule, all_rules
 from triton_doctor.static.scan import Scan, scan
-from triton_doctor.static.sources.files import Kind, SourceFile, find_files
+from triton_doctor.static.sources.files import FileKind, SourceFile, find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def scan_folder(folder: Path, **values: object) -> Scan:
 
 
 def scan_text(text: bytes) -> Scan:
-    file = SourceFile("text.py", "text.py", Kind.PYTHON, text)
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text)
     return scan([file], Settings(root=Path()), cwd=Path())
 
 
@@ -106,7 +106,7 @@ def test_file_that_may_not_be_read_is_a_finding(folder: Path, write: Write) -> N
 
 
 def test_file_that_went_away_is_a_finding(folder: Path) -> None:
-    file = SourceFile(str(folder / "gone.py"), "gone.py", Kind.PYTHON)
+    file = SourceFile(str(folder / "gone.py"), "gone.py", FileKind.PYTHON)
 
     (finding,) = scan([file], Settings(root=folder), cwd=folder).findings
 
@@ -359,7 +359,8 @@ def test_helper_elsewhere_that_does_not_parse_is_told_where(write: Write) -> Non
 def test_no_file_of_the_standard_library_makes_it_crash() -> None:
     files = sorted(Path(os.__file__).parent.glob("*.py"))[:60]
     given_names = [
-        SourceFile(str(path), path.name, Kind.PYTHON, b"from triton import jit\n" + path.read_bytes()) for path in files
+        SourceFile(str(path), path.name, FileKind.PYTHON, b"from triton import jit\n" + path.read_bytes())
+        for path in files
     ]
 
     scan(given_names, Settings(root=Path()), cwd=Path())

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.database import Database
 from triton_doctor.static.project.dependencies import NO_CHANGES
 from triton_doctor.static.project.parts import empty_project, parts_about, whole_project
-from triton_doctor.static.project.scan_cache import NO_MEMORY
+from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
 from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.sources.directives import read_python_directives
-from triton_doctor.static.sources.ignore_rules import Paths
+from triton_doctor.static.sources.ignore_rules import PathPatterns
 from triton_doctor.static.sources.shown_paths import path_shower
 from triton_doctor.static.suppression.suppress import suppress
 from triton_doctor.static.variability.explain import explain, show_kernel, unknown_kernel
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.project.cache_folder import Cache
+    from triton_doctor.static.project.cache_folder import CacheStore
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.workspace import Workspace
     from triton_doctor.static.variability.explain import ExplainedKernel
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def explain_kernels(
     workspace: Workspace,
     pattern: str,
-    cache: Cache,
+    cache: CacheStore,
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
@@ -45,9 +45,13 @@ def explain_kernels(
     """
     settings, base = workspace.settings, workspace.base
     kept = cache.read()
-    library = Library(workspace.files, kept.seen)
+    library = Database(workspace.files, kept.seen)
     memory = kept.recall()
-    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, base))
+    changes = (
+        NO_CHANGES
+        if memory is NO_SCAN_CACHE
+        else memory.changes(library, PathPatterns(settings.root, settings.tests, base))
+    )
     empty = empty_project(library, settings, base)
     parts = parts_about(empty, library, pattern, memory, changes, on_progress)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.evidence.seen import Seen
+    from triton_doctor.evidence.seen import RecordedKernel
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import KernelName
@@ -68,7 +68,7 @@ class Weighing:
         return [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
 
 
-def _advised(project: Project, seen: Mapping[KernelKey, Seen]) -> Mapping[KernelKey, Mapping[str, Saving]]:
+def _advised(project: Project, seen: Mapping[KernelKey, RecordedKernel]) -> Mapping[KernelKey, Mapping[str, Saving]]:
     """The constexprs that the report of the runs advises to take out of each kernel's key, with what that saves."""
     every = Parameters(project)
     return {
@@ -78,7 +78,7 @@ def _advised(project: Project, seen: Mapping[KernelKey, Seen]) -> Mapping[Kernel
     }
 
 
-def _saved_by_constexprs(kernel: Kernel, every: Parameters, seen: Seen) -> Mapping[str, Saving]:
+def _saved_by_constexprs(kernel: Kernel, every: Parameters, seen: RecordedKernel) -> Mapping[str, Saving]:
     uses = {one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)}
     savings = seen.savings(lambda part: may_leave_out(part, seen.configured, uses))
     return {part.name: saving for saving in savings for part in saving.parts if part.code == CONSTEXPR}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.project.cache_folder import Cache
+    from triton_doctor.static.project.cache_folder import CacheStore
 
 KERNEL = """\
 import triton
@@ -34,6 +34,6 @@ FIXED = "def size(rows):\n    return 16\n"
 PROJECT = {"kernels.py": KERNEL, "launch.py": LAUNCH, "sizes.py": VARYING}
 
 
-def found(folder: Path, cache: Cache | None) -> tuple[Finding, ...]:
+def found(folder: Path, cache: CacheStore | None) -> tuple[Finding, ...]:
     chosen = Settings(root=folder)
     return scan(list(find_files([folder], chosen, cwd=folder)), chosen, cwd=folder, cache=cache).findings

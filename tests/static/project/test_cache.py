@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from tests.static.project.cached_project import FIXED, KERNEL, LAUNCH, VARYING, found
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.cache_folder import FOLDER, Cache
-from triton_doctor.static.project.database import Library
-from triton_doctor.static.project.summaries import all_shares
+from triton_doctor.static.project.cache_folder import FOLDER, CacheStore
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.summaries import summarize_files
 from triton_doctor.static.sources import contents
 from triton_doctor.static.sources.files import find_files
 
@@ -118,7 +118,7 @@ def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits
     for name, states in STATES.items():
         put(folder / name, states[0])
     breathe()
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     assert {finding.code for finding in found(folder, cache)} == {"TRD101", "TRD102", "TRD201", "TRD901"}
 
     for name, state, set_back in edits:
@@ -160,7 +160,7 @@ def test_findings_are_those_without_a_cache_after(
         write(path, before.get(path, content))
     for path, content in before.items():
         write(path, content)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     assert found(folder, cache) == found(folder, None)
 
     for path, changed in after.items():
@@ -174,7 +174,7 @@ def test_files_that_are_as_they_were_are_not_read(folder: Path, write: Callable[
     for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
         write(path, content)
     breathe()
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     before = found(folder, cache)
     sys.addaudithook(note)
     opened.clear()
@@ -198,13 +198,13 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
 ) -> None:
     for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
         write(path, content)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     put(folder / name, text)
-    library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read().recall()
 
-    shares = all_shares(library, memory.outcome.shares, memory.changes(library))
+    shares = summarize_files(library, memory.outcome.shares, memory.changes(library))
 
     assert shares.anew == anew
 
@@ -234,10 +234,10 @@ def test_answer_stands_while_what_was_asked_is_answered_the_same(
     files = {"kernels.py": KERNEL, "launch.py": launch, "hub.py": HUB, "user.py": USER, "namesake.py": NAMESAKE}
     for path, content in (files | {"test_launch.py": USER}).items():
         write(path, content)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     put(folder / name, text)
-    library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read().recall()
 
     rests = memory.outcome.answers["kernels.py"].rests
@@ -247,7 +247,7 @@ def test_answer_stands_while_what_was_asked_is_answered_the_same(
 
 def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:
     write("kernels.py", KERNEL)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     (file,) = (folder / FOLDER).glob("*.scan")
     before = file.read_bytes()

@@ -14,9 +14,9 @@ import pytest
 
 from tests.static.project.cached_project import FIXED, KERNEL, PROJECT, found
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.cache_folder import FOLDER, Cache
+from triton_doctor.static.project.cache_folder import FOLDER, CacheStore
 from triton_doctor.static.project.cache_key import find_key
-from triton_doctor.static.project.scan_cache import NO_MEMORY, NOTHING_KEPT
+from triton_doctor.static.project.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,14 +73,14 @@ def test_damaged_cache_is_as_none_even_with_the_right_signature(
 ) -> None:
     for path, content in PROJECT.items():
         write(path, content)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     before = found(folder, cache)
     (file,) = (folder / FOLDER).glob("*.scan")
     file.write_bytes(signed(file, damage(file.read_bytes()[32:])))
 
-    assert cache.read() is NOTHING_KEPT
+    assert cache.read() is NO_CACHED_SCAN
     assert found(folder, cache) == before
-    assert cache.read() is not NOTHING_KEPT
+    assert cache.read() is not NO_CACHED_SCAN
     assert not Path("ran").exists()
 
 
@@ -88,13 +88,13 @@ def test_damaged_cache_is_as_none_even_with_the_right_signature(
 def test_damaged_details_are_as_none(folder: Path, write: Callable[[str, str], Path], part: bytes) -> None:
     for path, content in PROJECT.items():
         write(path, content)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     (file,) = (folder / FOLDER).glob("*.scan")
     file.write_bytes(signed(file, with_part(file.read_bytes()[32:], 5, part)))
     write("sizes.py", FIXED)
 
-    assert cache.read().recall() is NO_MEMORY
+    assert cache.read().recall() is NO_SCAN_CACHE
     assert found(folder, cache) == found(folder, None)
 
 
@@ -115,13 +115,13 @@ def test_forged_cache_hides_no_finding(
 ) -> None:
     for path, content in PROJECT.items():
         write(path, content)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     before = found(folder, cache)
     assert before
     (file,) = (folder / FOLDER).glob("*.scan")
     file.write_bytes(forge(file.read_bytes()))
 
-    assert cache.read() is NOTHING_KEPT
+    assert cache.read() is NO_CACHED_SCAN
     assert found(folder, cache) == before
 
 
@@ -131,10 +131,10 @@ def test_cache_that_came_with_the_checkout_is_not_read(
     for path, content in PROJECT.items():
         write(path, content)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "of another user"))
-    found(folder, Cache(folder, ["."], Settings(root=folder)))
+    found(folder, CacheStore(folder, ["."], Settings(root=folder)))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "of this user"))
 
-    assert Cache(folder, ["."], Settings(root=folder)).read() is NOTHING_KEPT
+    assert CacheStore(folder, ["."], Settings(root=folder)).read() is NO_CACHED_SCAN
 
 
 def test_numbers_of_more_than_64_bits_and_names_that_are_no_text_are_only_not_kept(
@@ -142,7 +142,7 @@ def test_numbers_of_more_than_64_bits_and_names_that_are_no_text_are_only_not_ke
 ) -> None:
     write(os.fsdecode(b"kern\xffels.py"), KERNEL)
     write("launch.py", f"import triton\n\nassert n <= {2**70}\n")
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
 
     assert found(folder, cache) == found(folder, None)
     assert found(folder, cache) == found(folder, None)
@@ -158,7 +158,7 @@ def test_folder_that_is_a_link_is_neither_read_nor_written(folder: Path, write: 
     for number in range(25):
         write(f"precious/{number:032x}.scan", "mine")
     (folder / FOLDER).symlink_to(folder / "precious")
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
 
     assert found(folder, cache) == found(folder, None)
     assert {path.read_text() for path in (folder / "precious").iterdir()} == {"mine"}
@@ -167,18 +167,18 @@ def test_folder_that_is_a_link_is_neither_read_nor_written(folder: Path, write: 
 
 def test_folder_that_became_a_link_is_not_read(folder: Path, write: Callable[[str, str], Path]) -> None:
     write("kernels.py", KERNEL)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     linked(folder / FOLDER, folder / "elsewhere")
 
-    assert cache.read() is NOTHING_KEPT
+    assert cache.read() is NO_CACHED_SCAN
 
 
 def test_file_that_is_a_link_is_not_read_and_what_it_leads_to_stays(
     folder: Path, write: Callable[[str, str], Path]
 ) -> None:
     write("kernels.py", KERNEL)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     (file,) = (folder / FOLDER).glob("*.scan")
     linked(file, folder / "elsewhere")
@@ -186,7 +186,7 @@ def test_file_that_is_a_link_is_not_read_and_what_it_leads_to_stays(
     file.with_name(f"{file.name}.{os.getpid()}").symlink_to(folder / "elsewhere")
     write("kernels.py", KERNEL + "\n")
 
-    assert cache.read() is NOTHING_KEPT
+    assert cache.read() is NO_CACHED_SCAN
     assert found(folder, cache) == found(folder, None)
     assert (folder / "elsewhere").read_bytes() == before
     assert not file.is_symlink()
@@ -197,24 +197,24 @@ def test_file_that_is_no_file_is_no_obstacle(
     folder: Path, write: Callable[[str, str], Path], make: Callable[[Path], None]
 ) -> None:
     write("kernels.py", KERNEL)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     (file,) = (folder / FOLDER).glob("*.scan")
     file.unlink()
     make(file)
 
-    assert cache.read() is NOTHING_KEPT
+    assert cache.read() is NO_CACHED_SCAN
     assert found(folder, cache) == found(folder, None)
 
 
 def test_large_file_is_not_read(folder: Path, write: Callable[[str, str], Path]) -> None:
     write("kernels.py", KERNEL)
-    cache = Cache(folder, ["."], Settings(root=folder))
+    cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     (file,) = (folder / FOLDER).glob("*.scan")
     os.truncate(file, 1 << 40)
 
-    assert cache.read() is NOTHING_KEPT
+    assert cache.read() is NO_CACHED_SCAN
 
 
 def test_files_of_others_are_not_pruned_and_do_not_displace_ours(
@@ -225,13 +225,13 @@ def test_files_of_others_are_not_pruned_and_do_not_displace_ours(
         file = write(f"{FOLDER}/{number:032x}.scan", "shipped")
         os.utime(file, (2**32, 2**32))
     for number in range(20):
-        found(folder, Cache(folder, [str(number)], Settings(root=folder)))
+        found(folder, CacheStore(folder, [str(number)], Settings(root=folder)))
 
     kept = [path for path in (folder / FOLDER).glob("*.scan") if path.read_bytes() != b"shipped"]
     assert len(kept) == 16
     assert len(list((folder / FOLDER).glob("*.scan"))) == 36
-    assert Cache(folder, ["19"], Settings(root=folder)).read() is not NOTHING_KEPT
-    assert Cache(folder, ["0"], Settings(root=folder)).read() is NOTHING_KEPT
+    assert CacheStore(folder, ["19"], Settings(root=folder)).read() is not NO_CACHED_SCAN
+    assert CacheStore(folder, ["0"], Settings(root=folder)).read() is NO_CACHED_SCAN
 
 
 def test_key_is_a_secret_of_the_user(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +276,7 @@ def test_nothing_is_kept_where_no_key_can_be(
         spoil(spoiled)
     write("kernels.py", KERNEL)
 
-    assert found(folder, Cache(folder, ["."], Settings(root=folder))) == found(folder, None)
+    assert found(folder, CacheStore(folder, ["."], Settings(root=folder))) == found(folder, None)
     assert not (folder / FOLDER).exists()
 
 
@@ -286,12 +286,12 @@ def test_key_of_a_ci_job_comes_from_a_variable(
     for path, content in PROJECT.items():
         write(path, content)
     monkeypatch.setenv("DOCTOR_CACHE_KEY", "a secret of the project")
-    found(folder, Cache(folder, ["."], Settings(root=folder)))
+    found(folder, CacheStore(folder, ["."], Settings(root=folder)))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "another home"))
 
-    assert Cache(folder, ["."], Settings(root=folder)).read() is not NOTHING_KEPT
+    assert CacheStore(folder, ["."], Settings(root=folder)).read() is not NO_CACHED_SCAN
     monkeypatch.setenv("DOCTOR_CACHE_KEY", "another secret than that")
-    assert Cache(folder, ["."], Settings(root=folder)).read() is NOTHING_KEPT
+    assert CacheStore(folder, ["."], Settings(root=folder)).read() is NO_CACHED_SCAN
     monkeypatch.setenv("DOCTOR_CACHE_KEY", "short")
     assert find_key() is None
     assert not (folder / "another home").exists()

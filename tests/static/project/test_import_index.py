@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triton_doctor.static.project.import_index import Importers
+from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import imported_words
 
 HOME = {"pkg/__init__.py": b"from .impl import f\n", "pkg/impl.py": b"def f(x): ...\n"}
@@ -12,7 +12,7 @@ HOME = {"pkg/__init__.py": b"from .impl import f\n", "pkg/impl.py": b"def f(x): 
 
 def naming(text: bytes, member: str | None = None) -> tuple[str, ...]:
     texts = {**HOME, "user.py": text}
-    importers = Importers(texts, {path: imported_words(data) for path, data in texts.items()})
+    importers = ImportIndex(texts, {path: imported_words(data) for path, data in texts.items()})
     return importers.naming("f", "pkg/impl.py", member).paths
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database import Library
+from triton_doctor.static.project.database import Database
 from triton_doctor.static.project.parts import whole_project
 from triton_doctor.static.project.surroundings import pointers
-from triton_doctor.static.sources.files import Kind, SourceFile
+from triton_doctor.static.sources.files import FileKind, SourceFile
 
 
 def pointers_of(body: str) -> set[str]:
     text = f"import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, n, m):\n    {body}\n"
-    library = Library([SourceFile("a.py", "a.py", Kind.PYTHON, text.encode())])
+    library = Database([SourceFile("a.py", "a.py", FileKind.PYTHON, text.encode())])
     project = whole_project(library, Settings(root=Path()), Path())
     (kernel,) = project.kernels()
     return set(pointers(project, kernel))

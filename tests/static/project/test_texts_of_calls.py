@@ -10,10 +10,10 @@ from triton_doctor.static.project.call_graph import calling
 from triton_doctor.static.variability.attribute_stores import giving, storing
 
 if TYPE_CHECKING:
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 
-def shows(sign: Sign, text: str) -> bool:
+def shows(sign: TextPattern, text: str) -> bool:
     return next(sign.places(text.encode()), None) is not None
 
 

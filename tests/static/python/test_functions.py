@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from triton_doctor.static.python.functions import FunctionText, Tree, definitions, read_contents
-from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.python.functions import FunctionText, ModuleTree, definitions, read_contents
+from triton_doctor.static.sources.source_text import SourceText
 
 LIBRARY = Path(json.__file__).parent.parent
 
@@ -30,8 +30,8 @@ def differing(source: bytes) -> tuple[int, list[str]]:
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
     found = functions(tree.body)
-    text = Source(source)
-    whole = Tree(tree, text, {})
+    text = SourceText(source)
+    whole = ModuleTree(tree, text, {})
     return len(found), [
         node.name
         for node in found

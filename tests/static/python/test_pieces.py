@@ -13,7 +13,7 @@ import pytest
 from triton_doctor.static.python import pieces
 from triton_doctor.static.python.parse import read_module
 from triton_doctor.static.python.pieces import parse_pieces
-from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def told(module: Module) -> tuple[object, ...]:
 
 
 def in_pieces(text: bytes, least_bytes: int) -> Sequence[Sequence[ast.stmt]]:
-    return list(parse_pieces(Source(text), least_bytes))
+    return list(parse_pieces(SourceText(text), least_bytes))
 
 
 def test_files_of_the_standard_library_read_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.tritons import NEWEST, Runner, triton_folder
 from triton_doctor.settings import Settings
 from triton_doctor.static.scan import scan
-from triton_doctor.static.sources.files import Kind, SourceFile
+from triton_doctor.static.sources.files import FileKind, SourceFile
 
 HEAD = """
 import triton
@@ -105,7 +105,7 @@ def kernel(name: str, annotation: str, body: str) -> str:
 @pytest.mark.parametrize(("body", "remedy", "compiles"), BODIES.values(), ids=BODIES.keys())
 def test_remedy_is_that_of_the_use(body: str, remedy: str, *, compiles: bool) -> None:
     text = HEAD + kernel("work", ": tl.constexpr", body) + LAUNCH
-    file = SourceFile("text.py", "text.py", Kind.PYTHON, text.encode())
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text.encode())
 
     (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.sources import contents as texts_module
-from triton_doctor.static.sources.contents import NOTHING_SEEN, Seen, Texts
-from triton_doctor.static.sources.files import Kind, SourceFile
+from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
+from triton_doctor.static.sources.files import FileKind, SourceFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there no status tells of all changes")
 
 
-def look(file: Path, seen: Seen = NOTHING_SEEN) -> Texts:
-    texts = Texts(seen)
-    texts.add(SourceFile(str(file), "a.py", Kind.PYTHON))
+def look(file: Path, seen: FileStamps = NO_STAMPS) -> FileContents:
+    texts = FileContents(seen)
+    texts.add(SourceFile(str(file), "a.py", FileKind.PYTHON))
     return texts
 
 

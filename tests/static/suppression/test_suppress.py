@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Span
-from triton_doctor.static.sources.directives import Directive, Word, read_hash_directives, read_python_directives
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span
+from triton_doctor.static.sources.directives import (
+    Directive,
+    DirectiveKind,
+    read_hash_directives,
+    read_python_directives,
+)
 from triton_doctor.static.suppression.suppress import suppress
 
 KNOWN = frozenset({"TRD101", "TRD201", "TRD202", "TRD701", "TRD900", "TRD901"})
@@ -18,7 +23,7 @@ def finding(
     end_line: int | None = None,
     code: str = "TRD201",
     launch: Span | None = None,
-    parameter: Place | None = None,
+    parameter: Location | None = None,
 ) -> Finding:
     return Finding(
         path="a.py",
@@ -96,7 +101,7 @@ def test_comment_counts_on_any_line_of_the_launch(line: int) -> None:
 
 
 def test_comment_counts_at_the_parameter_in_another_file() -> None:
-    parameter = Place("kernels.py", 2)
+    parameter = Location("kernels.py", 2)
 
     assert kept("x", finding(1, parameter=parameter), kernels_py="a\nb  # triton-doctor: ignore[TRD201]") == []
 
@@ -143,8 +148,8 @@ def test_comments_of_other_files_need_no_python() -> None:
     directives = read_hash_directives(source)
 
     assert [(found.span.line, found.span.column, found.word) for found in directives] == [
-        (1, 11, Word.IGNORE),
-        (2, 1, Word.IGNORE_FILE),
+        (1, 11, DirectiveKind.IGNORE),
+        (2, 1, DirectiveKind.IGNORE_FILE),
     ]
 
 
@@ -170,13 +175,13 @@ class Code(str):
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param([Word.IGNORE], id="ignore"),
-        pytest.param([Word.IGNORE_FILE], id="ignore-file"),
-        pytest.param([Word.DISABLE, Word.ENABLE], id="disable and enable"),
+        pytest.param([DirectiveKind.IGNORE], id="ignore"),
+        pytest.param([DirectiveKind.IGNORE_FILE], id="ignore-file"),
+        pytest.param([DirectiveKind.DISABLE, DirectiveKind.ENABLE], id="disable and enable"),
     ],
 )
 @pytest.mark.parametrize("in_one", [True, False], ids=["in one comment", "in a comment each"])
-def test_work_grows_with_the_number_of_codes(words: list[Word], in_one: bool) -> None:
+def test_work_grows_with_the_number_of_codes(words: list[DirectiveKind], in_one: bool) -> None:
     def handled(count: int) -> int:
         codes = [Code(f"TRD2{number:04}") for number in range(count)]
         parts = [tuple(codes)] if in_one else [(code,) for code in codes]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.static.project.launches import launches_of, spelled_out
-from triton_doctor.static.python.ir import Attr, Const, Name, Truth
-from triton_doctor.static.variability.integers import is_whole
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.python.ir import Attr, Compare, Const, Name
+from triton_doctor.static.variability.integers import is_integer
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.values import Tensor
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
     match expr:
         case Const(bool() | int() | float() | str() | None as value):
             return {"kind": "value", "value": value}
-        case Truth():
+        case Compare():
             return {"kind": "value", "value": True}
         case Attr(Name(base), name) if _is_of_triton(launch, base):
             return {"kind": "type", "name": name}
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     if isinstance(flow.value(expr, flow.at(launch)), Tensor):
         return {"kind": "tensor", "dtype": None, "aligned": True}
-    return {"kind": "size" if is_whole(project, launch, expr) else "guess"}
+    return {"kind": "size" if is_integer(project, launch, expr) else "guess"}
 
 
 def _is_of_triton(launch: LinkedLaunch, name: str) -> bool:

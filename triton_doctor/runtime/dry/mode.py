@@ -50,7 +50,7 @@ RANDOM_FLOATS = frozenset({"rand", "randn", "normal"})
 OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
 
 
-class Here(threading.local):
+class ThreadState(threading.local):
     """What this thread is in: `engine`, the autograd engine; `beneath`, a Python kernel that asks for what it hides."""
 
     engine = False
@@ -63,7 +63,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
     def __init__(self, questions: Questions) -> None:
         super().__init__(allow_non_fake_inputs=True)
         self.questions = questions
-        self.here = Here()
+        self.here = ThreadState()
         self.kernels = PythonKernels()
         self.allow_meta = True
 

@@ -18,7 +18,7 @@ class Fleeting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunOrder:
     """What had run in this process when the setting took effect, as far as its own file shows.
 
     `triton_imported` and `kernel_decorated` are lines of that file; `kernel` is that kernel's name. `kernels_after`
@@ -52,7 +52,7 @@ class EnvSetting:
     build_only: bool = False
     function: str | None = None
     fleeting: Fleeting | None = None
-    order: Order = Order()
+    order: RunOrder = RunOrder()
     is_brief: bool = False
     is_explained: bool = False
 

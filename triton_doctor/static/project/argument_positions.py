@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Part, Star
+from triton_doctor.static.python.ir import Star, Unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
 
 
-def positions(
+def match_positions(
     launch: Launch, kernel: Kernel, count_of: Callable[[Expr], int | None]
 ) -> Iterator[tuple[str, Argument, Expr]]:
     """Yield the parameter of `kernel`, the argument and its expression for each positional argument that is certain.
@@ -58,7 +58,7 @@ def _placed(
         for index in range(count or 0):
             if position < len(names):
                 value = argument.value
-                expr = Part(value.value, index, count or 0, False) if isinstance(value, Star) else value
+                expr = Unpacked(value.value, index, count or 0, False) if isinstance(value, Star) else value
                 yield names[position], argument, expr
             position += 1
 

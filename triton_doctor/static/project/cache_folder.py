@@ -21,14 +21,14 @@ from triton_doctor.errors import reason_of
 from triton_doctor.regular_files import is_own, read_head, read_own_file, write_own_file
 from triton_doctor.static.project.cache_format import decode, encode
 from triton_doctor.static.project.cache_key import find_key
-from triton_doctor.static.project.scan_cache import NOTHING_KEPT
+from triton_doctor.static.project.scan_cache import NO_CACHED_SCAN
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.settings import Settings
-    from triton_doctor.static.project.scan_cache import Kept, Memory
+    from triton_doctor.static.project.scan_cache import CachedScan, ScanCache
 
 FOLDER = ".triton_doctor_cache"
 # One file for each way of asking: `check src/`, `check . --select TRD2`.
@@ -41,7 +41,7 @@ _UNFINISHED = re.compile(r"[0-9a-f]{32}\.scan\.[0-9]+")
 _MARKS = {".gitignore": b"*\n", "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789f06886806bc55\n"}
 
 
-class Cache:
+class CacheStore:
     """The memory of scans of `asked` paths in `cwd`, as `settings` see them."""
 
     def __init__(self, cwd: Path, asked: Iterable[str], settings: Settings) -> None:
@@ -65,12 +65,12 @@ class Cache:
         self._file = self._folder / f"{name}.scan"
         self._key = find_key()
 
-    def read(self) -> Kept:
+    def read(self) -> CachedScan:
         """What the last such scan left; nothing where there was none, or it cannot be read, or is not ours."""
         content = self._read_signed(self._file)
-        return NOTHING_KEPT if content is None else decode(content)
+        return NO_CACHED_SCAN if content is None else decode(content)
 
-    def write(self, memory: Memory) -> None:
+    def write(self, memory: ScanCache) -> None:
         """Leave `memory` for the next such scan. Where that cannot be, on a full disk say, nothing is left."""
         if self._key is None:
             return

@@ -4,8 +4,8 @@ It is msgpack. The head has what a run needs when no file changed: digests, stat
 is the rest, encoded apart, and decoded only when some file changed. Decoding checks the type of every value and runs no
 code that the bytes choose.
 
-A record becomes a row, the list of its fields: `Place("a.py", 3)` is `["a.py", 3]`. The row of a change begins with the
-name of its class: `["DropParameter", "a.py", [1, 2, 1, 5]]`.
+A record becomes a row, the list of its fields: `Location("a.py", 3)` is `["a.py", 3]`. The row of a change begins with
+the name of its class: `["DropParameter", "a.py", [1, 2, 1, 5]]`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,23 @@ from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_ty
 
 import msgspec
 
-from triton_doctor.finding import Evidence, Facts, Finding, Place, Span, Step
+from triton_doctor.finding import Evidence, Facts, Finding, Location, Span, Step
 from triton_doctor.plan import Change, Plan
-from triton_doctor.static.project.database import Known
-from triton_doctor.static.project.dependencies import Rests
+from triton_doctor.static.project.database import FileFacts
+from triton_doctor.static.project.dependencies import Dependencies
 from triton_doctor.static.project.kernel_uses import KernelUses
-from triton_doctor.static.project.results import FileResult, Reading
+from triton_doctor.static.project.results import FileFindings, FileReport
 from triton_doctor.static.project.roles import Role
-from triton_doctor.static.project.scan_cache import NO_MEMORY, NOTHING_KEPT, Answer, Kept, Memory, Outcome, Share
-from triton_doctor.static.sources.contents import Seen, Status
+from triton_doctor.static.project.scan_cache import (
+    NO_CACHED_SCAN,
+    NO_SCAN_CACHE,
+    CachedScan,
+    FileResult,
+    FileSummary,
+    ScanCache,
+    ScanResult,
+)
+from triton_doctor.static.sources.contents import FileStamps, Status
 from triton_doctor.static.sources.directives import Directive
 
 Record = TypeVar("Record")
@@ -37,7 +45,7 @@ class _Head(NamedTuple):
     statuses: dict[str, Status]
     directives: dict[str, tuple[Directive, ...]]
     checks: frozenset[str]
-    results: dict[str, FileResult]
+    results: dict[str, FileReport]
     uses: dict[str, KernelUses]
     details: bytes
 
@@ -49,8 +57,8 @@ class _Details(NamedTuple):
     words: dict[str, frozenset[str]]
     members: dict[str, frozenset[str]]
     setting: dict[str, bool]
-    shares: dict[str, Share]
-    answers: dict[str, Answer]
+    shares: dict[str, FileSummary]
+    answers: dict[str, FileResult]
 
 
 class _Layout(NamedTuple):
@@ -62,7 +70,7 @@ class _Layout(NamedTuple):
 
 
 # Annotations also name what their module imports for type checkers alone.
-_NAMES = {"Span": Span, "Plan": Plan, "Finding": Finding, "Rests": Rests}
+_NAMES = {"Span": Span, "Plan": Plan, "Finding": Finding, "Dependencies": Dependencies}
 _LAYOUTS: dict[type, _Layout] = {}
 _RECORD_OF: dict[type, type] = {}
 
@@ -119,13 +127,13 @@ def _unpack(value: Any) -> Any:
     return record(**fields)
 
 
-_HELD = (Place, Step, Facts, Evidence, *get_args(Change), Plan, Finding, Directive, Share, Answer)
-for _of in (*_HELD, KernelUses, Reading, FileResult, _Head, _Details):  # each after those that it holds
+_HELD = (Location, Step, Facts, Evidence, *get_args(Change), Plan, Finding, Directive, FileSummary, FileResult)
+for _of in (*_HELD, KernelUses, FileFindings, FileReport, _Head, _Details):  # each after those that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())
 
 
-def encode(memory: Memory) -> bytes:
+def encode(memory: ScanCache) -> bytes:
     """Return the content of a cache file.
 
     Raises ValueError for a path that is no UTF-8, and OverflowError for a number of more than 64 bits.
@@ -151,29 +159,31 @@ def encode(memory: Memory) -> bytes:
     return msgspec.msgpack.encode(_pack(head))
 
 
-def decode(content: bytes) -> Kept:
+def decode(content: bytes) -> CachedScan:
     """Return what `content` holds; NOTHING_KEPT where it does not have the form that `encode` gives it."""
     head = _decode(content, _Head)
     if head is None or not head.statuses.keys() <= head.digests.keys():
-        return NOTHING_KEPT
+        return NO_CACHED_SCAN
     # Every file was asked for its directives.
     directives = dict.fromkeys(head.digests, ()) | head.directives
-    seen = Seen(head.digests, head.statuses)
-    return Kept(seen, directives, head.checks, head.results, head.uses, partial(_recall, head, directives))
+    seen = FileStamps(head.digests, head.statuses)
+    return CachedScan(seen, directives, head.checks, head.results, head.uses, partial(_recall, head, directives))
 
 
-def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> Memory:
+def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCache:
     details = _decode(head.details, _Details)
     if details is None or details.shares.keys() != head.results.keys():
-        return NO_MEMORY
-    known = Known(details.roles, details.words, details.members, details.setting, directives)
+        return NO_SCAN_CACHE
+    known = FileFacts(details.roles, details.words, details.members, details.setting, directives)
     shares, answers = {}, {}
     for path, result in head.results.items():
         shares[path] = details.shares[path]._replace(unreadable=result.unreadable)
         if path in details.answers and result.reading is not None:
             found, unreadable, _ = result.reading
             answers[path] = details.answers[path]._replace(found=found, unreadable=unreadable)
-    return Memory(Seen(head.digests, head.statuses), known, Outcome(head.checks, shares, answers), head.uses)
+    return ScanCache(
+        FileStamps(head.digests, head.statuses), known, ScanResult(head.checks, shares, answers), head.uses
+    )
 
 
 def _decode(content: bytes, of: type[Record]) -> Record | None:

@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import Question, query
+from triton_doctor.static.project.dependencies import ModuleQuery, query
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.python.module import Class
-from triton_doctor.static.sources.text_patterns import Sign
+from triton_doctor.static.sources.text_patterns import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import Arm, CallSite
+    from triton_doctor.static.python.function import BranchArm, CallSite
     from triton_doctor.static.python.module import Module
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
@@ -33,7 +33,7 @@ class Caller(NamedTuple):
     site: CallSite
 
 
-class Callers:
+class CallGraph:
     """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for."""
 
     def __init__(self, project: Project) -> None:
@@ -48,10 +48,10 @@ class Callers:
         homes: Iterable[Module] = (module,)
         if function.class_name is not None and function.name == "forward":
             wanted = function.class_name.rpartition(".")[2]
-            asked = Question("calls", wanted)
+            asked = ModuleQuery("calls", wanted)
             homes = modules.naming(wanted, module.path, asked, calling(wanted), member="apply", but=tests)
         elif function.parent == "<module>" and function.class_name is None:
-            asked = Question("calls", wanted)
+            asked = ModuleQuery("calls", wanted)
             homes = modules.naming(wanted, module.path, asked, calling(wanted), but=tests)
         for home in homes:
             if home.path in tests:
@@ -63,7 +63,7 @@ class Callers:
                     if not self.is_test(home, caller.function, caller.site.arms):
                         yield caller
 
-    def is_test(self, module: Module, function: Function, arms: tuple[Arm, ...]) -> bool:
+    def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands inside `arms` of `function` only tests: in a file of tests, or for `__main__`.
 
         For `__main__` is what its guard holds, and a function without arguments that only such code calls.
@@ -81,7 +81,7 @@ class Callers:
             self._for_main[id(function)] = self._is_for_main(module, function)
         return self._for_main[id(function)]
 
-    def is_no_program(self, module: Module, function: Function, arms: tuple[Arm, ...]) -> bool:
+    def is_no_program(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands there only tests, measures or teaches."""
         return module.path in self._project.demonstrations or self.is_test(module, function, arms)
 
@@ -94,7 +94,7 @@ class Callers:
         ):
             return False
         name, found = function.name, False
-        asked, modules = Question("calls", name), self._project.modules
+        asked, modules = ModuleQuery("calls", name), self._project.modules
         for home in modules.naming(name, module.path, asked, calling(name), but=self._project.tests):
             for caller in calls_of(home, name):
                 if self._glimpsed(home, caller.function, caller.site.call.func) is function:
@@ -112,7 +112,7 @@ class Callers:
         return found
 
     def _glimpsed(self, module: Module, function: Function, func: Expr) -> Function | None:
-        """As `reached`, for who wants to know which it is; besides the names, that rests on what `calls_told` tells."""
+        """As `reached`, for who wants to know which it is; it also depends on what `describe_calls` gives."""
         names = self._project.names
         match func:
             case Name():
@@ -138,7 +138,7 @@ class Callers:
 
 
 @query("calls")
-def calls_told(module: Module, name: str) -> object:
+def describe_calls(module: Module, name: str) -> object:
     """Of the calls that `calls_of` gives, what decides which functions they reach."""
     return tuple(
         (caller.function.qualname, caller.function.class_name, full, _local(*caller[:2], caller.site.call.func) is None)
@@ -172,9 +172,9 @@ def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
 
 
 @cached_in_scan()
-def calling(name: str) -> Sign:
+def calling(name: str) -> TextPattern:
     """What the text of every call of `name` has, and that of its definition has not."""
-    return Sign(name, _BEFORE, _AFTER)
+    return TextPattern(name, _BEFORE, _AFTER)
 
 
 def _called(func: Expr) -> str | None:

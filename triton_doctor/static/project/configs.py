@@ -6,7 +6,19 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.function import Function
-from triton_doctor.static.python.ir import Apply, Call, Choice, Const, Each, Expr, Mapping, Name, Pack, Star, dotted
+from triton_doctor.static.python.ir import (
+    BinaryOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Const,
+    DictExpr,
+    Expr,
+    Name,
+    Star,
+    TupleExpr,
+    dotted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +50,7 @@ def is_tuned(project: Project, kernel: Kernel) -> bool:
     return _count(project, module, None, tuned.configs, _MOST_STEPS, max) != 1
 
 
-def tell_configs(project: Project, kernel: Kernel) -> str:
+def describe_configs(project: Project, kernel: Kernel) -> str:
     """`all 4 configs`; `its configs` where some are pruned, or nobody can tell how many there are."""
     tuned = kernel.autotune
     count = config_count(project, kernel)
@@ -54,7 +66,7 @@ def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, 
             named = dict(config.keywords)
             table = config.args[0] if config.args else named.get("kwargs")
             positional = ("kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg")[: len(config.args)]
-            if isinstance(table, Mapping) and None not in named:
+            if isinstance(table, DictExpr) and None not in named:
                 entries = {key.value: value for key, value in table.items if isinstance(key, Const)}
                 entries_by_name = {name: value for name, value in entries.items() if isinstance(name, str)}
                 yield entries_by_name, frozenset({*positional, *(name for name in named if name)})
@@ -67,19 +79,19 @@ def _count(
     if steps == 0:
         return None
     match expr:
-        case Pack(items):
+        case TupleExpr(items):
             counts = [
                 _count(project, module, function, item.value, steps, of_options) if isinstance(item, Star) else 1
                 for item in items
             ]
             return _sum(counts)
-        case Each(_, _, source, False, further, False):
+        case Comprehension(_, _, source, False, further, False):
             return _product([_length(project, module, function, one, steps, of_options) for one in (source, *further)])
-        case Choice(test, options) if test is not None:
+        case Conditional(test, options) if test is not None:
             counts = [_count(project, module, function, option, steps, of_options) for option in options]
             known = [count for count in counts if count is not None]
             return of_options(known) if len(known) == len(counts) else None
-        case Apply("+", operands):
+        case BinaryOp("+", operands):
             return _sum([_count(project, module, function, operand, steps, of_options) for operand in operands])
         case Name() | Call(_, (), ()):
             found = _followed(project, module, function, expr)
@@ -111,12 +123,12 @@ def _configs(project: Project, module: Module, function: Function | None, expr: 
     if steps == 0:
         return
     match expr:
-        case Pack(items):
+        case TupleExpr(items):
             for item in items:
                 yield from _configs(project, module, function, item, steps)
-        case Star(inner) | Each(inner):
+        case Star(inner) | Comprehension(inner):
             yield from _configs(project, module, function, inner, steps)
-        case Apply("+", operands):
+        case BinaryOp("+", operands):
             for operand in operands:
                 yield from _configs(project, module, function, operand, steps)
         case Call(func) if (dotted(func) or "").rpartition(".")[2] == "Config":

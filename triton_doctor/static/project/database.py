@@ -9,8 +9,8 @@ from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.python_code import may_set, python_may_set
 from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.project.dependencies import QUERIES, short
-from triton_doctor.static.project.import_index import Importers
+from triton_doctor.static.project.dependencies import QUERIES, digest
+from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import (
     LAUNCH,
     Role,
@@ -23,26 +23,26 @@ from triton_doctor.static.project.roles import (
 from triton_doctor.static.python.newer_syntax import newer_syntax
 from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
 from triton_doctor.static.python.unreadable import explain_unreadable
-from triton_doctor.static.sources.contents import NOTHING_SEEN, Seen, Texts
+from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
-from triton_doctor.static.sources.files import Kind
+from triton_doctor.static.sources.files import FileKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.environment.setting import EnvironmentFile
-    from triton_doctor.static.project.dependencies import Question
-    from triton_doctor.static.project.import_index import Naming
+    from triton_doctor.static.project.dependencies import ModuleQuery
+    from triton_doctor.static.project.import_index import NamingFiles
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 Read = TypeVar("Read")
 
 
-class Known(NamedTuple):
+class FileFacts(NamedTuple):
     """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
 
     `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
@@ -55,9 +55,9 @@ class Known(NamedTuple):
     setting: dict[str, bool]
     directives: dict[str, tuple[Directive, ...]]
 
-    def but(self, paths: frozenset[str]) -> Known:
+    def but(self, paths: frozenset[str]) -> FileFacts:
         """What is known of other files than those at `paths`."""
-        return Known(
+        return FileFacts(
             roles=_but(self.roles, paths),
             words=_but(self.words, paths),
             members=_but(self.members, paths),
@@ -70,27 +70,27 @@ def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
     return {path: one for path, one in known.items() if path not in paths}
 
 
-class Library:
+class Database:
     """Reads `files`, by path as findings spell it.
 
     `python` and `settings` hold the bytes of those that could be read; `unopened` a TRD900 for each that could not.
     `known` grows by what the bytes alone tell, as somebody asks.
     """
 
-    def __init__(self, files: Iterable[SourceFile], seen: Seen = NOTHING_SEEN) -> None:
+    def __init__(self, files: Iterable[SourceFile], seen: FileStamps = NO_STAMPS) -> None:
         """Look at all `files`, which some scan before may have `seen`."""
-        self.python = Texts(seen)
-        self.settings = Texts(seen)
+        self.python = FileContents(seen)
+        self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = Known({}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {})
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
-        self._said: dict[tuple[str, Question], bytes | None] = {}
+        self._said: dict[tuple[str, ModuleQuery], bytes | None] = {}
         for file in files:
             try:
-                (self.settings if file.kind is Kind.SETTINGS else self.python).add(file)
+                (self.settings if file.kind is FileKind.SETTINGS else self.python).add(file)
             except OSError as error:
                 self.unopened[file.shown] = explain_unreadable(file.shown, error)
 
@@ -102,10 +102,10 @@ class Library:
         texts = self.python if path in self.python else self.settings
         return texts.as_scanned(path) if path in texts else b""
 
-    def seen(self) -> Seen:
+    def seen(self) -> FileStamps:
         """The files as they are, for the next scan."""
         python, settings = self.python.seen(), self.settings.seen()
-        return Seen({**python.digests, **settings.digests}, {**python.statuses, **settings.statuses})
+        return FileStamps({**python.digests, **settings.digests}, {**python.statuses, **settings.statuses})
 
     @cached_property
     def roles(self) -> Mapping[str, Role]:
@@ -166,12 +166,12 @@ class Library:
             return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
         return role is Role.SETTER and self.is_code(path)
 
-    def ask(self, path: str, question: Question) -> bytes | None:
+    def ask(self, path: str, question: ModuleQuery) -> bytes | None:
         """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
         key = (path, question)
         if key not in self._said:
             module = self.module(path)
-            said = short(QUERIES[question.kind](module, question.word)) if module is not None else None
+            said = digest(QUERIES[question.kind](module, question.word)) if module is not None else None
             self._said[key] = None if module is None or module.unread else said
         return self._said[key]
 
@@ -190,11 +190,11 @@ class Library:
                     known[path] = read(texts[path])
         return {path: found for path, found in known.items() if found}
 
-    def naming(self, name: str, home: str, member: str | None) -> Naming:
+    def naming(self, name: str, home: str, member: str | None) -> NamingFiles:
         """The files that may name what `home` defines as `name`, and say `something.member` where that is given."""
         return self._importers.naming(name, home, member)
 
-    def showing(self, sign: Sign, paths: Sequence[str]) -> frozenset[str]:
+    def showing(self, sign: TextPattern, paths: Sequence[str]) -> frozenset[str]:
         """Those of `paths` in whose text `sign` stands."""
         return self._importers.showing(sign, paths)
 
@@ -216,9 +216,9 @@ class Library:
         return known[path]
 
     @cached_property
-    def _importers(self) -> Importers:
+    def _importers(self) -> ImportIndex:
         named = (path for path, role in self.roles.items() if role is not Role.BYSTANDER)
-        return Importers(self.python, {path: self.words(path) for path in named})
+        return ImportIndex(self.python, {path: self.words(path) for path in named})
 
     @cached_property
     def _setting(self) -> Sequence[str]:
@@ -247,7 +247,7 @@ class Library:
             elif path in self.unopened:
                 yield self.unopened[path]
 
-    def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: Texts) -> Read | None:
+    def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
         """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""
         try:
             return with_own_stack(read, path, texts[path])

@@ -26,22 +26,22 @@ def query(kind: str) -> Callable[[Query], Query]:
     return declare
 
 
-class Question(NamedTuple):
+class ModuleQuery(NamedTuple):
     """What is asked of one module: one of QUERIES, by its kind there, about `word`."""
 
     kind: str
     word: str
 
 
-class Reply(NamedTuple):
+class QueryResult(NamedTuple):
     """What the file at `path` said to `question`, in short; nothing where it had nothing to say."""
 
     path: str
-    question: Question
+    question: ModuleQuery
     said: bytes
 
 
-class Search(NamedTuple):
+class ModuleSearch(NamedTuple):
     """A question to all modules that may name something, those of tests too where it is `with_tests`.
 
     They import one of `words`, and `name` or take it from what they import; or they are the file `home`. They say
@@ -52,11 +52,11 @@ class Search(NamedTuple):
     home: str
     words: frozenset[str]
     member: str | None
-    question: Question
+    question: ModuleQuery
     with_tests: bool
 
 
-class Rests(NamedTuple):
+class Dependencies(NamedTuple):
     """What an answer rests on: files that were `consulted`, by path, `replies`, `searches`, and what those `found`.
 
     No file was there by a name that is `missed`: it would have been consulted or asked. Of files `there` it matters no
@@ -66,9 +66,9 @@ class Rests(NamedTuple):
     consulted: frozenset[str]
     there: frozenset[str]
     missed: frozenset[str]
-    replies: frozenset[Reply]
-    found: frozenset[Reply]
-    searches: frozenset[Search]
+    replies: frozenset[QueryResult]
+    found: frozenset[QueryResult]
+    searches: frozenset[ModuleSearch]
 
     @property
     def files(self) -> frozenset[str]:
@@ -83,11 +83,11 @@ class Rests(NamedTuple):
             and self.missed.isdisjoint(changes.names)
             and all(changes.confirm(reply) for reply in self.replies if reply.path in changes.paths)
             and {reply for reply in self.found if reply.path in changes.paths}
-            == frozenset[Reply]().union(*map(changes.found, self.searches))
+            == frozenset[QueryResult]().union(*map(changes.found, self.searches))
         )
 
 
-def short(said: object) -> bytes:
+def digest(said: object) -> bytes:
     """What tells `said` from anything else; nothing for what is empty."""
     return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=8).digest() if said else b""
 
@@ -99,7 +99,7 @@ class ChangedFile(NamedTuple):
     words_before: frozenset[str]
     taken: frozenset[bytes]
 
-    def fits(self, search: Search, path: str) -> bool:
+    def fits(self, search: ModuleSearch, path: str) -> bool:
         """Whether it, at `path`, may name what is searched, given that it imports one of the words."""
         named = path == search.home or search.name in self.words or search.name.encode() in self.taken
         return named and (search.member is None or search.member.encode() in self.taken)
@@ -115,7 +115,7 @@ class Changes:
         names: frozenset[str],
         files: Mapping[str, ChangedFile],
         tests: Container[str],
-        ask: Callable[[str, Question], bytes | None],
+        ask: Callable[[str, ModuleQuery], bytes | None],
     ) -> None:
         """`files` are the Python files among `paths`; what one says now, `ask` tells: None where it cannot be read."""
         self.paths = paths
@@ -130,20 +130,20 @@ class Changes:
         for path, file in files.items():
             for word in file.words:
                 self._importing.setdefault(word, []).append(path)
-        self._found: dict[Search, frozenset[Reply]] = {}
+        self._found: dict[ModuleSearch, frozenset[QueryResult]] = {}
 
-    def confirm(self, reply: Reply) -> bool:
+    def confirm(self, reply: QueryResult) -> bool:
         """Whether the file says the same now."""
         return reply.path not in self.gone and self._ask(reply.path, reply.question) == reply.said
 
-    def found(self, search: Search) -> frozenset[Reply]:
+    def found(self, search: ModuleSearch) -> frozenset[QueryResult]:
         """What `search` finds in files that changed; what none ever said, where packages may lead it to others."""
         if search not in self._found:
             goes_elsewhere = not self._handed_on.isdisjoint(search.words)
             self._found[search] = frozenset([_NEVER_SAID] if goes_elsewhere else self._told(search))
         return self._found[search]
 
-    def _told(self, search: Search) -> Iterator[Reply]:
+    def _told(self, search: ModuleSearch) -> Iterator[QueryResult]:
         importing = {path for word in search.words for path in self._importing.get(word, ())}
         for path in importing | ({search.home} & self._files.keys()):
             if self._files[path].fits(search, path) and (search.with_tests or path not in self._tests):
@@ -151,8 +151,8 @@ class Changes:
                 if said is None:
                     yield _NEVER_SAID
                 elif said:
-                    yield Reply(path, search.question, said)
+                    yield QueryResult(path, search.question, said)
 
 
-_NEVER_SAID = Reply("", Question("", ""), b"")
+_NEVER_SAID = QueryResult("", ModuleQuery("", ""), b"")
 NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
-    from triton_doctor.static.python.function import Arm, Binding, Function
+    from triton_doctor.static.python.function import Binding, BranchArm, Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel
 
@@ -43,7 +43,7 @@ def expects_error_after(function: Function, binding: Binding) -> bool:
     return any(_is_expected(function, arms) for order, arms in places if order > binding.order)
 
 
-def _is_expected(function: Function, arms: Sequence[Arm]) -> bool:
+def _is_expected(function: Function, arms: Sequence[BranchArm]) -> bool:
     if any(arm.expects_error for arm in arms):
         return True
     names = (dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators)

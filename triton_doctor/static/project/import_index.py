@@ -10,20 +10,20 @@ from triton_doctor.static.project.roles import taken_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 # A name is handed on from package to package that often.
 _MOST_HOPS = 4
 
 
-class Naming(NamedTuple):
+class NamingFiles(NamedTuple):
     """The `paths` of the files that may name something. Any other would have to import one of `words`."""
 
     words: frozenset[str]
     paths: tuple[str, ...]
 
 
-class Importers:
+class ImportIndex:
     """Looks for names in `texts`, by path. `words` are those that stand after an `import`, of the files that count."""
 
     def __init__(self, texts: Mapping[str, bytes], words: Mapping[str, frozenset[str]]) -> None:
@@ -33,11 +33,11 @@ class Importers:
         for path, imported in words.items():
             for word in imported:
                 self._importing.setdefault(word, set()).add(path)
-        self._naming: dict[tuple[str, str, str | None], Naming] = {}
-        self._showing: dict[tuple[Sign, str], bool] = {}
+        self._naming: dict[tuple[str, str, str | None], NamingFiles] = {}
+        self._showing: dict[tuple[TextPattern, str], bool] = {}
         self._taken: dict[str, frozenset[bytes]] = {}
 
-    def naming(self, name: str, home: str, member: str | None = None) -> Naming:
+    def naming(self, name: str, home: str, member: str | None = None) -> NamingFiles:
         """The files that may name what `home` defines as `name`, by path: itself, and importers.
 
         They import the name; or its module, or a package whose `__init__` does, which hands it on, and take it there.
@@ -57,10 +57,10 @@ class Importers:
             found = {path for path in modules if path in certain or self._takes(path, name)}
             if member is not None:
                 found = {path for path in found if self._takes(path, member)}
-            self._naming[key] = Naming(frozenset(words), tuple(sorted(found)))
+            self._naming[key] = NamingFiles(frozenset(words), tuple(sorted(found)))
         return self._naming[key]
 
-    def showing(self, sign: Sign, paths: Sequence[str]) -> frozenset[str]:
+    def showing(self, sign: TextPattern, paths: Sequence[str]) -> frozenset[str]:
         """Those of `paths` in whose text `sign` stands."""
         for path in paths:
             if (sign, path) not in self._showing:

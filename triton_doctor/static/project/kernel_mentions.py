@@ -14,14 +14,14 @@ from triton_doctor.static.python.ir import Attr, Expr, Name, children
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.database import Database
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Module
 
 _BUILTINS = frozenset(dir(builtins))
 
 
-def find_mentions(library: Library, name: str) -> list[str]:
+def find_mentions(library: Database, name: str) -> list[str]:
     """The files of `library`, by path, that may define or launch the kernel `name`."""
     subjects = [path for path in library.subjects() if library.is_code(path)]
     names, pending, found = {name}, {name}, set[str]()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.database import Database
 
 WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 # What takes a member by a name which is text, what runs text, and what imports a module by a name which is text. Most
@@ -62,9 +62,9 @@ def key_of(path: str, kernel: str) -> str:
     return f"{path}:{kernel}"
 
 
-def find_uses(library: Library, findings: Iterable[Finding]) -> dict[str, KernelUses]:
+def find_uses(library: Database, findings: Iterable[Finding]) -> dict[str, KernelUses]:
     """The uses of the kernels that fixes of `findings` need to know all uses of, by `key_of`."""
-    search = _Search(library)
+    search = _UseSearch(library)
     found: dict[str, KernelUses] = {}
     for finding in findings:
         path, kernel = finding.fix.rests_on if finding.fix is not None else None, finding.facts.kernel
@@ -73,8 +73,8 @@ def find_uses(library: Library, findings: Iterable[Finding]) -> dict[str, Kernel
     return found
 
 
-class _Search:
-    def __init__(self, library: Library) -> None:
+class _UseSearch:
+    def __init__(self, library: Database) -> None:
         self._library = library
         self._beside_imports: dict[str, frozenset[bytes]] = {}
         self._renamed: dict[str, list[tuple[bytes, bytes]]] = {}

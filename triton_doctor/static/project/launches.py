@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.argument_positions import positions
-from triton_doctor.static.python.ir import Name, Pack, Star
+from triton_doctor.static.project.argument_positions import match_positions
+from triton_doctor.static.python.ir import Name, Star, TupleExpr
 from triton_doctor.static.python.module import Kernel
-from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
     """The arguments that `launch` gives by name or by a position that is certain: parameters, then options."""
     found = {
         name: argument
-        for name, argument, expr in positions(launch.launch, kernel, _displayed_count)
+        for name, argument, expr in match_positions(launch.launch, kernel, _displayed_count)
         if expr is argument.value
     }
     for argument in launch.launch.arguments:
@@ -50,7 +50,7 @@ def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
 
 def _displayed_count(starred: Expr) -> int | None:
     """The number of items of a starred display; of anything else it is not known without evaluating."""
-    if isinstance(starred, Pack) and not any(isinstance(item, Star) for item in starred.items):
+    if isinstance(starred, TupleExpr) and not any(isinstance(item, Star) for item in starred.items):
         return len(starred.items)
     return None
 
@@ -82,7 +82,7 @@ def origin_of(launch: LinkedLaunch, expr: Expr) -> Expr:
     for _ in range(_MOST_CALLS):
         if not isinstance(expr, Name):
             break
-        found = reaching(launch.function, expr.id, order, arms)
+        found = reaching_definitions(launch.function, expr.id, order, arms)
         if not found.certain or len(found.bindings) != 1:
             break
         (binding,) = found.bindings

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.project import LinkedLaunch
 from triton_doctor.static.python.function import Function
-from triton_doctor.static.python.ir import Attr, Call, Choice, Const, Expr, Item, Mapping, Name, dotted
+from triton_doctor.static.python.ir import Attr, Call, Conditional, Const, DictExpr, Expr, Name, Subscript, dotted
 from triton_doctor.static.python.module import Class, Kernel
-from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.project.resolver import Names
-    from triton_doctor.static.python.function import Arm, Launch
+    from triton_doctor.static.project.resolver import Resolver
+    from triton_doctor.static.python.function import BranchArm, Launch
     from triton_doctor.static.python.module import Module
 
 # A kernel passes through a few names (`kernel = a if c else b`, `fn = wrap(kernel)`) before it is launched.
@@ -23,7 +23,7 @@ _MOST_STEPS = 8
 _END = 1 << 30
 
 
-def link(module: Module, names: Names) -> tuple[LinkedLaunch, ...]:
+def link_launches(module: Module, names: Resolver) -> tuple[LinkedLaunch, ...]:
     """The launches that `module` makes, in order; those that no kernel was found for have none."""
     return tuple(
         LinkedLaunch(module=module, function=function, launch=launch, kernels=_kernels(names, module, function, launch))
@@ -31,21 +31,21 @@ def link(module: Module, names: Names) -> tuple[LinkedLaunch, ...]:
     )
 
 
-def _kernels(names: Names, module: Module, function: Function, launch: Launch) -> tuple[Kernel, ...]:
-    place = _Place(module, function, launch.order, launch.arms)
+def _kernels(names: Resolver, module: Module, function: Function, launch: Launch) -> tuple[Kernel, ...]:
+    place = _LinkPoint(module, function, launch.order, launch.arms)
     return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, place, _MOST_STEPS)}.values())
 
 
-class _Place(NamedTuple):
+class _LinkPoint(NamedTuple):
     """Where an expression stands, which decides what its names mean."""
 
     module: Module
     function: Function
     order: int
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
 
 
-def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Kernel]:
+def _follow(names: Resolver, expr: Expr, place: _LinkPoint, steps: int) -> Iterator[Kernel]:
     """The kernels that `expr` may be."""
     if steps == 0:
         return
@@ -57,7 +57,7 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                 if function.class_name == place.function.class_name and function.holds(name.encode()):
                     for stored in function.stored:
                         if (stored.base, stored.name) == (base, name):
-                            inner = _Place(place.module, function, stored.order, ())
+                            inner = _LinkPoint(place.module, function, stored.order, ())
                             yield from _follow(names, stored.value, inner, steps - 1)
             owner = place.module.classes.get(place.function.class_name)
             if owner is not None:
@@ -73,9 +73,9 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
                 yield from _follow_field(names, owner, name, steps - 1)
             else:
                 yield from _follow_entry(names, base, name, place, steps - 1)
-        case Item(base, Const(str(name))):
+        case Subscript(base, Const(str(name))):
             yield from _follow_entry(names, base, name, place, steps - 1)
-        case Choice(_, options):
+        case Conditional(_, options):
             for option in options:
                 yield from _follow(names, option, place, steps - 1)
         case Call(func, args, _):
@@ -84,7 +84,7 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
             if isinstance(callee, Function):
                 home = names.home(callee)
                 for returned in callee.returns:
-                    inner = _Place(home, callee, returned.order, ())
+                    inner = _LinkPoint(home, callee, returned.order, ())
                     yield from _follow(names, returned.value, inner, steps - 1)
             elif callee is None and args:
                 # A wrapper from elsewhere, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
@@ -93,14 +93,14 @@ def _follow(names: Names, expr: Expr, place: _Place, steps: int) -> Iterator[Ker
             pass
 
 
-def _class_of(names: Names, base: Expr, place: _Place) -> Class | None:
+def _class_of(names: Resolver, base: Expr, place: _LinkPoint) -> Class | None:
     """The class that `base` names; None where it names something else."""
     full = dotted(base)
     found = names.dotted(place.module, full) if full is not None else None
     return found if isinstance(found, Class) else None
 
 
-def _follow_field(names: Names, owner: Class, name: str, steps: int) -> Iterator[Kernel]:
+def _follow_field(names: Resolver, owner: Class, name: str, steps: int) -> Iterator[Kernel]:
     """The kernels that `name` is in the body of the class `owner`, or of the first base that binds it."""
     home = names.home_of_class(owner)
     own = list(names.kernels(home, f"{owner.qualname}.{name}"))
@@ -109,7 +109,7 @@ def _follow_field(names: Names, owner: Class, name: str, steps: int) -> Iterator
     if own or steps == 0:
         yield from own
     elif binding is not None and top is not None:
-        yield from _follow(names, binding.value, _Place(home, top, _END, ()), steps)
+        yield from _follow(names, binding.value, _LinkPoint(home, top, _END, ()), steps)
     else:
         for base in owner.bases:
             inherited = names.dotted(home, dotted(base) or "?")
@@ -118,16 +118,16 @@ def _follow_field(names: Names, owner: Class, name: str, steps: int) -> Iterator
                 return
 
 
-def _follow_entry(names: Names, table: Expr, name: str, place: _Place, steps: int) -> Iterator[Kernel]:
+def _follow_entry(names: Resolver, table: Expr, name: str, place: _LinkPoint, steps: int) -> Iterator[Kernel]:
     """The kernels that `table.name` or `table["name"]` may be: of a namespace or a dict, made here or by a function."""
     if steps == 0:
         return
     match table:
         case Name(local):
-            for binding in reaching(place.function, local, place.order, place.arms).bindings:
-                inner = _Place(place.module, place.function, binding.order, binding.arms)
+            for binding in reaching_definitions(place.function, local, place.order, place.arms).bindings:
+                inner = _LinkPoint(place.module, place.function, binding.order, binding.arms)
                 yield from _follow_entry(names, binding.value, name, inner, steps - 1)
-        case Mapping(items):
+        case DictExpr(items):
             for key, value in items:
                 if key == Const(name):
                     yield from _follow(names, value, place, steps - 1)
@@ -138,7 +138,7 @@ def _follow_entry(names: Names, table: Expr, name: str, place: _Place, steps: in
                 home = names.home(callee)
                 for returned in callee.returns:
                     yield from _follow_entry(
-                        names, returned.value, name, _Place(home, callee, returned.order, ()), steps - 1
+                        names, returned.value, name, _LinkPoint(home, callee, returned.order, ()), steps - 1
                     )
             elif name in dict(keywords):
                 yield from _follow(names, dict(keywords)[name], place, steps - 1)
@@ -146,11 +146,11 @@ def _follow_entry(names: Names, table: Expr, name: str, place: _Place, steps: in
             pass
 
 
-def _named(names: Names, name: str, place: _Place, steps: int) -> Iterator[Kernel]:
+def _named(names: Resolver, name: str, place: _LinkPoint, steps: int) -> Iterator[Kernel]:
     module, function, order, arms = place
-    local = reaching(function, name, order, arms)
+    local = reaching_definitions(function, name, order, arms)
     for binding in local.bindings:
-        yield from _follow(names, binding.value, _Place(module, function, binding.order, binding.arms), steps - 1)
+        yield from _follow(names, binding.value, _LinkPoint(module, function, binding.order, binding.arms), steps - 1)
     if local.certain or any(param.name == name for param in function.params):
         return
     if function.name != "<module>":
@@ -161,7 +161,7 @@ def _named(names: Names, name: str, place: _Place, steps: int) -> Iterator[Kerne
         outer = module.functions.get(function.parent or "<module>")
         if outer is not None:
             last = max((binding.order for binding in outer.bindings.get(name, ())), default=0)
-            yield from _named(names, name, _Place(module, outer, last + 1, ()), steps - 1)
+            yield from _named(names, name, _LinkPoint(module, outer, last + 1, ()), steps - 1)
         return
     own = list(names.kernels(module, name))
     if own:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.surroundings import launches
 from triton_doctor.static.python.function import Function
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Item, Lambda, Name, children, dotted
-from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Lambda, Name, Subscript, children, dotted
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,16 +31,16 @@ _UNSPECIALIZED = re.compile(rb"do_not_specialize\w*\s*=\s*[\[(][^\])]*[\])]")
 
 def is_asked_for(project: Project, kernel: Kernel, name: str) -> bool:
     """Whether something that the decorators of `kernel` or the grids of its launches lead to may name `name`."""
-    search = _Search(project, name)
+    search = _StringSearch(project, name)
     return search.decorators_ask(kernel) or any(search.grid_asks(launch) for launch in launches(project, kernel))
 
 
 def is_asked_for_as_constexpr(project: Project, kernel: Kernel, name: str) -> bool:
     """Whether something that `jit` is given, a `repr` that names variants, may look for `name` among the constants."""
-    return kernel.jit_span is not None and _Search(project, name).jit_asks(kernel, kernel.jit_span)
+    return kernel.jit_span is not None and _StringSearch(project, name).jit_asks(kernel, kernel.jit_span)
 
 
-class _Search:
+class _StringSearch:
     """Follows names to what they stand for, each once, and looks for `name` as a string there."""
 
     def __init__(self, project: Project, name: str) -> None:
@@ -69,7 +69,7 @@ class _Search:
 
     def jit_asks(self, kernel: Kernel, span: Span) -> bool:
         module = self._project.modules[kernel.path]
-        given = Source(self._project.modules.source(kernel.path)).text_at(span).encode()
+        given = SourceText(self._project.modules.source(kernel.path)).text_at(span).encode()
         return b"repr" in given and self._text_asks(module, module.functions.get(kernel.made_in or ""), given)
 
     def grid_asks(self, launch: LinkedLaunch) -> bool:
@@ -80,7 +80,7 @@ class _Search:
             given = next((param for param in function.params if param.name == grid.id), None)
             if given is not None:
                 return given.annotation not in ("tuple", "Tuple", "int", "list", "List")
-        if isinstance(grid, Item) or (isinstance(grid, Attr) and not _is_own(grid)):
+        if isinstance(grid, Subscript) or (isinstance(grid, Attr) and not _is_own(grid)):
             return True
         return self._expr_asks(launch.module, _enclosing(launch.module, function), grid, _MOST_STEPS)
 

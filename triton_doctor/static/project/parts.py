@@ -10,31 +10,31 @@ from triton_doctor.settings import DEMONSTRATIONS
 from triton_doctor.static.project.dependencies import NO_CHANGES
 from triton_doctor.static.project.kernel_mentions import find_mentions
 from triton_doctor.static.project.project import Project
-from triton_doctor.static.project.resolver import Names
-from triton_doctor.static.project.summaries import Shares, all_shares
-from triton_doctor.static.project.tracked_modules import Modules
-from triton_doctor.static.sources.ignore_rules import Paths
+from triton_doctor.static.project.resolver import Resolver
+from triton_doctor.static.project.summaries import FileSummaries, summarize_files
+from triton_doctor.static.project.tracked_modules import TrackedModules
+from triton_doctor.static.sources.ignore_rules import PathPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from triton_doctor.settings import Settings
-    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.database import Database
     from triton_doctor.static.project.dependencies import Changes
     from triton_doctor.static.project.project import LinkedLaunch
-    from triton_doctor.static.project.scan_cache import Memory
+    from triton_doctor.static.project.scan_cache import ScanCache
 
 
-def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:
+def empty_project(library: Database, settings: Settings, cwd: Path) -> Project:
     """A project of no files yet, as `settings` see it."""
-    modules = Modules(library)
+    modules = TrackedModules(library)
     return Project(
         scope=(),
         modules=modules,
-        names=Names(modules),
-        tests=Paths(settings.root, settings.tests, cwd),
-        demonstrations=Paths(
+        names=Resolver(modules),
+        tests=PathPatterns(settings.root, settings.tests, cwd),
+        demonstrations=PathPatterns(
             settings.root, settings.demonstrations, cwd, names_root=settings.demonstrations == DEMONSTRATIONS
         ),
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
@@ -44,17 +44,19 @@ def empty_project(library: Library, settings: Settings, cwd: Path) -> Project:
 
 
 def whole_project(
-    library: Library, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
+    library: Database, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
 ) -> Project:
     """All kernels and launches of `library` as one project, as `settings` see it."""
-    return whole(empty_project(library, settings, cwd), all_shares(library, {}, NO_CHANGES, on_progress))
+    return with_all_launches(
+        empty_project(library, settings, cwd), summarize_files(library, {}, NO_CHANGES, on_progress)
+    )
 
 
 def parts_about(
     project: Project,
-    library: Library,
+    library: Database,
     pattern: str,
-    memory: Memory,
+    memory: ScanCache,
     changes: Changes,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Project]:
@@ -63,7 +65,7 @@ def parts_about(
     What `memory` has of the scan before is not worked out again; without it, only files that may launch the kernel are
     read, if `pattern` is its name.
     """
-    shares = Shares(library, memory.outcome.shares, changes)
+    shares = FileSummaries(library, memory.outcome.shares, changes)
     is_cold = not memory.outcome.shares
     paths = find_mentions(library, pattern) if is_cold and pattern.isidentifier() else library.subjects()
     for done, path in enumerate(paths, start=1):
@@ -79,10 +81,10 @@ def parts_about(
                 for one in shares.launches(launcher)
                 if any(kernel.path == home for kernel in one.kernels)
             ]
-            yield part(replace(project, set_anywhere=shares.variables), library, home, starting)
+            yield project_part(replace(project, set_anywhere=shares.variables), library, home, starting)
 
 
-def whole(project: Project, shares: Shares) -> Project:
+def with_all_launches(project: Project, shares: FileSummaries) -> Project:
     """`project` with all the kernels and launches of `shares`."""
     return replace(
         project,
@@ -92,9 +94,9 @@ def whole(project: Project, shares: Shares) -> Project:
     )
 
 
-def part(project: Project, library: Library, path: str, launches: Iterable[LinkedLaunch]) -> Project:
+def project_part(project: Project, library: Database, path: str, launches: Iterable[LinkedLaunch]) -> Project:
     """The part of `project` that is about the file at `path`, whose kernels `launches` start; it asks anew."""
-    modules = Modules(library)
+    modules = TrackedModules(library)
     environment = library.environment(path)
     if environment is not None:
         environment = replace(environment, for_tests=environment.for_tests or path in project.tests)
@@ -102,7 +104,7 @@ def part(project: Project, library: Library, path: str, launches: Iterable[Linke
         project,
         scope=(path,) if library.is_code(path) else (),
         modules=modules,
-        names=Names(modules),
+        names=Resolver(modules),
         launches=tuple(launches),
         environment=(environment,) if environment is not None and environment.settings else (),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, TypeAlias
 
-from triton_doctor.static.project.dependencies import Question, query
+from triton_doctor.static.project.dependencies import ModuleQuery, query
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.module import Class, Kernel, Module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.static.project.tracked_modules import Modules
+    from triton_doctor.static.project.tracked_modules import TrackedModules
     from triton_doctor.static.python.module import Import
 
 Definition: TypeAlias = Module | Kernel | Function | Class
@@ -21,10 +21,10 @@ Definition: TypeAlias = Module | Kernel | Function | Class
 _MOST_HOPS = 8
 
 
-class Names:
+class Resolver:
     """Looks names up in `modules`, which reads a file of the scan when it is asked for."""
 
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: TrackedModules) -> None:
         """Nothing is looked up yet."""
         self._modules = modules
         self._found: dict[tuple[str, str], Definition | None] = {}
@@ -176,7 +176,7 @@ class Names:
         return self._files[stem]
 
     def _ask(self, module: Module, name: str) -> None:
-        self._modules.ask(module.path, Question("name", name))
+        self._modules.ask(module.path, ModuleQuery("name", name))
 
     def _consulted(self, found: Definition | None) -> Definition | None:
         if found is not None:
@@ -185,7 +185,7 @@ class Names:
 
 
 @query("name")
-def name_told(module: Module, name: str) -> object:
+def describe_name(module: Module, name: str) -> object:
     """What a search that comes to `name` at the top level of `module` learns there."""
     own = name in module.kernels_named, name in module.functions, name in module.classes, _is_bound(module, name)
     passed_on = module.imports.get(name), module.star_imports

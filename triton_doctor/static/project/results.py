@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
 
 
-class Reading(NamedTuple):
+class FileFindings(NamedTuple):
     """What the checks `found` in one file, the TRD900 of the files that they could not read, and all that they read."""
 
     found: tuple[Finding, ...]
@@ -18,7 +18,7 @@ class Reading(NamedTuple):
     read: frozenset[str]
 
 
-class FileResult(NamedTuple):
+class FileReport(NamedTuple):
     """What a scan found in one file: numbers, and the `homes` of the kernels that it launches, files by path.
 
     `unreadable` are the TRD900 of the files that its launches lead to. `reading` is None where no report needed it.
@@ -29,7 +29,7 @@ class FileResult(NamedTuple):
     launches_resolved: int
     homes: frozenset[str]
     unreadable: tuple[Finding, ...]
-    reading: Reading | None
+    reading: FileFindings | None
 
 
 class Result(NamedTuple):
@@ -66,7 +66,7 @@ def needed_paths(files: Mapping[str, Launcher], asked: frozenset[str] | None) ->
     return own.union(*(files[path].homes for path in own))
 
 
-def combine_results(files: Mapping[str, FileResult], asked: frozenset[str] | None) -> Result | None:
+def combine_results(files: Mapping[str, FileReport], asked: frozenset[str] | None) -> Result | None:
     """Return what is reported of the files `asked`, None for all; None where some file was not checked for them."""
     readings = {path: files[path].reading if path in files else None for path in needed_paths(files, asked)}
     checked = {path: reading for path, reading in readings.items() if reading is not None}

@@ -6,32 +6,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.import_index import last_name
-from triton_doctor.static.project.linking import link
-from triton_doctor.static.project.resolver import Names
-from triton_doctor.static.project.scan_cache import Share
-from triton_doctor.static.project.tracked_modules import Modules
+from triton_doctor.static.project.linking import link_launches
+from triton_doctor.static.project.resolver import Resolver
+from triton_doctor.static.project.scan_cache import FileSummary
+from triton_doctor.static.project.tracked_modules import TrackedModules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from triton_doctor.static.project.database import Library
-    from triton_doctor.static.project.dependencies import Changes, Rests
+    from triton_doctor.static.project.database import Database
+    from triton_doctor.static.project.dependencies import Changes, Dependencies
     from triton_doctor.static.project.project import LinkedLaunch
 
 
-class Shares:
+class FileSummaries:
     """The shares of the files of `library`, by path; one of `kept` that still stands after `changes` is taken over.
 
     `anew` are the paths of the others.
     """
 
-    def __init__(self, library: Library, kept: Mapping[str, Share], changes: Changes) -> None:
+    def __init__(self, library: Database, kept: Mapping[str, FileSummary], changes: Changes) -> None:
         """Nothing is worked out yet."""
         self._library = library
         self._kept = kept
         self._changes = changes
         self._linked: dict[str, tuple[LinkedLaunch, ...]] = {}
-        self.by_path: dict[str, Share] = {}
+        self.by_path: dict[str, FileSummary] = {}
         self.anew: set[str] = set()
 
     def add(self, path: str) -> None:
@@ -49,7 +49,7 @@ class Shares:
         for path in self._library.launchers(kernels):
             self.add(path)
 
-    def take(self, others: Mapping[str, Share], anew: Iterable[str]) -> None:
+    def take(self, others: Mapping[str, FileSummary], anew: Iterable[str]) -> None:
         """Take over what somebody else worked out."""
         self.by_path.update(others)
         self.anew.update(anew)
@@ -83,11 +83,11 @@ class Shares:
             self._link(path)
         return self._linked[path]
 
-    def _share(self, path: str) -> Share:
+    def _share(self, path: str) -> FileSummary:
         rests = self._link(path)
         module = self._library.module(path) if self._library.is_code(path) else None
         environment = self._library.environment(path)
-        return Share(
+        return FileSummary(
             kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
             starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
@@ -95,21 +95,21 @@ class Shares:
             rests=rests,
         )
 
-    def _link(self, path: str) -> Rests:
-        modules = Modules(self._library)
+    def _link(self, path: str) -> Dependencies:
+        modules = TrackedModules(self._library)
         module = modules.get(path) if self._library.is_code(path) else None
-        self._linked[path] = link(module, Names(modules)) if module is not None else ()
+        self._linked[path] = link_launches(module, Resolver(modules)) if module is not None else ()
         return modules.rests()
 
 
-def all_shares(
-    library: Library,
-    kept: Mapping[str, Share],
+def summarize_files(
+    library: Database,
+    kept: Mapping[str, FileSummary],
     changes: Changes,
     on_progress: Callable[[int], None] = lambda done: None,
-) -> Shares:
+) -> FileSummaries:
     """The shares of all files. `on_progress` gets the number of files done so far."""
-    shares = Shares(library, kept, changes)
+    shares = FileSummaries(library, kept, changes)
     done = library.idle
     if done:
         on_progress(done)

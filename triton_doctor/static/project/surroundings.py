@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.plan import ChangedKernel
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import Question, query
+from triton_doctor.static.project.dependencies import ModuleQuery, query
 from triton_doctor.static.project.launches import hides_arguments, launches_of
-from triton_doctor.static.python.ir import Attr, Call, Const, Each, Expr, Item, Lambda, Name, Pack, children
-from triton_doctor.static.python.ir import Mapping as Display
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Comprehension,
+    Const,
+    DictExpr,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    TupleExpr,
+    children,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,16 +87,16 @@ def set_by_configs(kernel: Kernel) -> frozenset[str] | None:
     match tuned.configs if tuned is not None else None:
         case None:
             return frozenset()
-        case Pack(configs):
+        case TupleExpr(configs):
             pass
-        case Each(element):
+        case Comprehension(element):
             configs = (element,)
         case _:
             return None
     names: set[str] = set()
     for config in configs:
         match config:
-            case Call(_, (Display(items), *_), _):
+            case Call(_, (DictExpr(items), *_), _):
                 keys = [key.value if isinstance(key, Const) else None for key, _ in items]
                 names.update(key for key in keys if isinstance(key, str))
                 if not all(isinstance(key, str) for key in keys):
@@ -132,7 +143,7 @@ def _is_listed(module: Module, name: str) -> bool:
 
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
-    modules = project.modules.naming(kernel.name, kernel.path, Question("uses", kernel.name))
+    modules = project.modules.naming(kernel.name, kernel.path, ModuleQuery("uses", kernel.name))
     return any(is_used_otherwise(module, kernel.name) for module in modules)
 
 
@@ -178,7 +189,7 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
             continue
         seen.add(id(expr))
         match expr:
-            case Call(Item(base, grid), args, keywords) if id(base) in launched:
+            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
                 # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
                 pending += [grid, *args, *(value for _, value in keywords)]
                 if not isinstance(base, Name | Attr):

@@ -6,40 +6,40 @@ from collections.abc import Mapping
 from sys import intern
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.dependencies import Reply, Rests, Search
+from triton_doctor.static.project.dependencies import Dependencies, ModuleSearch, QueryResult
 from triton_doctor.static.project.import_index import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from triton_doctor.static.project.database import Library
-    from triton_doctor.static.project.dependencies import Question
+    from triton_doctor.static.project.database import Database
+    from triton_doctor.static.project.dependencies import ModuleQuery
     from triton_doctor.static.python.module import Module
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 
-class Modules(Mapping[str, "Module"]):
+class TrackedModules(Mapping[str, "Module"]):
     """The Python files of `library` by path, for one question."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Database) -> None:
         """Nothing is asked yet."""
         self._library = library
         self._consulted: set[str] = set()
         self._there: set[str] = set()
         self._missed: set[str] = set()
-        self._asked: set[tuple[str, Question]] = set()
-        self._searched: set[tuple[str, Question]] = set()
-        self._searches: set[Search] = set()
+        self._asked: set[tuple[str, ModuleQuery]] = set()
+        self._searched: set[tuple[str, ModuleQuery]] = set()
+        self._searches: set[ModuleSearch] = set()
 
-    def rests(self) -> Rests:
+    def rests(self) -> Dependencies:
         """What was asked so far. A question to a file that was consulted besides adds nothing."""
         asked, searched = self._replies(self._asked), self._replies(self._searched)
         replies = frozenset(reply for reply in asked if reply.path not in self._consulted)
         found = frozenset(reply for reply in searched if reply.said and reply.path not in self._consulted)
         consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
-        return Rests(consulted, there, missed, replies, found, frozenset(self._searches))
+        return Dependencies(consulted, there, missed, replies, found, frozenset(self._searches))
 
-    def _replies(self, asked: Iterable[tuple[str, Question]]) -> list[Reply]:
+    def _replies(self, asked: Iterable[tuple[str, ModuleQuery]]) -> list[QueryResult]:
         """What the files said; those that cannot be read, or not all of them, count as consulted."""
         replies = []
         for path, question in asked:
@@ -47,7 +47,7 @@ class Modules(Mapping[str, "Module"]):
             if said is None:
                 self.consult(path)
             else:
-                replies.append(Reply(path, question, said))
+                replies.append(QueryResult(path, question, said))
         return replies
 
     def __getitem__(self, path: str) -> Module:
@@ -90,7 +90,7 @@ class Modules(Mapping[str, "Module"]):
         """The answer rests on all of the file at `path`."""
         self._consulted.add(path)
 
-    def ask(self, path: str, question: Question) -> None:
+    def ask(self, path: str, question: ModuleQuery) -> None:
         """The answer rests on what the file at `path` says to `question`; on no more, unless it is consulted too."""
         self._asked.add((path, question))
 
@@ -98,8 +98,8 @@ class Modules(Mapping[str, "Module"]):
         self,
         name: str,
         home: str,
-        question: Question,
-        sign: Sign | None = None,
+        question: ModuleQuery,
+        sign: TextPattern | None = None,
         *,
         member: str | None = None,
         but: Container[str] = (),
@@ -110,7 +110,7 @@ class Modules(Mapping[str, "Module"]):
         nothing to `question`. It is all that the answer rests on, unless they are consulted.
         """
         words, paths = self._library.naming(name, home, member)
-        self._searches.add(Search(name, home, words, member, question, but == ()))
+        self._searches.add(ModuleSearch(name, home, words, member, question, but == ()))
         found = paths if sign is None else self._library.showing(sign, paths)
         for path in paths:
             module = self.glimpse(path) if path in found and path not in but else None

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.dependencies import NO_CHANGES
 from triton_doctor.static.project.launches import origin_of
-from triton_doctor.static.project.resolver import Names
-from triton_doctor.static.project.summaries import all_shares
-from triton_doctor.static.project.tracked_modules import Modules
-from triton_doctor.static.python.ir import Attr, Call, Expr, Item, Name, dotted
+from triton_doctor.static.project.resolver import Resolver
+from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.project.tracked_modules import TrackedModules
+from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Subscript, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.project.database import Library
+    from triton_doctor.static.project.database import Database
     from triton_doctor.static.project.project import LinkedLaunch
 
 
@@ -26,10 +26,10 @@ class Unresolved(NamedTuple):
     why: str
 
 
-def unresolved_launches(library: Library, asked: frozenset[str] | None) -> Iterator[Unresolved]:
+def unresolved_launches(library: Database, asked: frozenset[str] | None) -> Iterator[Unresolved]:
     """The launches in the files `asked`, None for all, whose kernel was not found, by path and line."""
-    names = Names(Modules(library))
-    shares = all_shares(library, {}, NO_CHANGES)
+    names = Resolver(TrackedModules(library))
+    shares = summarize_files(library, {}, NO_CHANGES)
     for path in sorted(shares.by_path):
         if asked is None or path in asked:
             found = [launch for launch in shares.launches(path) if not launch.kernels]
@@ -37,7 +37,7 @@ def unresolved_launches(library: Library, asked: frozenset[str] | None) -> Itera
                 yield Unresolved(path, launch.launch.span.line, _reason(launch, names))
 
 
-def _reason(launch: LinkedLaunch, names: Names) -> str:
+def _reason(launch: LinkedLaunch, names: Resolver) -> str:
     """Why the kernel was not found, in the words of the source where it has some."""
     expr = origin_of(launch, launch.launch.kernel)
     name = dotted(expr)
@@ -55,7 +55,7 @@ def _reason(launch: LinkedLaunch, names: Names) -> str:
             return f"`{dotted(base) or '...'}.{member}` is an attribute that is given no kernel in sight"
         case Call(func):
             return f"`{dotted(func) or '...'}(...)` returns no kernel in sight"
-        case Item(base):
+        case Subscript(base):
             return f"it is an entry of `{dotted(base) or '...'}`"
         case Name():
             return f"`{name}` is given no kernel in sight"
@@ -64,6 +64,8 @@ def _reason(launch: LinkedLaunch, names: Names) -> str:
 
 
 def _kind(expr: Expr) -> str:
-    return {"Part": "a part of a tuple", "Element": "an item of a loop", "Choice": "one of several values"}.get(
-        type(expr).__name__, "an expression that is not followed"
-    )
+    return {
+        "Unpacked": "a part of a tuple",
+        "IterItem": "an item of a loop",
+        "Conditional": "one of several values",
+    }.get(type(expr).__name__, "an expression that is not followed")

@@ -33,7 +33,7 @@ MORE_THAN_SEARCHED = (
 _SOURCES = (".py", SUFFIX)
 
 
-class Sight:
+class Visibility:
     """Judges fixes that rest on seeing all uses of a kernel.
 
     `is_cut` says, once something was judged, whether there was more text than is looked through.

@@ -10,25 +10,25 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.file_analysis import answer
-from triton_doctor.static.project.summaries import Shares, all_shares
+from triton_doctor.static.project.file_analysis import analyze_files
+from triton_doctor.static.project.summaries import FileSummaries, summarize_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from multiprocessing.connection import Connection
 
-    from triton_doctor.static.project.database import Library
-    from triton_doctor.static.project.file_analysis import Inquiry
-    from triton_doctor.static.project.scan_cache import Answer
+    from triton_doctor.static.project.database import Database
+    from triton_doctor.static.project.file_analysis import Analysis
+    from triton_doctor.static.project.scan_cache import FileResult
 
 # Less than this, about 4 seconds' work, is not worth another process: each reads some files that others read too.
 _LEAST_BYTES = 6_000_000
 _MOST_WORKERS = 4
 
 
-def find_out(
-    inquiry: Inquiry, on_progress: Callable[[int], None], *, alone: bool = False, least_bytes: int = _LEAST_BYTES
-) -> tuple[Shares, dict[str, Answer]]:
+def run_analysis(
+    inquiry: Analysis, on_progress: Callable[[int], None], *, alone: bool = False, least_bytes: int = _LEAST_BYTES
+) -> tuple[FileSummaries, dict[str, FileResult]]:
     """The shares and the answers of all files. `on_progress` gets the number of files done so far.
 
     `alone` where the caller will ask the shares for launches: they are in the process that has read them.
@@ -37,21 +37,21 @@ def find_out(
     count = min(_cores(), _MOST_WORKERS, size // least_bytes)
     if count > 1 and not alone and sys.platform == "linux":
         try:
-            return _find_out_together(inquiry, on_progress, count)
+            return _run_in_workers(inquiry, on_progress, count)
         except (OSError, EOFError):
             # A worker was killed, or failed as this process will, in its own words.
             pass
-    shares = all_shares(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes, on_progress)
-    return shares, answer(inquiry, shares, shares.by_path)
+    shares = summarize_files(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes, on_progress)
+    return shares, analyze_files(inquiry, shares, shares.by_path)
 
 
-def _anew(inquiry: Inquiry) -> list[str]:
+def _anew(inquiry: Analysis) -> list[str]:
     """The files whose shares are certain to be worked out."""
     kept = inquiry.memory.outcome.shares.keys() - inquiry.changes.paths
     return [path for path in inquiry.library.subjects() if path not in kept]
 
 
-def _size(library: Library, path: str) -> int:
+def _size(library: Database, path: str) -> int:
     """In bytes; nothing for settings, which are soon read."""
     return library.python.size(path) if path in library.python else 0
 
@@ -60,9 +60,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _find_out_together(
-    inquiry: Inquiry, on_progress: Callable[[int], None], count: int
-) -> tuple[Shares, dict[str, Answer]]:
+def _run_in_workers(
+    inquiry: Analysis, on_progress: Callable[[int], None], count: int
+) -> tuple[FileSummaries, dict[str, FileResult]]:
     library = inquiry.library
     library.python.read_all()
     library.index()
@@ -71,8 +71,8 @@ def _find_out_together(
     sys.stdout.flush()
     sys.stderr.flush()
     forking = multiprocessing.get_context("fork")
-    shares = Shares(library, inquiry.memory.outcome.shares, inquiry.changes)
-    answers: dict[str, Answer] = {}
+    shares = FileSummaries(library, inquiry.memory.outcome.shares, inquiry.changes)
+    answers: dict[str, FileResult] = {}
     with ExitStack() as leaving:
         lines: list[Connection] = []
         parts = _parts(library.subjects(), count, partial(_size, library))
@@ -94,7 +94,7 @@ def _find_out_together(
         others = shares.by_path.keys() - library.subjects()
         for line in lines:
             answers.update(line.recv())
-        answers.update(answer(inquiry, shares, sorted(others)))
+        answers.update(analyze_files(inquiry, shares, sorted(others)))
     return shares, answers
 
 
@@ -110,14 +110,14 @@ def _parts(paths: Sequence[str], count: int, size: Callable[[str], int]) -> list
     return parts
 
 
-def _work(inquiry: Inquiry, paths: Sequence[str], line: Connection) -> None:
+def _work(inquiry: Analysis, paths: Sequence[str], line: Connection) -> None:
     """What one worker does: the shares of `paths`, and, once all others are known, the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
-    shares = Shares(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes)
+    shares = FileSummaries(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes)
     # What fails here fails again, and is told, where the first process does it all.
     with suppress(Exception):
         for path in paths:
             shares.add(path)
         line.send((shares.by_path, shares.anew))
         shares.take(*line.recv())
-        line.send(answer(inquiry, shares, paths))
+        line.send(analyze_files(inquiry, shares, paths))

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Call, Const, Each, Expr, Item, Mapping, Name, Pack, Star, dotted
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Comprehension,
+    Const,
+    DictExpr,
+    Expr,
+    Name,
+    Star,
+    Subscript,
+    TupleExpr,
+    dotted,
+)
 from triton_doctor.static.python.module import Autotune, Heuristic, Param
 
 if TYPE_CHECKING:
@@ -28,7 +40,7 @@ def heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
         if not isinstance(decorator, Call) or decorator_name(decorator).rsplit(".", 1)[-1] != "heuristics":
             continue
         match _argument(decorator, 0, "values"):
-            case Mapping(items):
+            case DictExpr(items):
                 for key, value in items:
                     if isinstance(key, Const) and isinstance(key.value, str):
                         yield Heuristic(param=key.value, value=value, span=span)
@@ -36,7 +48,7 @@ def heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
                 for name, value in keywords:
                     if name is not None:
                         yield Heuristic(param=name, value=value, span=span)
-            case Name() | Item() | Attr() | Call() as elsewhere:
+            case Name() | Subscript() | Attr() | Call() as elsewhere:
                 yield Heuristic(param="*", value=elsewhere, span=span)
             case _:
                 pass
@@ -83,7 +95,7 @@ def _as_they_are(key: tuple[str, ...], named: dict[str | None, Expr]) -> tuple[s
         if option == "key":
             continue
         words = _strings(value)
-        if len(words) == len(key) and isinstance(value, Pack):
+        if len(words) == len(key) and isinstance(value, TupleExpr):
             key = tuple(name for name, word in zip(key, words, strict=True) if word == "default")
         elif option is not None and "strategy" in option and value != Const("default"):
             return ()
@@ -98,9 +110,9 @@ def _argument(call: Call, position: int, name: str) -> Expr | None:
 
 def _strings(expr: Expr | None) -> tuple[str, ...]:
     match expr:
-        case Pack(items):
+        case TupleExpr(items):
             return tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))
-        case Mapping(items):
+        case DictExpr(items):
             return tuple(key.value for key, _ in items if isinstance(key, Const) and isinstance(key.value, str))
         case _:
             return ()
@@ -113,7 +125,7 @@ def _sets(configs: Expr | None) -> frozenset[str] | None:
         match config:
             case Call(_, args, keywords):
                 meta = args[0] if args else dict(keywords).get("kwargs")
-                if not isinstance(meta, Mapping):
+                if not isinstance(meta, DictExpr):
                     return None
                 names.update(
                     key.value for key, _ in meta.items if isinstance(key, Const) and isinstance(key.value, str)
@@ -125,16 +137,16 @@ def _sets(configs: Expr | None) -> frozenset[str] | None:
 
 def _count(configs: Expr | None) -> int | None:
     listed = _configs(configs)
-    if isinstance(configs, Pack) and not any(isinstance(config, Star) for config in listed):
+    if isinstance(configs, TupleExpr) and not any(isinstance(config, Star) for config in listed):
         return len(listed)
     return None
 
 
 def _configs(configs: Expr | None) -> tuple[Expr, ...]:
     match configs:
-        case Pack(items):
+        case TupleExpr(items):
             return items
-        case Each(element, _, _, _):
+        case Comprehension(element, _, _, _):
             return (element,)
         case None:
             return ()
@@ -147,7 +159,7 @@ def listed(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[s
     if not isinstance(jit, Call):
         return ()
     listed = dict(jit.keywords).get(keyword)
-    if not isinstance(listed, Pack):
+    if not isinstance(listed, TupleExpr):
         return ()
     names = []
     for item in listed.items:

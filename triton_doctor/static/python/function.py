@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Span
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 
-class Arm(NamedTuple):
+class BranchArm(NamedTuple):
     """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
 
     `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, and
@@ -41,7 +41,7 @@ class Binding(NamedTuple):
     value: Expr
     order: int
     line: int
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
     annotation: str | None = None
 
 
@@ -63,7 +63,7 @@ class Returned(NamedTuple):
     line: int
 
 
-class Limit(NamedTuple):
+class AssertedBound(NamedTuple):
     """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
 
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
@@ -73,7 +73,7 @@ class Limit(NamedTuple):
     high: Expr | None
     choices: tuple[int, ...]
     order: int
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
 
 
 class CallSite(NamedTuple):
@@ -82,7 +82,7 @@ class CallSite(NamedTuple):
     call: Call
     order: int
     line: int
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
     span: Span | None = None
 
 
@@ -104,7 +104,7 @@ class Launch:
     method: str | None
     span: Span
     order: int
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
 
 
 class HostParam(NamedTuple):
@@ -129,18 +129,18 @@ class Contents(NamedTuple):
     returns: tuple[Returned, ...]
     calls: tuple[CallSite, ...]
     launches: tuple[Launch, ...]
-    limits: Mapping[str, tuple[Limit, ...]]
+    limits: Mapping[str, tuple[AssertedBound, ...]]
     globals: frozenset[str]
 
 
-class Text(Protocol):
+class FunctionSource(Protocol):
     """The text of a function. Few are asked for more than that."""
 
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in it."""
         ...
 
-    def times(self, sign: Sign) -> int:
+    def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in it."""
         ...
 
@@ -162,13 +162,13 @@ class Function:
     decorators: tuple[Expr, ...]
     class_name: str | None
     parent: str | None
-    text: Text
+    text: FunctionSource
 
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the text of the function."""
         return self.text.holds(word)
 
-    def shows(self, sign: Sign) -> bool:
+    def shows(self, sign: TextPattern) -> bool:
         """Whether `sign` stands in the text of the function."""
         return self.text.times(sign) > 0
 
@@ -198,7 +198,7 @@ class Function:
         return self.text.contents.launches
 
     @property
-    def limits(self) -> Mapping[str, tuple[Limit, ...]]:
+    def limits(self) -> Mapping[str, tuple[AssertedBound, ...]]:
         """What its tests say of names, and of the axes of what they name."""
         return self.text.contents.limits
 

@@ -14,22 +14,22 @@ from triton_doctor.static.python.conditions import (
 )
 from triton_doctor.static.python.function import (
     Argument,
-    Arm,
+    AssertedBound,
     Binding,
+    BranchArm,
     CallSite,
     Contents,
     Launch,
-    Limit,
     Returned,
     Stored,
 )
-from triton_doctor.static.python.ir import Attr, Call, Const, Element, Expr, Item, Part
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Subscript, Unpacked
 from triton_doctor.static.python.lower import Lowering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.sources.source_text import SourceText
 
 _LAUNCHING_METHODS = frozenset({"run", "warmup"})
 
@@ -37,19 +37,19 @@ _LAUNCHING_METHODS = frozenset({"run", "warmup"})
 class Body:
     """Collects one function; nested definitions are handed back through `nested`, to be read on their own."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         """Nothing is read yet: `read` the statements, then ask for the `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
         self._order = 0
         self._branches = 0
-        self._arms: tuple[Arm, ...] = ()
+        self._arms: tuple[BranchArm, ...] = ()
         self._bindings: dict[str, list[Binding]] = {}
         self._stored: list[Stored] = []
         self._returns: list[Returned] = []
         self.calls: list[CallSite] = []
         self._launches: list[Launch] = []
-        self._limits: dict[str, list[Limit]] = {}
+        self._limits: dict[str, list[AssertedBound]] = {}
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
 
@@ -108,7 +108,7 @@ class Body:
                     self._assign(target, lower(value), node.lineno)
             case ast.For() | ast.AsyncFor():
                 source = lower(node.iter)
-                self._loop(node.body, node.orelse, (node.target, Element(source), node.lineno))
+                self._loop(node.body, node.orelse, (node.target, IterItem(source), node.lineno))
             case ast.While(test=test, body=body, orelse=orelse):
                 lower(test)
                 self._loop(body, orelse, None)
@@ -139,12 +139,12 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        self._arms = (*outer, Arm(branch, 0, 2, False, is_main_guard(test), *decided_flag(test, holds=True)))
+        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *decided_flag(test, holds=True)))
         if test is not None:
             self._limit(test, holds=True)
         self.read(body)
         if orelse:
-            self._arms = (*outer, Arm(branch, 1, 2, False, False, *decided_flag(test, holds=False)))
+            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *decided_flag(test, holds=False)))
             if test is not None:
                 self._limit(test, holds=False)
             self.read(orelse)
@@ -154,14 +154,14 @@ class Body:
         outer = self._arms
         if expects_error:
             self._branches += 1
-            self._arms = (*outer, Arm(self._branches, 0, 1, False, expects_error=True))
+            self._arms = (*outer, BranchArm(self._branches, 0, 1, False, expects_error=True))
         self.read(body)
         self._arms = outer
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], target: tuple[ast.expr, Expr, int] | None) -> None:
         self._branches += 1
         outer = self._arms
-        self._arms = (*outer, Arm(self._branches, 0, 2, True))
+        self._arms = (*outer, BranchArm(self._branches, 0, 2, True))
         if target is not None:
             self._assign(*target)
         self.read(body)
@@ -177,10 +177,10 @@ class Body:
                 count = len(elts) - len(starred)
                 for index, elt in enumerate(elts):
                     if isinstance(elt, ast.Starred):
-                        self._assign(elt.value, Part(value, None, count, True), line)
+                        self._assign(elt.value, Unpacked(value, None, count, True), line)
                     else:
                         after_star = bool(starred) and index > starred[0]
-                        part = Part(value, index - len(elts) if after_star else index, count, bool(starred))
+                        part = Unpacked(value, index - len(elts) if after_star else index, count, bool(starred))
                         self._assign(elt, part, line)
             case ast.Attribute(value=ast.Name(id=base), attr=name):
                 self._stored.append(Stored(base, name, value, self._order, line))
@@ -202,12 +202,12 @@ class Body:
         """Take in what a test which `holds`, or does not, says of names and axes."""
         for name, axis, high, choices in limits_of(test, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
-            self._limits.setdefault(name, []).append(Limit(axis, bound, choices, self._order, self._arms))
+            self._limits.setdefault(name, []).append(AssertedBound(axis, bound, choices, self._order, self._arms))
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func
         # A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing.
-        if isinstance(call.func, Item) and not isinstance(call.func.key, Const):
+        if isinstance(call.func, Subscript) and not isinstance(call.func.key, Const):
             self._launch(node, call, kernel=call.func.base, grid=call.func.key, method=None)
         elif isinstance(func, ast.Attribute) and func.attr in _LAUNCHING_METHODS:
             assert isinstance(call.func, Attr)

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.function import Contents
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.sources.source_text import Source
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.source_text import SourceText
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
 _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
 
 
-class Tree:
+class ModuleTree:
     """A module, parsed; of some functions it has the header alone, and `whole` has the rest."""
 
     def __init__(
-        self, parse: Callable[[], Iterator[Sequence[ast.stmt]]], source: Source, ends: Mapping[int, int]
+        self, parse: Callable[[], Iterator[Sequence[ast.stmt]]], source: SourceText, ends: Mapping[int, int]
     ) -> None:
         """`parse` gives the statements of the top level, of one piece of the text after the other.
 
@@ -64,7 +64,7 @@ class FunctionText:
 
     __slots__ = ("_contents", "_first", "_indented", "_last", "_source")
 
-    def __init__(self, tree: Tree, node: Definition, contents: Contents | None = None) -> None:
+    def __init__(self, tree: ModuleTree, node: Definition, contents: Contents | None = None) -> None:
         """`contents` is None where they were not read yet; then they are read from the text, not from `node`."""
         self._source = tree.source
         self._first = node.lineno
@@ -76,7 +76,7 @@ class FunctionText:
         """Whether `word` stands anywhere in it."""
         return self._source.holds(word, self._first, self._last)
 
-    def times(self, sign: Sign) -> int:
+    def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in it."""
         return self._source.times(sign, self._first, self._last)
 
@@ -108,7 +108,7 @@ class ModuleText:
 
     __slots__ = ("_source", "contents")
 
-    def __init__(self, source: Source, contents: Contents) -> None:
+    def __init__(self, source: SourceText, contents: Contents) -> None:
         """What it says is read with the file."""
         self._source = source
         self.contents = contents
@@ -117,12 +117,12 @@ class ModuleText:
         """Whether `word` stands anywhere in the file."""
         return self._source.holds(word, 1, self._source.last_line)
 
-    def times(self, sign: Sign) -> int:
+    def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in the file."""
         return self._source.times(sign, 1, self._source.last_line)
 
 
-def parse_alone(source: Source, first: int, last: int, *, indented: bool) -> Definition:
+def parse_alone(source: SourceText, first: int, last: int, *, indented: bool) -> Definition:
     """The function that fills the lines `first` to `last`, parsed without the rest of the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -133,7 +133,7 @@ def parse_alone(source: Source, first: int, last: int, *, indented: bool) -> Def
     return node
 
 
-def read_contents(node: Definition, source: Source) -> Body:
+def read_contents(node: Definition, source: SourceText) -> Body:
     """The body of `node`, read."""
     body = Body(source)
     body.read(node.body)

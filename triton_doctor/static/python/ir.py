@@ -27,7 +27,7 @@ class Attr(NamedTuple):
     name: str
 
 
-class Item(NamedTuple):
+class Subscript(NamedTuple):
     """`base[key]`."""
 
     base: Expr
@@ -50,28 +50,28 @@ class Call(NamedTuple):
     keywords: tuple[tuple[str | None, Expr], ...]
 
 
-class Apply(NamedTuple):
+class BinaryOp(NamedTuple):
     """An arithmetic operator, spelled as in Python, on one or two operands."""
 
     op: str
     operands: tuple[Expr, ...]
 
 
-class Truth(NamedTuple):
+class Compare(NamedTuple):
     """A comparison, membership or negation: true or false, whatever `operands` are."""
 
     op: str
     operands: tuple[Expr, ...]
 
 
-class Choice(NamedTuple):
+class Conditional(NamedTuple):
     """One of `options`: a conditional expression (`test` given), or `and` and `or` (`test` None)."""
 
     test: Expr | None
     options: tuple[Expr, ...]
 
 
-class Pack(NamedTuple):
+class TupleExpr(NamedTuple):
     """A tuple, list or set display."""
 
     items: tuple[Expr, ...]
@@ -83,7 +83,7 @@ class Star(NamedTuple):
     value: Expr
 
 
-class Mapping(NamedTuple):
+class DictExpr(NamedTuple):
     """A dict display; an item without a key is `**mapping`."""
 
     items: tuple[tuple[Expr | None, Expr], ...]
@@ -96,7 +96,7 @@ class Lambda(NamedTuple):
     body: Expr
 
 
-class Each(NamedTuple):
+class Comprehension(NamedTuple):
     """`[element for names in source]`: a comprehension's first loop; `filtered` where an `if` leaves some out.
 
     `further` are the sources of the loops inside it, and `filtered_further` says whether an `if` stands there.
@@ -110,7 +110,7 @@ class Each(NamedTuple):
     filtered_further: bool = False
 
 
-class Part(NamedTuple):
+class Unpacked(NamedTuple):
     """What unpacking gives one target: item `position` of `size`, from the end where negative.
 
     `open` where a starred target makes `size` a lower bound; `position` None is the starred target itself.
@@ -122,7 +122,7 @@ class Part(NamedTuple):
     open: bool
 
 
-class Element(NamedTuple):
+class IterItem(NamedTuple):
     """What a `for` gives its target: one of the items of `source`."""
 
     source: Expr
@@ -138,19 +138,19 @@ Expr: TypeAlias = (
     Const
     | Name
     | Attr
-    | Item
+    | Subscript
     | Slice
     | Call
-    | Apply
-    | Truth
-    | Choice
-    | Pack
+    | BinaryOp
+    | Compare
+    | Conditional
+    | TupleExpr
     | Star
-    | Mapping
+    | DictExpr
     | Lambda
-    | Each
-    | Part
-    | Element
+    | Comprehension
+    | Unpacked
+    | IterItem
     | Opaque
 )
 
@@ -170,23 +170,23 @@ def dotted(expr: Expr) -> str | None:
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside `expr`."""
     match expr:
-        case Attr(base, _) | Star(base) | Part(base, _, _, _) | Element(base):
+        case Attr(base, _) | Star(base) | Unpacked(base, _, _, _) | IterItem(base):
             return (base,)
-        case Item(base, key):
+        case Subscript(base, key):
             return (base, key)
         case Slice():
             return tuple(part for part in expr if part is not None)
         case Call(func, args, keywords):
             return (func, *args, *(value for _, value in keywords))
-        case Apply(_, operands) | Truth(_, operands) | Pack(operands):
+        case BinaryOp(_, operands) | Compare(_, operands) | TupleExpr(operands):
             return operands
-        case Choice(test, options):
+        case Conditional(test, options):
             return options if test is None else (test, *options)
-        case Mapping(items):
+        case DictExpr(items):
             return tuple(part for item in items for part in item if part is not None)
         case Lambda(_, body):
             return (body,)
-        case Each(element, _, source, _):
+        case Comprehension(element, _, source, _):
             return (element, source)
         case _:
             return ()

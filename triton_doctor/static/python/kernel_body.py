@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
-from triton_doctor.static.python.kernel_branches import Branch, Names, asks_for_more_than_a_number, compared
+from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
 from triton_doctor.static.python.nodes import FIELDS, names_in, names_in_all
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
 
 
-class Uses(NamedTuple):
+class BodyUses(NamedTuple):
     """Names of parameters, by what is done with them; `needed`, `passes` and others as in `Kernel`.
 
     `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
@@ -33,22 +33,22 @@ class Uses(NamedTuple):
     aranges: tuple[tuple[ast.Call, bool], ...]
 
 
-def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[str]) -> Uses:
+def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
     """How the body of `node` uses `params`; a local that is computed from a parameter stands for it.
 
     `plain` are those of `params` that are no constexprs.
     """
-    uses = _Uses(params, plain)
+    uses = _UseReader(params, plain)
     for statement in node.body:
         uses.visit(statement)
     return uses.gathered()
 
 
-class _Uses:
+class _UseReader:
     def __init__(self, params: frozenset[str], plain: frozenset[str]) -> None:
         self._params = params
         self._at_run_time = set(plain)
-        self._names = Names()
+        self._names = NamesInOrder()
         self._run_time_reads = 0
         self._known_tests: list[Branch] = []
         self._loop_depth = 0
@@ -161,13 +161,13 @@ class _Uses:
                 reasons[name] = min(reason, reasons.get(name, reason), key=REASONS.index)
         return reasons
 
-    def gathered(self) -> Uses:
+    def gathered(self) -> BodyUses:
         for loop in self._loops:
             step = self._sources(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
             self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
         for _, _, name in self._passes:
             self._blind[name] = self._blind.get(name, 0) + 1
-        return Uses(
+        return BodyUses(
             needed=self._needed(),
             blocks_only=frozenset(name for name, times in self._block_reads.items() if times == self._read.get(name)),
             read=frozenset(self._read),

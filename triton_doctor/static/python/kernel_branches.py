@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Names:
+class NamesInOrder:
     """The names that a body loads and binds, in the order of the text."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Branch:
         """`in_loop` says whether a loop of the kernel surrounds it."""
         self.node, self.begin, self.end, self.in_loop = node, begin, end, in_loop
 
-    def must_be_constexpr(self, names: Names) -> bool:
+    def must_be_constexpr(self, names: NamesInOrder) -> bool:
         """Whether Triton may refuse the branch where its test is known at run time only."""
         if isinstance(self.node, ast.IfExp):
             return not _are_numbers_of_one_type(self.node.body, self.node.orelse)

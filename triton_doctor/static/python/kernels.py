@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.python.imports import Imports
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.sources.source_text import SourceText
 
 # `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
 # (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
@@ -54,7 +54,13 @@ def is_kernel(node: Definition, decorators: tuple[Expr, ...], imports: Imports, 
 
 
 def read_kernel(
-    node: ast.FunctionDef, decorators: tuple[Expr, ...], imports: Imports, source: Source, *, path: str, qualname: str
+    node: ast.FunctionDef,
+    decorators: tuple[Expr, ...],
+    imports: Imports,
+    source: SourceText,
+    *,
+    path: str,
+    qualname: str,
 ) -> Kernel:
     """The kernel that `node` defines."""
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
@@ -89,7 +95,7 @@ def read_kernel(
     )
 
 
-def _aranges(calls: Sequence[tuple[ast.Call, bool]], source: Source) -> Iterator[Arange]:
+def _aranges(calls: Sequence[tuple[ast.Call, bool]], source: SourceText) -> Iterator[Arange]:
     for call, conditional in calls:
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         given.update(zip(("start", "end"), call.args, strict=False))
@@ -98,7 +104,7 @@ def _aranges(calls: Sequence[tuple[ast.Call, bool]], source: Source) -> Iterator
             yield Arange(start, end, conditional, source.span(call))
 
 
-def _params(args: ast.arguments, imports: Imports, source: Source) -> Iterator[Param]:
+def _params(args: ast.arguments, imports: Imports, source: SourceText) -> Iterator[Param]:
     positional = args.posonlyargs + args.args
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
     everything = [*zip(positional, defaults, strict=True), *zip(args.kwonlyargs, args.kw_defaults, strict=True)]

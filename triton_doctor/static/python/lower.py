@@ -6,22 +6,22 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.static.python.ir import (
-    Apply,
     Attr,
+    BinaryOp,
     Call,
-    Choice,
+    Compare,
+    Comprehension,
+    Conditional,
     Const,
-    Each,
+    DictExpr,
     Expr,
-    Item,
     Lambda,
-    Mapping,
     Name,
     Opaque,
-    Pack,
     Slice,
     Star,
-    Truth,
+    Subscript,
+    TupleExpr,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Lowering:
         return Attr(self.lower(node.value), node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Expr:
-        return Item(self.lower(node.value), self.lower(node.slice))
+        return Subscript(self.lower(node.value), self.lower(node.slice))
 
     def _slice(self, node: ast.Slice) -> Expr:
         lower, upper, step = (
@@ -105,35 +105,35 @@ class Lowering:
         return call
 
     def _binary(self, node: ast.BinOp) -> Expr:
-        return Apply(_OPERATORS[type(node.op)], (self.lower(node.left), self.lower(node.right)))
+        return BinaryOp(_OPERATORS[type(node.op)], (self.lower(node.left), self.lower(node.right)))
 
     def _unary(self, node: ast.UnaryOp) -> Expr:
         if isinstance(node.op, ast.Not):
-            return Truth("not", (self.lower(node.operand),))
+            return Compare("not", (self.lower(node.operand),))
         if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
             value = node.operand.value
             if isinstance(value, int | float | complex):
                 return Const(-value)
-        return Apply(_OPERATORS[type(node.op)], (self.lower(node.operand),))
+        return BinaryOp(_OPERATORS[type(node.op)], (self.lower(node.operand),))
 
     def _compare(self, node: ast.Compare) -> Expr:
-        return Truth(_OPERATORS[type(node.ops[0])], (self.lower(node.left), *self.lower_all(node.comparators)))
+        return Compare(_OPERATORS[type(node.ops[0])], (self.lower(node.left), *self.lower_all(node.comparators)))
 
     def _bool(self, node: ast.BoolOp) -> Expr:
-        return Choice(None, self.lower_all(node.values))
+        return Conditional(None, self.lower_all(node.values))
 
     def _if(self, node: ast.IfExp) -> Expr:
-        return Choice(self.lower(node.test), (self.lower(node.body), self.lower(node.orelse)))
+        return Conditional(self.lower(node.test), (self.lower(node.body), self.lower(node.orelse)))
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Expr:
-        return Pack(self.lower_all(node.elts))
+        return TupleExpr(self.lower_all(node.elts))
 
     def _star(self, node: ast.Starred) -> Expr:
         return Star(self.lower(node.value))
 
     def _dict(self, node: ast.Dict) -> Expr:
         keys = [self.lower(key) if key is not None else None for key in node.keys]
-        return Mapping(tuple(zip(keys, self.lower_all(node.values), strict=True)))
+        return DictExpr(tuple(zip(keys, self.lower_all(node.values), strict=True)))
 
     def _lambda(self, node: ast.Lambda) -> Expr:
         return Lambda(tuple(arg.arg for arg in node.args.posonlyargs + node.args.args), self.lower(node.body))
@@ -142,7 +142,7 @@ class Lowering:
         first = node.generators[0]
         further = tuple([self.lower(generator.iter) for generator in node.generators[1:]])
         names = [target.id for target in ast.walk(first.target) if isinstance(target, ast.Name)]
-        return Each(
+        return Comprehension(
             self.lower(node.elt),
             tuple(names),
             self.lower(first.iter),

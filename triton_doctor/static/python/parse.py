@@ -15,8 +15,8 @@ from triton_doctor.static.python.functions import (
     Definition,
     FunctionText,
     ModuleText,
+    ModuleTree,
     Nested,
-    Tree,
     definitions,
     host_params,
     read_contents,
@@ -29,7 +29,7 @@ from triton_doctor.static.python.module import Class, Kernel, Module
 from triton_doctor.static.python.outline import outline
 from triton_doctor.static.python.pieces import is_large, parse, parse_pieces
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,12 +43,14 @@ def read_module(path: str, source: bytes) -> Module:
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
     """
     if is_large(source) and not python_may_set(source):
-        text = Source(source)
+        text = SourceText(source)
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return _Reader(path, Tree(partial(parse_pieces, text), text, {})).module(None)
+            return _ModuleReader(path, ModuleTree(partial(parse_pieces, text), text, {})).module(None)
     tree = parse(source)
-    environment = read_environment(path, tree, Source(source), kind_of_code(path)) if python_may_set(source) else None
-    return _Reader(path, Tree(lambda: iter([tree.body]), Source(source), {})).module(environment)
+    environment = (
+        read_environment(path, tree, SourceText(source), kind_of_code(path)) if python_may_set(source) else None
+    )
+    return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), SourceText(source), {})).module(environment)
 
 
 def read_consulted(path: str, source: bytes) -> Module:
@@ -56,19 +58,19 @@ def read_consulted(path: str, source: bytes) -> Module:
 
     Raises as `read_module` does, where a part does not parse that has to be.
     """
-    text = Source(source)
+    text = SourceText(source)
     short = outline(text.text)
     try:
         tree = parse(short.text)
-        return _Reader(path, Tree(lambda: iter([tree.body]), text, short.ends)).module(None)
+        return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, short.ends)).module(None)
     except SyntaxError:
         whole = parse(source)
-        return _Reader(path, Tree(lambda: iter([whole.body]), text, {})).module(None)
+        return _ModuleReader(path, ModuleTree(lambda: iter([whole.body]), text, {})).module(None)
 
 
 def read_setter(path: str, source: bytes) -> EnvironmentFile:
     """Nothing but what the module at `path` sets in the environment. Raises as `read_module` does."""
-    return read_environment(path, parse(source), Source(source), kind_of_code(path))
+    return read_environment(path, parse(source), SourceText(source), kind_of_code(path))
 
 
 def kind_of_code(path: str) -> str:
@@ -76,8 +78,8 @@ def kind_of_code(path: str) -> str:
     return "notebook" if path.endswith(SUFFIX) else "python"
 
 
-class _Reader:
-    def __init__(self, path: str, tree: Tree) -> None:
+class _ModuleReader:
+    def __init__(self, path: str, tree: ModuleTree) -> None:
         self._path = path
         self._tree = tree
         self._source = tree.source

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.sources.source_text import SourceText
 
 # What stands before a piece are empty lines for it: many pieces of a text would be read as often as there are pieces.
 _LEAST_BYTES, _MOST_PIECES = 256 << 10, 16
@@ -24,7 +24,7 @@ _LEAST_BYTES, _MOST_PIECES = 256 << 10, 16
 _BEGINNING = re.compile(rb"(?<!\\\n)^(?!(?:else|elif|except|finally)\b)[A-Za-z_@]", re.MULTILINE)
 
 
-def parse_pieces(source: Source, least_bytes: int | None = None) -> Iterator[Sequence[ast.stmt]]:
+def parse_pieces(source: SourceText, least_bytes: int | None = None) -> Iterator[Sequence[ast.stmt]]:
     """The statements of the top level, of one piece after the other, at their lines. Raises as `ast.parse` does.
 
     Where it raises, some place looked like the beginning of a statement, or the text is no Python.
@@ -45,7 +45,7 @@ def parse(text: bytes) -> ast.Module:
         return ast.parse(text)
 
 
-def _lines_of_pieces(source: Source, least_bytes: int) -> Iterator[tuple[int, int]]:
+def _lines_of_pieces(source: SourceText, least_bytes: int) -> Iterator[tuple[int, int]]:
     """The first and the last line of each piece; together they are all lines."""
     size = max(least_bytes, len(source.text) // _MOST_PIECES)
     starts, searched = [1], size

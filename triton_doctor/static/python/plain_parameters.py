@@ -23,15 +23,15 @@ _COMPILE_TIME = frozenset({"constexpr", "next_power_of_2", "static_range", "int"
 _POINTED = {"make_block_ptr": frozenset({1, 2, 3, "shape", "strides", "offsets"}), "advance": frozenset({1, "offsets"})}
 
 
-class _Value(NamedTuple):
+class _BodyValue(NamedTuple):
     """What an expression is: known at run time alone, else made of the parameters `roots` and constants."""
 
     at_run_time: bool
     roots: frozenset[str] = frozenset()
 
 
-_RUN_TIME = _Value(True)
-_CONSTANT = _Value(False)
+_RUN_TIME = _BodyValue(True)
+_CONSTANT = _BodyValue(False)
 
 
 def plain_names(node: ast.FunctionDef, wanted: frozenset[str], constexprs: frozenset[str]) -> frozenset[str]:
@@ -40,16 +40,16 @@ def plain_names(node: ast.FunctionDef, wanted: frozenset[str], constexprs: froze
         return wanted
     args = node.args
     names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-    uses = _Uses(wanted, {name: _CONSTANT if name in constexprs else _RUN_TIME for name in names}, node)
+    uses = _PlainUses(wanted, {name: _CONSTANT if name in constexprs else _RUN_TIME for name in names}, node)
     for statement in node.body:
         uses.statement(statement)
     return wanted - uses.refused
 
 
-class _Uses:
-    def __init__(self, wanted: frozenset[str], known: dict[str, _Value], node: ast.FunctionDef) -> None:
+class _PlainUses:
+    def __init__(self, wanted: frozenset[str], known: dict[str, _BodyValue], node: ast.FunctionDef) -> None:
         self.refused: set[str] = set()
-        self._known = {**known, **{name: _Value(False, frozenset({name})) for name in wanted}}
+        self._known = {**known, **{name: _BodyValue(False, frozenset({name})) for name in wanted}}
         self._wanted = wanted
         self._bound: dict[str, int] = {}
         for part in parts(node):
@@ -87,10 +87,10 @@ class _Uses:
         for statement in body:
             self.statement(statement)
 
-    def _refuse(self, value: _Value) -> None:
+    def _refuse(self, value: _BodyValue) -> None:
         self.refused |= value.roots
 
-    def _refuse_all(self, node: ast.AST) -> _Value:
+    def _refuse_all(self, node: ast.AST) -> _BodyValue:
         for name in names_in(node):
             self._refuse(self._known.get(name, _CONSTANT))
         return _CONSTANT
@@ -106,7 +106,7 @@ class _Uses:
                 self._refuse(self._of(value))
                 self._bind(target, _CONSTANT)
 
-    def _bind(self, target: ast.expr, value: _Value) -> None:
+    def _bind(self, target: ast.expr, value: _BodyValue) -> None:
         if not isinstance(target, ast.Name):
             self._refuse_all(target)
             return
@@ -120,10 +120,10 @@ class _Uses:
         elif self._known.get(name, value).at_run_time or self._bound.get(name, 0) <= 1:
             self._known[name] = value
 
-    def _of_target(self, target: ast.expr) -> _Value:
+    def _of_target(self, target: ast.expr) -> _BodyValue:
         return self._known.get(target.id, _CONSTANT) if isinstance(target, ast.Name) else self._of(target)
 
-    def _of(self, node: ast.expr) -> _Value:
+    def _of(self, node: ast.expr) -> _BodyValue:
         match node:
             case ast.Constant():
                 return _CONSTANT
@@ -141,7 +141,7 @@ class _Uses:
                 self._refuse(self._of(index))
                 found = self._of(value)
                 self._refuse(found)
-                return _Value(found.at_run_time)
+                return _BodyValue(found.at_run_time)
             case ast.Slice():
                 return self._refuse_all(node)
             case ast.Tuple(elts=items) | ast.List(elts=items):
@@ -154,11 +154,11 @@ class _Uses:
             case _:
                 return self._refuse_all(node)
 
-    def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr) -> _Value:
+    def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr) -> _BodyValue:
         one, other = self._of(left), self._of(right)
         if one.at_run_time or other.at_run_time:
             return _RUN_TIME
-        both = _Value(False, one.roots | other.roots)
+        both = _BodyValue(False, one.roots | other.roots)
         alike = isinstance(op, _ALIKE)
         if isinstance(op, ast.FloorDiv | ast.Mod):
             alike = not any(isinstance(part, ast.Sub | ast.USub) for part in (*ast.walk(left), *ast.walk(right)))
@@ -168,16 +168,16 @@ class _Uses:
             self._refuse(both)
         return both
 
-    def _comparison(self, ops: list[ast.cmpop], values: list[_Value]) -> _Value:
+    def _comparison(self, ops: list[ast.cmpop], values: list[_BodyValue]) -> _BodyValue:
         if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in ops) or len(values) > 2:
             for value in values:
                 self._refuse(value)
             return _CONSTANT
         if any(value.at_run_time for value in values):
             return _RUN_TIME
-        return _Value(False, frozenset[str]().union(*(value.roots for value in values)))
+        return _BodyValue(False, frozenset[str]().union(*(value.roots for value in values)))
 
-    def _call(self, node: ast.Call) -> _Value:
+    def _call(self, node: ast.Call) -> _BodyValue:
         func, by_name = node.func, isinstance(node.func, ast.Name)
         callee = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
         if callee == "to" and isinstance(func, ast.Attribute):
@@ -200,7 +200,9 @@ class _Uses:
                 self._refuse(value)
         if callee in _ARITHMETIC:
             at_run_time = any(value.at_run_time for value in values)
-            return _RUN_TIME if at_run_time else _Value(False, frozenset[str]().union(*(one.roots for one in values)))
+            return (
+                _RUN_TIME if at_run_time else _BodyValue(False, frozenset[str]().union(*(one.roots for one in values)))
+            )
         if callee in _COMPILE_TIME or callee == "range":
             return _CONSTANT
         # A function of triton.language gives a tensor; what else may be called gives what it is given.

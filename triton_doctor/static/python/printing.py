@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.python.ir import (
-    Apply,
     Attr,
+    BinaryOp,
     Call,
-    Choice,
+    Compare,
+    Comprehension,
+    Conditional,
     Const,
-    Each,
-    Element,
+    DictExpr,
     Expr,
-    Item,
+    IterItem,
     Lambda,
-    Mapping,
     Name,
-    Pack,
-    Part,
     Slice,
     Star,
-    Truth,
+    Subscript,
+    TupleExpr,
+    Unpacked,
 )
 
 
@@ -41,8 +41,8 @@ def _spell(expr: Expr) -> str:
             return name
         case Attr(base, name):
             return f"{_operand(base)}.{name}"
-        case Item(base, key):
-            inner = _list(key.items) if isinstance(key, Pack) else _spell(key)
+        case Subscript(base, key):
+            inner = _list(key.items) if isinstance(key, TupleExpr) else _spell(key)
             return f"{_operand(base)}[{inner}]"
         case Slice(lower, upper, step):
             tail = f":{_spell(step)}" if step is not None else ""
@@ -50,35 +50,37 @@ def _spell(expr: Expr) -> str:
         case Call(func, args, keywords):
             named = [f"{name}={_spell(value)}" if name else f"**{_spell(value)}" for name, value in keywords]
             return f"{_operand(func)}({', '.join([_spell(arg) for arg in args] + named)})"
-        case Part(Pack(items), int(position), _, False) if not any(isinstance(item, Star) for item in items):
+        case Unpacked(TupleExpr(items), int(position), _, False) if not any(isinstance(item, Star) for item in items):
             return _spell(items[position]) if -len(items) <= position < len(items) else "..."
-        case Apply(op, (operand,)):
+        case BinaryOp(op, (operand,)):
             return f"{op}{_operand(operand)}"
-        case Apply(op, operands):
+        case BinaryOp(op, operands):
             return f" {op} ".join(_operand(operand) for operand in operands)
-        case Truth("not", (operand,)):
+        case Compare("not", (operand,)):
             return f"not {_operand(operand)}"
-        case Truth(op, operands):
+        case Compare(op, operands):
             return f" {op} ".join(_operand(operand) for operand in operands)
-        case Choice(None, options):
+        case Conditional(None, options):
             return " or ".join(_operand(option) for option in options)
-        case Choice(test, (then, other)) if test is not None:
+        case Conditional(test, (then, other)) if test is not None:
             return f"{_spell(then)} if {_spell(test)} else {_spell(other)}"
-        case Pack(items):
+        case TupleExpr(items):
             return f"({_list(items)}{',' if len(items) == 1 else ''})"
         case Star(value):
             return f"*{_operand(value)}"
-        case Mapping():
+        case DictExpr():
             return "{...}"
         case Lambda(params, body):
             return f"lambda {', '.join(params)}: {_spell(body)}"
-        case Each(element, names, source, _):
+        case Comprehension(element, names, source, _):
             return f"{_spell(element)} for {', '.join(names)} in {_spell(source)}"
-        case Part(Pack((Star(value), *_)), position, size, _) if position is not None and 0 <= position < size - 1:
+        case Unpacked(TupleExpr((Star(value), *_)), position, size, _) if (
+            position is not None and 0 <= position < size - 1
+        ):
             return f"{_operand(value)}[{position}]"
-        case Part(value, position, _, _):
+        case Unpacked(value, position, _, _):
             return _spell(value) if position is None else f"{_operand(value)}[{position}]"
-        case Element(source):
+        case IterItem(source):
             return f"an item of {_spell(source)}"
         case _:
             return "..."
@@ -86,7 +88,7 @@ def _spell(expr: Expr) -> str:
 
 def _operand(expr: Expr) -> str:
     text = _spell(expr)
-    return f"({text})" if isinstance(expr, Apply | Truth | Choice | Lambda | Each) else text
+    return f"({text})" if isinstance(expr, BinaryOp | Compare | Conditional | Lambda | Comprehension) else text
 
 
 def _list(items: tuple[Expr, ...]) -> str:

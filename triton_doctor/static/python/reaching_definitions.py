@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
-    from triton_doctor.static.python.function import Arm, Binding, Function
+    from triton_doctor.static.python.function import Binding, BranchArm, Function
 
 
-class Reaching(NamedTuple):
+class ReachingDefinitions(NamedTuple):
     """The assignments that may be in force, latest first; `certain` where one of them must be."""
 
     bindings: tuple[Binding, ...]
     certain: bool
 
 
-_NOWHERE = Reaching((), certain=False)
+_NOWHERE = ReachingDefinitions((), certain=False)
 
 
-def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -> Reaching:
+def reaching_definitions(function: Function, name: str, order: int, arms: tuple[BranchArm, ...]) -> ReachingDefinitions:
     """The assignments of `name` that reach the event `order` of `function`, which stands inside `arms`."""
     bindings = function.bindings.get(name)
     if not bindings:
         return _NOWHERE
     if bindings[-1].order < order and not bindings[-1].arms:
-        return Reaching((bindings[-1],), certain=True)
+        return ReachingDefinitions((bindings[-1],), certain=True)
     loops = {arm.branch for arm in arms if arm.loop}
     found: list[Binding] = []
     taken: set[tuple[int, int]] = set()
@@ -43,17 +43,17 @@ def reaching(function: Function, name: str, order: int, arms: tuple[Arm, ...]) -
         found.append(binding)
         own = [arm for arm in binding.arms if arm not in arms]
         if not own or _completes(own, taken):
-            return Reaching(tuple(found), certain=True)
-    return Reaching(tuple(found), certain=False)
+            return ReachingDefinitions(tuple(found), certain=True)
+    return ReachingDefinitions(tuple(found), certain=False)
 
 
-def _excluded(one: tuple[Arm, ...], other: tuple[Arm, ...]) -> bool:
+def _excluded(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
     """Whether the two stand in different arms of one branch."""
     sides = {arm.branch: arm.side for arm in one}
     return any(sides.get(arm.branch, arm.side) != arm.side for arm in other)
 
 
-def _contradict(function: Function, one: tuple[Arm, ...], other: tuple[Arm, ...]) -> bool:
+def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
     """Whether one flag, which the function assigns once at most, has to be true for the one and false for the other."""
     flags = {arm.flag: arm.is_true for arm in one if arm.flag is not None}
     if not flags:
@@ -64,7 +64,7 @@ def _contradict(function: Function, one: tuple[Arm, ...], other: tuple[Arm, ...]
     )
 
 
-def _completes(own: list[Arm], taken: set[tuple[int, int]]) -> bool:
+def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:
     """Whether this assignment and the later ones in `taken` cover all arms of every branch around it."""
     while own:
         arm = own.pop()
@@ -74,7 +74,7 @@ def _completes(own: list[Arm], taken: set[tuple[int, int]]) -> bool:
     return True
 
 
-def flags_at(function: Function, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+def flags_at(function: Function, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...]:
     """Those of `arms` whose flag decides another branch too, and is bound once: what came before took that path."""
     if not any(arm.flag is not None for arm in arms):
         return ()

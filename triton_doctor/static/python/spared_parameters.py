@@ -10,7 +10,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.functions import parse_alone
 from triton_doctor.static.python.plain_parameters import plain_names
 from triton_doctor.static.python.steering import steering_names
-from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
@@ -44,6 +44,6 @@ def _spared(kernel: Kernel, source: bytes) -> Spared:
 
 
 @cached_in_scan(most=1)
-def _lines(source: bytes) -> Source:
+def _lines(source: bytes) -> SourceText:
     """The file whose kernels are asked about one after the other, split into lines once."""
-    return Source(source)
+    return SourceText(source)

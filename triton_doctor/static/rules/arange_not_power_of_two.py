@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Span
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span
 from triton_doctor.static.project.configs import config_tables
 from triton_doctor.static.project.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.project.launches import hides_arguments, launches_of, spelled_out
-from triton_doctor.static.python.ir import Apply, Const, Expr, Name, children
+from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, children
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.literals import Literals
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CODE = "TRD502"
 
 
-class _Value(NamedTuple):
+class _GivenNumber(NamedTuple):
     """A number that the parameter `name` gets, and where it is written."""
 
     name: str
@@ -37,7 +37,7 @@ class _Value(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a call of `arange` in literals, at it; one a parameter, at the first value that does not do."""
-    literals = Literals(project, flow_of(project).callers)
+    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         told: set[str] = set()
         if kernel.jit_span is None or not kernel.aranges or is_for_a_fork(project.modules[kernel.path]):
@@ -67,7 +67,7 @@ def _names(arange: Arange) -> frozenset[str]:
     return frozenset(found)
 
 
-def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> Iterator[_Value]:
+def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> Iterator[_GivenNumber]:
     """The literals that launches, the default and configs give a constexpr."""
     param = next((param for param in kernel.params if param.name == name and param.is_constexpr), None)
     if param is None:
@@ -79,17 +79,17 @@ def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> 
         if argument is not None:
             for one in literals.at(launch, argument.value):
                 if type(one.value) is int:
-                    yield _Value(name, one.value, launch.module.path, argument.span, launch.launch.span)
+                    yield _GivenNumber(name, one.value, launch.module.path, argument.span, launch.launch.span)
         elif (
             param.default is not None and not hides_arguments(launch) and not kernel.heuristics and not kernel.autotune
         ):
             for one in literals.of_module(kernel.path, param.default, param.span.line):
                 if type(one.value) is int:
-                    yield _Value(name, one.value, kernel.path, param.span, None)
+                    yield _GivenNumber(name, one.value, kernel.path, param.span, None)
     for table, _ in config_tables(project, kernel):
         value = table.get(name)
         if kernel.autotune is not None and isinstance(value, Const) and type(value.value) is int:
-            yield _Value(name, value.value, kernel.path, kernel.autotune.span, None)
+            yield _GivenNumber(name, value.value, kernel.path, kernel.autotune.span, None)
 
 
 def _count(arange: Arange, values: Mapping[str, int]) -> int | None:
@@ -103,7 +103,7 @@ def _number(expr: Expr, values: Mapping[str, int]) -> int | None:
             return value
         case Name(name):
             return values.get(name)
-        case Apply(op, (left, right)):
+        case BinaryOp(op, (left, right)):
             one, other = _number(left, values), _number(right, values)
             if one is None or other is None:
                 return None
@@ -135,11 +135,11 @@ def _in_literals(project: Project, kernel: Kernel, arange: Arange) -> Iterator[F
                 f"`tl.arange` of {count} elements in `{kernel.name}` does not compile: {count} is not a power of two"
             ),
             advice=_advice(count),
-            facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
         )
 
 
-def _in_parameter(kernel: Kernel, arange: Arange, value: _Value, count: int) -> Finding:
+def _in_parameter(kernel: Kernel, arange: Arange, value: _GivenNumber, count: int) -> Finding:
     param = next(param for param in kernel.params if param.name == value.name)
     what = f"`{spell(arange.end)}`" if arange.start == Const(0) else f"`{spell(arange.start)}` to `{spell(arange.end)}`"
     return Finding(
@@ -154,9 +154,9 @@ def _in_parameter(kernel: Kernel, arange: Arange, value: _Value, count: int) -> 
         advice=_advice(count),
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Place(kernel.path, kernel.span.line),
+            kernel_place=Location(kernel.path, kernel.span.line),
             parameter=value.name,
-            parameter_place=Place(kernel.path, param.span.line),
+            parameter_place=Location(kernel.path, param.span.line),
             launch=value.launch,
             use="compile_time",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def check(project: Project) -> Iterator[Finding]:
                         "raises ValueError, and earlier versions ignore it"
                     ),
                     advice=f"the parameters are {', '.join(f'`{name}`' for name in names)}",
-                    facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), parameter=name),
+                    facts=Facts(
+                        kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), parameter=name
+                    ),
                 )
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
-from triton_doctor.static.project.configs import tell_configs
+from triton_doctor.static.project.configs import describe_configs
 from triton_doctor.static.project.launches import origin_of
 from triton_doctor.static.project.surroundings import changed, kernel_of
-from triton_doctor.static.python.ir import Apply, Attr, Call, Const, Name
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import facts, tell_value, trail
+from triton_doctor.static.variability.description import describe_value, facts, trail
 from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.parameters import Parameter, Source
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
 
 CODE = AUTOTUNE_KEY
@@ -40,7 +40,7 @@ def check(project: Project) -> Iterator[Finding]:
         yield _finding(project, sources)
 
 
-def _finding(project: Project, varying: Sequence[tuple[Parameter, Source]]) -> Finding:
+def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
     parameter, worst = min(
         varying, key=lambda one: (one[0].param.is_constexpr, not one[1].scalar.from_data, one[1].path, one[1].span)
     )
@@ -53,7 +53,8 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, Source]]) -> F
         code=CODE,
         severity=_severity(worst),
         message=(
-            f"`{kernel.name}` autotunes {tell_configs(project, kernel)} again for each value of {tell_value(worst)}: "
+            f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
+            f"again for each value of {describe_value(worst)}: "
             f"`{name}` is in its autotune key{also}"
         ),
         advice=(
@@ -65,7 +66,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, Source]]) -> F
     )
 
 
-def _severity(worst: Source) -> Severity:
+def _severity(worst: ParameterSource) -> Severity:
     if worst.for_tests or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
         return Severity.INFO
     return Severity.ERROR if worst.scalar.from_data else Severity.WARNING
@@ -74,9 +75,9 @@ def _severity(worst: Source) -> Severity:
 def _is_coarse(expr: Expr) -> bool:
     """Whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
     match expr:
-        case Apply("*", (inner, Const(int()))):
+        case BinaryOp("*", (inner, Const(int()))):
             return _is_coarse(inner)
-        case Apply("//", (_, Const(int(divisor)))):
+        case BinaryOp("//", (_, Const(int(divisor)))):
             return divisor >= _COARSE
         case Call(Attr(_, "cdiv") | Name("cdiv"), (_, Const(int(divisor))), ()):
             return divisor >= _COARSE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.configs import config_count
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.parameters import only_demonstrated
@@ -38,7 +38,7 @@ def check(project: Project) -> Iterator[Finding]:
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "
                     "`cache_results=True`"
                 ),
-                facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), bound=count),
+                facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), bound=count),
             )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Severity, Span
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Item, Name, Pack, dotted
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Subscript, TupleExpr, dotted
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.rules.registry import Rule
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _options(module: Module, function: Function) -> Iterator[Finding]:
 def _literal(function: Function, site: CallSite, value: Expr) -> Expr:
     """What a name was assigned, where that is one thing."""
     if isinstance(value, Name):
-        found = reaching(function, value.id, site.order, site.arms)
+        found = reaching_definitions(function, value.id, site.order, site.arms)
         if found.certain and len(found.bindings) == 1:
             return found.bindings[0].value
     return value
@@ -78,10 +78,10 @@ def _tensors(module: Module, function: Function) -> Iterator[Finding]:
 def _tensor(argument: Expr, function: Function) -> str | None:
     """The tensor that is given, itself or a slice of it."""
     for _ in range(2):
-        if isinstance(argument, Item):
+        if isinstance(argument, Subscript):
             argument = argument.base
         bindings = function.bindings.get(argument.id, ()) if isinstance(argument, Name) else ()
-        if len(bindings) == 1 and isinstance(bindings[0].value, Item):
+        if len(bindings) == 1 and isinstance(bindings[0].value, Subscript):
             argument = bindings[0].value
     return argument.id if isinstance(argument, Name) else None
 
@@ -91,7 +91,7 @@ def _first_axis(binding: Binding) -> Expr | None:
     call = binding.value
     if not isinstance(call, Call) or (dotted(call.func) or "").rpartition(".")[2] not in _MAKERS:
         return None
-    shape = next((argument for argument in call.args if isinstance(argument, Pack)), None)
+    shape = next((argument for argument in call.args if isinstance(argument, TupleExpr)), None)
     axes = shape.items if shape is not None else call.args
     return axes[0] if len(axes) > 1 else None
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import facts, tell_value, trail
-from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import parameters
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def check(project: Project) -> Iterator[Finding]:
         worst = parameter.worst
         if not parameter.param.is_constexpr or parameter.need != "block" or worst is None:
             continue
-        if worst.kind is not Kind.LOGARITHMIC or worst.scalar.bound is not None:
+        if worst.kind is not Variability.LOGARITHMIC or worst.scalar.bound is not None:
             continue
         name = parameter.param.name
         yield Finding(
@@ -34,7 +34,8 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO,
             message=(
-                f"`{name}` grows with the data: {tell_value(worst)} has no upper limit, and `{parameter.kernel.name}` "
+                f"`{name}` grows with the data: {describe_value(worst)} has no upper limit, "
+                f"and `{parameter.kernel.name}` "
                 "compiles for each power of two"
             ),
             advice=f"cap `{name}` with `min(...)` and loop over blocks of that size in the kernel",

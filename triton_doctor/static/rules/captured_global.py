@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.expected_errors import expects_error_after, is_expected_to_fail
-from triton_doctor.static.python.ir import Call, Const, Expr, Pack, dotted
+from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, dotted
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.timed_regions import Launching
 from triton_doctor.variables import Version
 
@@ -73,7 +73,7 @@ def _is_plain(value: Expr) -> bool:
     match value:
         case Const(literal):
             return literal is not ... and literal is not None
-        case Pack(items):
+        case TupleExpr(items):
             return bool(items) and all(isinstance(item, Const) for item in items)
         case _:
             return False
@@ -148,12 +148,12 @@ def _may_follow_a_launch(project: Project, home: Module, function: Function, aga
     """
     if Launching(project).may_have_launched(home, function, again.order):
         return True
-    callers = flow_of(project).callers.of(home, function)
+    callers = interpreter_of(project).callers.of(home, function)
     return any(arm.loop for caller in callers for arm in caller.site.arms)
 
 
 def _facts(kernel: Kernel, name: str) -> Facts:
-    return Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), parameter=name)
+    return Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), parameter=name)
 
 
 RULE = Rule(code=CODE, check=check)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.surroundings import changed, kernel_of, pointers
@@ -104,10 +104,10 @@ def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
 
 
 def _facts(kernel: Kernel, option: str, name: str) -> Facts:
-    place = next((Place(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
+    place = next((Location(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
     return Facts(
         kernel=kernel.name,
-        kernel_place=Place(kernel.path, kernel.span.line),
+        kernel_place=Location(kernel.path, kernel.span.line),
         parameter=name,
         parameter_place=place,
         word=option,

@@ -22,8 +22,8 @@ from triton_doctor.static.project.surroundings import (
 )
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, children
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import facts, tell_value, trail
-from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, parameters
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check(project: Project) -> Iterator[Finding]:
 def _finding(parameter: Parameter) -> Finding:
     kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
     advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
-    if worst is None or worst.kind is not Kind.PER_CALL:
+    if worst is None or worst.kind is not Variability.PER_CALL:
         source = worst or next(iter(parameter.sources), None)
         return Finding(
             path=kernel.path,
@@ -68,7 +68,7 @@ def _finding(parameter: Parameter) -> Finding:
         severity=Severity.INFO if worst.for_tests else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
-            f"{tell_value(worst)}"
+            f"{describe_value(worst)}"
         ),
         advice=advice,
         facts=facts(parameter, worst),

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Span, Step
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span, Step
 from triton_doctor.plan import Change, Plan, Replace, Safety
 from triton_doctor.static.project.launches import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.project.surroundings import is_seen_whole, launches, subject
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.literals import Literals
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 CODE = "TRD203"
 
 
-class _Given(NamedTuple):
+class _WrittenNumber(NamedTuple):
     """A number that a launch may give, where it is written, and where the launch is."""
 
     value: int | float
-    written: Place
+    written: Location
     path: str
     span: Span
     launch: Span
@@ -39,7 +39,7 @@ class _Given(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a parameter: at the launch that gives the second type, by path and line."""
-    literals = Literals(project, flow_of(project).callers)
+    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         launches = launches_of(project).get(kernel.key, ())
         for param in kernel.params if launches else ():
@@ -50,7 +50,7 @@ def check(project: Project) -> Iterator[Finding]:
                     yield _finding(kernel, param, *pair)
 
 
-def _given(launch: LinkedLaunch, kernel: Kernel, param: Param, literals: Literals) -> Iterator[_Given]:
+def _given(launch: LinkedLaunch, kernel: Kernel, param: Param, literals: Literals) -> Iterator[_WrittenNumber]:
     argument = spelled_out(launch, kernel).get(param.name)
     if argument is not None:
         found = literals.at(launch, argument.value)
@@ -61,7 +61,7 @@ def _given(launch: LinkedLaunch, kernel: Kernel, param: Param, literals: Literal
     span = argument.span if argument is not None else launch.launch.span
     for one in found:
         if isinstance(one.value, int | float):
-            yield _Given(one.value, Place(one.path, one.line), launch.module.path, span, launch.launch.span)
+            yield _WrittenNumber(one.value, Location(one.path, one.line), launch.module.path, span, launch.launch.span)
 
 
 def _made_by_triton(kernel: Kernel, name: str) -> bool:
@@ -70,9 +70,9 @@ def _made_by_triton(kernel: Kernel, name: str) -> bool:
     return tuned or any(heuristic.param in (name, "*") for heuristic in kernel.heuristics)
 
 
-def _mixed(given: Sequence[_Given]) -> tuple[_Given, _Given] | None:
+def _mixed(given: Sequence[_WrittenNumber]) -> tuple[_WrittenNumber, _WrittenNumber] | None:
     """The first two, in order, that are equal and not the same."""
-    by_value: dict[int | float, _Given] = {}
+    by_value: dict[int | float, _WrittenNumber] = {}
     for second in given:
         first = by_value.setdefault(second.value, second)
         if _type(first.value) != _type(second.value):
@@ -85,7 +85,7 @@ def _type(value: int | float) -> str:
     return f"{type(value).__name__}{' below zero' if math.copysign(1, value) < 0 and value == 0 else ''}"
 
 
-def _finding(kernel: Kernel, param: Param, first: _Given, second: _Given) -> Finding:
+def _finding(kernel: Kernel, param: Param, first: _WrittenNumber, second: _WrittenNumber) -> Finding:
     bool_and_int = {type(first.value), type(second.value)} == {bool, int}
     one, other = (_written(given, second.path) for given in (first, second))
     return Finding(
@@ -102,13 +102,13 @@ def _finding(kernel: Kernel, param: Param, first: _Given, second: _Given) -> Fin
         else f"give `{param.name}` one type at every launch",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Place(kernel.path, kernel.span.line),
+            kernel_place=Location(kernel.path, kernel.span.line),
             parameter=param.name,
-            parameter_place=Place(kernel.path, param.span.line),
+            parameter_place=Location(kernel.path, param.span.line),
             launch=second.launch,
             also=()
             if (first.path, first.span) == (second.path, second.span)
-            else (Place(first.path, first.span.line),),
+            else (Location(first.path, first.span.line),),
         ),
         trail=(
             Step(first.written.path, first.written.line, f"`{param.name}` is {first.value!r}"),
@@ -117,7 +117,7 @@ def _finding(kernel: Kernel, param: Param, first: _Given, second: _Given) -> Fin
     )
 
 
-def _written(given: _Given, path: str) -> str:
+def _written(given: _WrittenNumber, path: str) -> str:
     place = given.written
     return f"{given.value!r} on line {place.line}" + (f" of {place.path}" if place.path != path else "")
 

@@ -23,11 +23,11 @@ from triton_doctor.static.project.surroundings import (
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import facts, tell_value, trail
-from triton_doctor.static.variability.integers import is_whole
-from triton_doctor.static.variability.lattice import Kind
-from triton_doctor.static.variability.parameters import Parameter, Source, parameters
-from triton_doctor.static.variability.tuning import names_in_key, tell_tuning
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.integers import is_integer
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
+from triton_doctor.static.variability.tuning import describe_tuning, names_in_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +51,9 @@ def check(project: Project) -> Iterator[Finding]:
         worst = parameter.worst
         if not parameter.param.is_constexpr or parameter.use == "unread":
             continue
-        if worst is None or worst.kind not in (Kind.PER_CALL, Kind.LOGARITHMIC):
+        if worst is None or worst.kind not in (Variability.PER_CALL, Variability.LOGARITHMIC):
             continue
-        if worst.kind is Kind.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
+        if worst.kind is Variability.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
         keys = names_in_key(project, parameter)
         yield Finding(
@@ -61,7 +61,7 @@ def check(project: Project) -> Iterator[Finding]:
             span=worst.span,
             code=CODE,
             severity=_severity(parameter, worst, is_tuned=bool(keys)),
-            message=_message(parameter, worst) + tell_tuning(project, parameter, keys),
+            message=_message(parameter, worst) + describe_tuning(project, parameter, keys),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
             facts=facts(parameter, worst, autotune_keys=keys),
@@ -69,15 +69,15 @@ def check(project: Project) -> Iterator[Finding]:
         )
 
 
-def _severity(parameter: Parameter, worst: Source, *, is_tuned: bool) -> Severity:
-    if worst.kind is Kind.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
+def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
+    if worst.kind is Variability.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
         return Severity.INFO
     if worst.scalar.from_data or is_tuned:
         return Severity.ERROR
     return Severity.WARNING
 
 
-def _is_capped(parameter: Parameter, worst: Source) -> bool:
+def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
     """Whether the value has few values, or most data reach its bound and share the variant for that."""
     bound = worst.scalar.bound
     if bound is None:
@@ -87,18 +87,18 @@ def _is_capped(parameter: Parameter, worst: Source) -> bool:
     return bound <= _LARGEST_CAP if worst.scalar.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 
-def _message(parameter: Parameter, worst: Source) -> str:
+def _message(parameter: Parameter, worst: ParameterSource) -> str:
     name, kernel = parameter.param.name, parameter.kernel.name
-    each = "power of two among the values" if worst.kind is Kind.LOGARITHMIC else "value"
-    message = f"`{name}` recompiles `{kernel}` for each {each} of {tell_value(worst)}"
+    each = "power of two among the values" if worst.kind is Variability.LOGARITHMIC else "value"
+    message = f"`{name}` recompiles `{kernel}` for each {each} of {describe_value(worst)}"
     if worst.scalar.bound is not None:
         message += f" (at most {worst.scalar.bound:,} values)"
     return message
 
 
-def _advice(parameter: Parameter, worst: Source) -> str:
+def _advice(parameter: Parameter, worst: ParameterSource) -> str:
     name = parameter.param.name
-    if worst.kind is Kind.LOGARITHMIC:
+    if worst.kind is Variability.LOGARITHMIC:
         return (
             "there are few powers of two, so few variants in the long run; where a stall matters, warm up each of "
             f"them, or cap `{name}`"
@@ -158,7 +158,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
             rests_on=kernel.path,
             unseen=Safety.UNSAFE,
         )
-    if finding.facts.variability == Kind.PER_CALL.label and _sizes_a_block(kernel, param):
+    if finding.facts.variability == Variability.PER_CALL.label and _sizes_a_block(kernel, param):
         return _bucket(project, finding, kernel, param)
     return None
 
@@ -184,7 +184,7 @@ def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
         return Safety.UNSAFE
     for launch in launches(project, kernel):
         argument = spelled_out(launch, kernel).get(param.name)
-        if argument is not None and not is_whole(project, launch, argument.value):
+        if argument is not None and not is_integer(project, launch, argument.value):
             return Safety.UNSAFE
         if launch.launch.method is not None or (argument is None and (hides_arguments(launch) or not param.default)):
             return Safety.UNSAFE

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.project.surroundings import pointers
-from triton_doctor.static.python.ir import Apply, Attr, Call, Choice, Const, Expr, Name, Part, dotted
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.lattice import Kind, Scalar
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.variability.parameters import in_autotune_key, parameters
 
@@ -33,7 +33,7 @@ class _Count(NamedTuple):
 
     name: str
     argument: Argument
-    scalar: Scalar
+    scalar: AbstractNumber
     classes: int
 
 
@@ -53,7 +53,7 @@ class _Candidate(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
     for kernel in project.kernels():
         if kernel.key in unbounded:
@@ -78,7 +78,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _compiles_for_each_value(parameter: Parameter) -> bool:
     worst = parameter.worst
-    return parameter.param.is_constexpr and worst is not None and worst.kind is Kind.PER_CALL
+    return parameter.param.is_constexpr and worst is not None and worst.kind is Variability.PER_CALL
 
 
 def _may_tell(candidates: Sequence[_Candidate]) -> bool:
@@ -113,11 +113,11 @@ def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
 
 
 def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> Iterator[_Count]:
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     place = flow.at(launch)
     for candidate in candidates:
         scalar = flow.scalar(candidate.argument.value, place)
-        if scalar.settled() is Kind.PER_CALL and (not scalar.from_data or candidate.whole):
+        if scalar.decide() is Variability.PER_CALL and (not scalar.from_data or candidate.whole):
             classes = _classes(scalar, aligned=candidate.aligned)
             if classes > 1:
                 yield _Count(candidate.name, candidate.argument, scalar, classes)
@@ -128,18 +128,18 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
     match origin:
         case Call(Attr(_, "stride")):
             return False
-        case Part(value):
+        case Unpacked(value):
             return _may_be_a_count(launch, value)
-        case Choice(test, options) if test is not None:
+        case Conditional(test, options) if test is not None:
             return all(_may_be_a_count(launch, option) for option in options)
         case Call(Attr(_, name)) if name in _TENSORS:
             return False
         case Name(name):
             params = launch.function.params
             return not any(param.name == name and param.annotation == "Tensor" for param in params)
-        case Apply("/", _):
+        case BinaryOp("/", _):
             return False
-        case Apply("*", operands):
+        case BinaryOp("*", operands):
             return not any(
                 isinstance(one, Const) and type(one.value) is int and one.value % 16 == 0 for one in operands
             )
@@ -147,7 +147,7 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
             return True
 
 
-def _classes(scalar: Scalar, *, aligned: bool) -> int:
+def _classes(scalar: AbstractNumber, *, aligned: bool) -> int:
     """Of 1, multiples of 16 where `aligned`, and others, how many the bounds leave."""
     one = scalar.low is None or scalar.low <= 1
     sixteen = scalar.high is None or scalar.high >= 16 or scalar.low is None or scalar.low <= 0
@@ -175,12 +175,12 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
         ),
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Place(kernel.path, kernel.span.line),
+            kernel_place=Location(kernel.path, kernel.span.line),
             parameter=first.name if len(counts) == 1 else None,
             launch=launch.launch.span,
-            variability=Kind.PER_CALL.label,
+            variability=Variability.PER_CALL.label,
             bound=variants,
-            also=tuple(sorted({Place(other.module.path, other.launch.span.line) for other in others})),
+            also=tuple(sorted({Location(other.module.path, other.launch.span.line) for other in others})),
         ),
         trail=tuple(dict.fromkeys(note.step() for note in first.scalar.trail)),
     )

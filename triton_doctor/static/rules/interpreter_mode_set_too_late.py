@@ -11,7 +11,7 @@ from triton_doctor.static.variability.interpreter_mode import CODE_KINDS, settin
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.environment.setting import EnvSetting, Order
+    from triton_doctor.static.environment.setting import EnvSetting, RunOrder
     from triton_doctor.static.project.project import Project
 
 
@@ -37,7 +37,7 @@ def check(project: Project) -> Iterator[Finding]:
         )
 
 
-def _message(order: Order) -> str:
+def _message(order: RunOrder) -> str:
     if order.kernel_decorated is not None:
         told = f"interpreter mode comes too late for `{order.kernel}`, decorated on line {order.kernel_decorated}"
         if order.kernels_after:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Step
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.kernel_factories import Makers
+from triton_doctor.static.variability.kernel_factories import KernelFactories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ CODE = "TRD205"
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, where it is defined."""
-    for kernel, launch in Makers(project).made_anew():
+    for kernel, launch in KernelFactories(project).made_anew():
         maker = (kernel.made_in or "").rpartition(".")[2]
         yield Finding(
             path=kernel.path,
@@ -30,7 +30,7 @@ def check(project: Project) -> Iterator[Finding]:
                 f"each call of `{maker}` creates a new `{kernel.name}`, which reuses nothing that was compiled before"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
-            facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
             trail=(
                 Step(kernel.path, kernel.span.line, f"`{kernel.name}` is defined inside `{maker}`"),
                 Step(launch.module.path, launch.launch.span.line, "it is launched"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Span
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span
 from triton_doctor.plan import Change, NameArgument, Plan, Safety
 from triton_doctor.static.project.configs import config_tables
 from triton_doctor.static.project.launches import hides_arguments, launches_of, origin_of, spelled_out
@@ -100,9 +100,9 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
 def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_place=Place(kernel.path, kernel.span.line),
+        kernel_place=Location(kernel.path, kernel.span.line),
         parameter=param.name,
-        parameter_place=Place(kernel.path, param.span.line),
+        parameter_place=Location(kernel.path, param.span.line),
         launch=launch,
     )
 

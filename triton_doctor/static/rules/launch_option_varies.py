@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import Change, DropArgument, GiveArgument, Plan, Replace, Safety
 from triton_doctor.static.project.launches import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.project.surroundings import kernel_of, launches
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.lattice import Kind
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
     argument = spelled_out(launch, kernel)[name]
     if isinstance(argument.value, Const):
         return
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     scalar = flow.scalar(argument.value, flow.at(launch))
-    if scalar.settled() is not Kind.PER_CALL:
+    if scalar.decide() is not Variability.PER_CALL:
         return
     steps = dict.fromkeys(note.step() for note in scalar.trail)
     yield Finding(
@@ -80,10 +80,10 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Place(kernel.path, kernel.span.line),
+            kernel_place=Location(kernel.path, kernel.span.line),
             parameter=name,
             launch=launch.launch.span,
-            variability=Kind.PER_CALL.label,
+            variability=Variability.PER_CALL.label,
             bound=scalar.bound,
         ),
         trail=tuple(steps),
@@ -102,7 +102,7 @@ def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
 
 def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
     path, span = second.launch.module.path, second.launch.launch.span
-    place = Place(first.launch.module.path, first.launch.launch.span.line)
+    place = Location(first.launch.module.path, first.launch.launch.span.line)
     return Finding(
         path=path,
         span=span,
@@ -114,7 +114,9 @@ def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
             "is loaded for each"
         ),
         advice="pass the same options in the same order at every launch, including those left at their defaults",
-        facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line), launch=span, also=(place,)),
+        facts=Facts(
+            kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), launch=span, also=(place,)
+        ),
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
-from triton_doctor.static.python.ir import Apply, Attr, Call, Const, Expr, Item, Pack, Slice
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.lattice import Kind, Scalar
-from triton_doctor.static.variability.launch_hints import flow_of
-from triton_doctor.static.variability.values import Tensor, Thing
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CODE = "TRD209"
 
 
-class _View(NamedTuple):
+class _TensorView(NamedTuple):
     """`base` from element `start` of its last axis on; `flat` where that has to be its only axis."""
 
     base: Expr
@@ -45,35 +45,35 @@ def check(project: Project) -> Iterator[Finding]:
                     yield _finding(kernel, launch, name, argument, view, start)
 
 
-def _view(expr: Expr) -> _View | None:
+def _view(expr: Expr) -> _TensorView | None:
     match expr:
-        case Item(base, Slice(Const(0), _, _)) | Item(base, Slice(None, _, _)):
+        case Subscript(base, Slice(Const(0), _, _)) | Subscript(base, Slice(None, _, _)):
             return None
-        case Item(base, Slice(start, _, _)) if start is not None:
-            return _View(base, start, flat=True)
-        case Item(base, Pack((_, *_, Slice(start, _, _)))) if start not in (None, Const(0)):
-            return _View(base, start, flat=False)
+        case Subscript(base, Slice(start, _, _)) if start is not None:
+            return _TensorView(base, start, flat=True)
+        case Subscript(base, TupleExpr((_, *_, Slice(start, _, _)))) if start not in (None, Const(0)):
+            return _TensorView(base, start, flat=False)
         case Call(Attr(base, "narrow"), (Const(-1), start, _), ()):
-            return _View(base, start, flat=False)
+            return _TensorView(base, start, flat=False)
         case Call(Attr(base, "narrow"), (Const(0), start, _), ()):
-            return _View(base, start, flat=True)
+            return _TensorView(base, start, flat=True)
         case _:
             return None
 
 
-def _varying(project: Project, launch: LinkedLaunch, view: _View) -> Scalar | None:
+def _varying(project: Project, launch: LinkedLaunch, view: _TensorView) -> AbstractNumber | None:
     """How the start changes, where that is with each call and not in steps of 16 elements."""
     origin = origin_of(launch, view.start)
-    if isinstance(origin, Apply) and origin.op == "*" and any(_is_coarse(operand) for operand in origin.operands):
+    if isinstance(origin, BinaryOp) and origin.op == "*" and any(_is_coarse(operand) for operand in origin.operands):
         return None
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     place = flow.at(launch)
     start = flow.scalar(view.start, place)
-    if start.settled() is not Kind.PER_CALL:
+    if start.decide() is not Variability.PER_CALL:
         return None
     if view.flat:
         base = flow.value(view.base, place)
-        if not isinstance(base, Tensor | Thing) or tensors.rank(base) != 1:
+        if not isinstance(base, Tensor | SymbolicValue) or tensors.rank(base) != 1:
             return None
     return start
 
@@ -83,9 +83,9 @@ def _is_coarse(expr: Expr) -> bool:
 
 
 def _finding(
-    kernel: Kernel, launch: LinkedLaunch, name: str, argument: Argument, view: _View, start: Scalar
+    kernel: Kernel, launch: LinkedLaunch, name: str, argument: Argument, view: _TensorView, start: AbstractNumber
 ) -> Finding:
-    place = next(Place(kernel.path, param.span.line) for param in kernel.params if param.name == name)
+    place = next(Location(kernel.path, param.span.line) for param in kernel.params if param.name == name)
     return Finding(
         path=launch.module.path,
         span=argument.span,
@@ -99,11 +99,11 @@ def _finding(
         advice=f"pass `{spell(view.base)}` and the offset separately, or pad the offsets to multiples of 16 bytes",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Place(kernel.path, kernel.span.line),
+            kernel_place=Location(kernel.path, kernel.span.line),
             parameter=name,
             parameter_place=place,
             launch=launch.launch.span,
-            variability=Kind.PER_CALL.label,
+            variability=Variability.PER_CALL.label,
             bound=2,
         ),
         trail=tuple(dict.fromkeys(note.step() for note in start.trail)),

@@ -14,7 +14,7 @@ from triton_doctor.plan import Change, DropArgument, Plan, Replace
 from triton_doctor.static import rules
 from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.sources.source_text import Source
+from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.static.variability.tuning import fold_tuning
 
 Check: TypeAlias = Callable[[Project], Iterator[Finding]]
@@ -68,4 +68,4 @@ def _drops_binding(project: Project, change: Change) -> bool:
     """Whether the argument that goes binds a name, `(n := x.numel())`, which something after the launch may read."""
     if not isinstance(change, DropArgument | Replace) or (isinstance(change, Replace) and "{}" in change.text):
         return False
-    return ":=" in Source(project.modules.source(change.path)).text_at(change.span)
+    return ":=" in SourceText(project.modules.source(change.path)).text_at(change.span)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Step
-from triton_doctor.static.python.ir import Item
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.python.ir import Subscript
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.timed_regions import is_clock, last_name, stretches
+from triton_doctor.static.variability.timed_regions import is_clock, last_name, timed_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import CallSite, Function
     from triton_doctor.static.python.ir import Call
     from triton_doctor.static.python.module import Kernel, Module
-    from triton_doctor.static.variability.timed_regions import Stretch
+    from triton_doctor.static.variability.timed_regions import TimedRegion
 
 CODE = "TRD401"
 # Calls that neither wait for the GPU nor read a result. What is not among them may.
@@ -33,7 +33,7 @@ _MOST_CALLS = 3
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a stretch, at the reading of the clock that ends it."""
-    for stretch in stretches(project):
+    for stretch in timed_regions(project):
         last = max(stretch.starts, key=lambda start: start.order)
         if last.function is not None and _waits(project, last.function, _MOST_CALLS):
             continue
@@ -63,15 +63,15 @@ def _may_wait(project: Project, module: Module, function: Function, sites: Seque
     """Whether one of `sites` may wait for the GPU, as far as its name, or what it calls in the project, tells."""
     for site in sites:
         func = site.call.func
-        if isinstance(func, Item) or last_name(func) in _IDLE or _is_a_look_up(site.call):
+        if isinstance(func, Subscript) or last_name(func) in _IDLE or _is_a_look_up(site.call):
             continue
-        callee = flow_of(project).callers.reached(module, function, func) if depth else None
+        callee = interpreter_of(project).callers.reached(module, function, func) if depth else None
         if callee is None or _waits(project, callee, depth - 1):
             return True
     return False
 
 
-def _finding(stretch: Stretch, kernel: Kernel, line: int) -> Finding:
+def _finding(stretch: TimedRegion, kernel: Kernel, line: int) -> Finding:
     path = stretch.module.path
     return Finding(
         path=path,
@@ -82,7 +82,7 @@ def _finding(stretch: Stretch, kernel: Kernel, line: int) -> Finding:
             f"the time since `{stretch.name}` does not include running `{kernel.name}`: a launch only queues the kernel"
         ),
         advice="call `torch.cuda.synchronize()` before reading the clock, or measure with `triton.testing.do_bench`",
-        facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
+        facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
         trail=(
             Step(path, stretch.begin_line, f"`{stretch.name}` is set"),
             Step(path, line, f"`{kernel.name}` is launched"),

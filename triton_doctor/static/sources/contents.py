@@ -27,7 +27,7 @@ _MARGIN_NS = 2_000_000_000
 _HAS_TIME_OF_CHANGE = os.name == "posix"
 
 
-class Seen(NamedTuple):
+class FileStamps(NamedTuple):
     """Files as a scan saw them, by path: what tells the content from any other, and what the file system said.
 
     `statuses` are those of files whose next change, whatever it is, shows in their status.
@@ -37,13 +37,13 @@ class Seen(NamedTuple):
     statuses: Mapping[str, Status]
 
 
-NOTHING_SEEN = Seen({}, {})
+NO_STAMPS = FileStamps({}, {})
 
 
-class Texts(Mapping[str, bytes]):
+class FileContents(Mapping[str, bytes]):
     """The bytes of files, by path as findings spell it. Those whose status is the one in `seen` are not read yet."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: FileStamps) -> None:
         """There is no file yet."""
         self._seen = seen
         self._began_ns = time.time_ns()
@@ -92,13 +92,13 @@ class Texts(Mapping[str, bytes]):
         for path in self._files:
             _ = self[path]
 
-    def seen(self) -> Seen:
+    def seen(self) -> FileStamps:
         """The files as they are."""
         for path, text in self._texts.items():
             if path not in self._digests:
                 self._digests[path] = blake2b(text, digest_size=16).digest()
         latest = self._began_ns - _MARGIN_NS
-        return Seen(self._digests, {path: one for path, one in self._statuses.items() if max(one[1:3]) < latest})
+        return FileStamps(self._digests, {path: one for path, one in self._statuses.items() if max(one[1:3]) < latest})
 
     def _late(self, path: str) -> bytes:
         """The text of a file that was not read. One that changed since has no digest: the next scan is to read it."""

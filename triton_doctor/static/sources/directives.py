@@ -18,7 +18,7 @@ MARK = b"triton-doctor:"
 COMMENT = re.compile(r"#\s*triton-doctor:\s*(?P<word>[\w-]*)(?P<codes>\s*\[(?P<inner>[^\]]*)\])?")
 
 
-class Word(Enum):
+class DirectiveKind(Enum):
     """What a directive asks for; `ENABLE` ends the range that `DISABLE` began."""
 
     IGNORE = "ignore"
@@ -33,7 +33,7 @@ class Directive:
 
     span: Span
     text: str
-    word: Word | None
+    word: DirectiveKind | None
     codes: tuple[str, ...]
 
 
@@ -69,6 +69,6 @@ def read_comment(comment: str, line: int, offset: int) -> Iterator[Directive]:
         yield Directive(
             span=Span(line, offset + match.start() + 1, line, offset + match.end() + 1),
             text=match[0],
-            word=next((known for known in Word if known.value == word), None),
+            word=next((known for known in DirectiveKind if known.value == word), None),
             codes=tuple(code for part in (match["inner"] or "").split(",") if (code := part.strip())),
         )

@@ -54,7 +54,7 @@ EXCLUDED = frozenset(
 )
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """What a file is, which decides who reads it."""
 
     PYTHON = "python"
@@ -66,7 +66,7 @@ class SourceFile(NamedTuple):
 
     name: str
     shown: str
-    kind: Kind
+    kind: FileKind
     text: bytes | None = None
 
     @property
@@ -90,7 +90,7 @@ def find_files(
         if os.path.isdir(absolute):  # noqa: PTH112, a path that is too long is False, where Path raises
             found = walk(absolute, enclosing_rules(absolute), exclude, is_deep=is_deep)
         elif os.path.exists(absolute):  # noqa: PTH110, likewise
-            found = iter([(absolute.as_posix(), kind_of(absolute.name) or Kind.PYTHON)])
+            found = iter([(absolute.as_posix(), kind_of(absolute.name) or FileKind.PYTHON)])
         else:
             hint = f"the working directory is {cwd}"
             raise DoctorError(f"there is no file or folder {path}", hint=hint)
@@ -100,11 +100,11 @@ def find_files(
                 yield SourceFile(name, name.removeprefix(below), kind)
 
 
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> FileKind | None:
     """What a file called `name` is; None for one that nobody reads."""
     if name.endswith((".py", ".ipynb")):
-        return Kind.PYTHON
-    return Kind.SETTINGS if settings_kind(name) else None
+        return FileKind.PYTHON
+    return FileKind.SETTINGS if settings_kind(name) else None
 
 
 def shown_path(path: str, cwd: Path) -> str:
@@ -114,7 +114,7 @@ def shown_path(path: str, cwd: Path) -> str:
 
 def walk(
     folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None, *, is_deep: bool = True
-) -> Iterator[tuple[str, Kind]]:
+) -> Iterator[tuple[str, FileKind]]:
     """Absolute posix paths and kinds of the files below `folder` that are not ignored.
 
     `above` are the .gitignore files of the folders above, the innermost first. What ignores `folder` itself is

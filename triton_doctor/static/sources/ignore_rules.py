@@ -127,7 +127,7 @@ def is_pattern(line: str) -> bool:
     return True
 
 
-class Paths:
+class PathPatterns:
     """The paths, as findings spell them, that `patterns` relative to `root` match; all of them with `names_root`.
 
     `names_root` says that the name of the folder `root`, in small letters, counts as one of a folder in it does.

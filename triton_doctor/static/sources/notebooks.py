@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.finding import Place, Step
+from triton_doctor.finding import Location, Step
 from triton_doctor.nesting import with_own_stack
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
         cell = read(path).cell_at(line) if path.endswith(SUFFIX) else None
         return (path, line) if cell is None else (cell_path(path, cell.number), line - cell.first + 1)
 
-    def show_place(place: Place | None) -> Place | None:
-        return Place(*show(place.path, place.line)) if place is not None else None
+    def show_place(place: Location | None) -> Location | None:
+        return Location(*show(place.path, place.line)) if place is not None else None
 
     facts, span = finding.facts, finding.span
     path, line = show(finding.path, span.line)
@@ -164,7 +164,7 @@ def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
             facts,
             kernel_place=show_place(facts.kernel_place),
             parameter_place=show_place(facts.parameter_place),
-            also=tuple(Place(*show(place.path, place.line)) for place in facts.also),
+            also=tuple(Location(*show(place.path, place.line)) for place in facts.also),
         ),
         trail=tuple(Step(*show(step.path, step.line), step.text) for step in finding.trail),
     )

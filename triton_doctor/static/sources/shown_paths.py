@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from triton_doctor.finding import Finding, Place
+    from triton_doctor.finding import Finding, Location
     from triton_doctor.plan import Plan
 
 
@@ -39,7 +39,7 @@ def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
 def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:
     """`finding` with each of its paths as `show` gives it."""
 
-    def show_place(place: Place | None) -> Place | None:
+    def show_place(place: Location | None) -> Location | None:
         return replace(place, path=show(place.path)) if place is not None else None
 
     facts = finding.facts

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterable
 
-    from triton_doctor.static.sources.text_patterns import Sign
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
 # Only there may a file say in which encoding it is (PEP 263).
 _ENCODING_LINES = 2
@@ -21,7 +21,7 @@ _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 _BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$", re.MULTILINE)
 
 
-class Source:
+class SourceText:
     """The text of one file by its lines; `unread` are the errors of functions that could not be read later."""
 
     def __init__(self, text: bytes) -> None:
@@ -30,7 +30,7 @@ class Source:
         self._is_ascii = self.text.isascii()
         self.unread: list[Exception] = []
         self._starts: list[int] | None = None
-        self._places: dict[Sign, list[int]] = {}
+        self._places: dict[TextPattern, list[int]] = {}
 
     def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
         """Where `node` stands."""
@@ -90,7 +90,7 @@ class Source:
         starts = self._line_starts()
         return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
 
-    def times(self, sign: Sign, first: int, last: int) -> int:
+    def times(self, sign: TextPattern, first: int, last: int) -> int:
         """How often `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
         if sign not in self._places:
             self._places[sign] = list(sign.places(self.text))

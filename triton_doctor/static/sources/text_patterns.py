@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _ANYTHING = re.compile(b"")
 
 
-class Sign:
+class TextPattern:
     """`word` where `before` matches at its beginning and `after` at its end. Equal to itself alone, so make it once."""
 
     __slots__ = ("_after", "_before", "_word")

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.sources.files import EXCLUDED, Kind, SourceFile, find_files, kind_of, shown_path
+from triton_doctor.static.sources.files import EXCLUDED, FileKind, SourceFile, find_files, kind_of, shown_path
 from triton_doctor.static.sources.pinned_triton import find_pinned_triton
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Workspace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Project:
+class _ProjectFolder:
     """The folder `root`, read with all below it; `outskirts` is a folder of which only the files are read.
 
     `base` is where absolute imports begin. `is_marked` says whether a file in `root` makes it the root of a project.
@@ -71,7 +71,7 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
         wanted = list(find_files(paths, settings, cwd=cwd, base=base))
     else:
         (absolute,) = (Path(os.path.abspath(cwd / path)) for path in paths)  # noqa: PTH100
-        kind, name = kind_of(absolute.name) or Kind.PYTHON, absolute.as_posix()
+        kind, name = kind_of(absolute.name) or FileKind.PYTHON, absolute.as_posix()
         wanted = [SourceFile(name, shown_path(name, base), kind, text)]
     files = {file.name: file for file in wanted}
     cut = []
@@ -93,19 +93,19 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
     )
 
 
-def find_project(path: Path, cwd: Path) -> _Project:
+def find_project(path: Path, cwd: Path) -> _ProjectFolder:
     """The project of the file or folder at `path`."""
     absolute = Path(os.path.abspath(cwd / path))  # noqa: PTH100, a link keeps the folder that it stands in
     folder = absolute if os.path.isdir(absolute) else absolute.parent  # noqa: PTH112, where a long path is False
     is_foreign = any(at.name in EXCLUDED for at in (folder, *folder.parents) if at != cwd and at.is_relative_to(cwd))
     marked = _marked(folder)
     if marked is not None:
-        return _Project(root=marked, base=_importable(marked)[1], is_marked=True)
+        return _ProjectFolder(root=marked, base=_importable(marked)[1], is_marked=True)
     if folder.is_relative_to(cwd) and not is_foreign:
         root, base = _importable(cwd)
-        return _Project(root=root, base=base, is_marked=False)
+        return _ProjectFolder(root=root, base=base, is_marked=False)
     root, base = _importable(folder)
-    return _Project(root=root, base=root.parent, is_marked=False, outskirts=root.parent)
+    return _ProjectFolder(root=root, base=root.parent, is_marked=False, outskirts=root.parent)
 
 
 def _marked(folder: Path) -> Path | None:
@@ -131,14 +131,14 @@ def _importable(folder: Path) -> tuple[Path, Path]:
     return (root, root.parent) if (root / _PACKAGE).is_file() else (folder, folder)
 
 
-def _around(project: _Project, settings: Settings, base: Path) -> Iterator[SourceFile]:
+def _around(project: _ProjectFolder, settings: Settings, base: Path) -> Iterator[SourceFile]:
     if project.root.is_dir():
         yield from find_files([project.root], settings, cwd=base, base=base)
     if project.outskirts is not None:
         yield from find_files([project.outskirts], settings, cwd=base, base=base, is_deep=False)
 
 
-def _is_asked(project: _Project, paths: Iterable[Path], cwd: Path) -> bool:
+def _is_asked(project: _ProjectFolder, paths: Iterable[Path], cwd: Path) -> bool:
     """Whether the whole project was asked for by name."""
     return any(project.root.is_relative_to(os.path.abspath(cwd / path)) for path in paths)  # noqa: PTH100
 
@@ -147,7 +147,7 @@ def _common(folders: Iterable[Path]) -> Path:
     return Path(os.path.commonpath(list(folders)))
 
 
-def _at_root(settings: Settings, projects: Sequence[_Project]) -> Settings:
+def _at_root(settings: Settings, projects: Sequence[_ProjectFolder]) -> Settings:
     """`settings` with patterns that hold from the root of the first of `projects` on, where no file says otherwise.
 
     What its requirements pin is part of them.

@@ -8,7 +8,7 @@ import tokenize
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.sources.directives import Word, read_comment
+from triton_doctor.static.sources.directives import DirectiveKind, read_comment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +75,7 @@ def _lines(finding: Finding) -> Sequence[int]:
 def _extend(line: bytes, codes: Sequence[str], comment: str, reason: str, encoding: str) -> bytes:
     body = line.rstrip(b"\r")
     end = line[len(body) :]
-    known = next((one for one in read_comment(comment, 1, 0) if one.word is Word.IGNORE and one.codes), None)
+    known = next((one for one in read_comment(comment, 1, 0) if one.word is DirectiveKind.IGNORE and one.codes), None)
     if known is None:
         code = body.rstrip(b" \t\f")
         said = f"# triton-doctor: ignore[{', '.join(codes)}]" + (f" {reason}" if reason else "")

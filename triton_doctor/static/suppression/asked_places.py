@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Place, Span, split_cell
+from triton_doctor.finding import Location, Span, split_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +34,7 @@ def place_at_asked(
             continue
         place = next((one for one in finding.facts.also if split_cell(one.path)[0] in asked), None)
         if place is not None:
-            also = {*finding.facts.also, Place(finding.path, finding.span.line)} - {place}
+            also = {*finding.facts.also, Location(finding.path, finding.span.line)} - {place}
             yield replace(
                 finding,
                 path=place.path,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropDirective, Plan, Safety
-from triton_doctor.static.sources.directives import Word
+from triton_doctor.static.sources.directives import DirectiveKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -129,13 +129,13 @@ def silences_of(directives: Sequence[Directive]) -> Iterator[Silence]:
         line = directive.span.line
         for code in directive.codes:
             match directive.word:
-                case Word.IGNORE:
+                case DirectiveKind.IGNORE:
                     yield Silence(place, code, line, line)
-                case Word.IGNORE_FILE:
+                case DirectiveKind.IGNORE_FILE:
                     yield Silence(place, code, 1, END_OF_FILE)
-                case Word.DISABLE:
+                case DirectiveKind.DISABLE:
                     yield Silence(place, code, line, ends.get(code, END_OF_FILE))
-                case Word.ENABLE:
+                case DirectiveKind.ENABLE:
                     ends[code] = line
 
 
@@ -149,7 +149,7 @@ def complaints(
     disabled = set[str]()
     for place, directive in enumerate(directives):
         if directive.word is None:
-            words = ", ".join(f"`{word.value}[...]`" for word in Word)
+            words = ", ".join(f"`{word.value}[...]`" for word in DirectiveKind)
             yield directive, f"`{directive.text}` is not understood", f"write one of {words}", None
             continue
         word = directive.word.value
@@ -161,12 +161,12 @@ def complaints(
             if not meant:
                 message = f"`{word}[{code}]` names a rule that does not exist"
                 yield directive, message, "`triton-doctor rules` lists them", None
-            elif directive.word is Word.ENABLE:
+            elif directive.word is DirectiveKind.ENABLE:
                 if code not in disabled:
                     yield directive, f"`enable[{code}]` ends no `disable[{code}]`", "remove it", code
             elif meant <= ran and meant != {UNUSED} and (place, code) not in working:
                 yield directive, f"`{word}[{code}]` silences nothing", "remove it", code
-        if directive.word is Word.DISABLE:
+        if directive.word is DirectiveKind.DISABLE:
             disabled.update(directive.codes)
 
 

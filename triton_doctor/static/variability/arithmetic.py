@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import hints, tensors
-from triton_doctor.static.variability.dims import Axis, Rest
-from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.variability.dims import Dim, RemainingDims
+from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.static.variability.dims import Size
+    from triton_doctor.static.variability.dims import DimProduct
 
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
@@ -20,7 +20,7 @@ _COARSE = 1 << 16
 _LOW_CAP = 128
 
 
-def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
+def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     """The value of `op` on one or two operands."""
     if len(operands) == 1:
         return join(operands)
@@ -59,9 +59,9 @@ def apply(op: str, operands: Sequence[Scalar]) -> Scalar:
             return joined
 
 
-def quotient(left: Scalar, right: Scalar) -> Scalar:
+def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
     """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
-    size: Size | None = None
+    size: DimProduct | None = None
     if left.size is not None and right.size is not None:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
@@ -69,23 +69,23 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
         if _is_axis(left.size) and _is_axis(right.size):
             # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
             con = frozenset({hints.LIKE})
-            return Scalar(kind=Kind.UNKNOWN, con=con, size=size, trail=left.trail)
+            return AbstractNumber(kind=Variability.UNKNOWN, con=con, size=size, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
             # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
             left_over = tensors.of_size(size)
-            behind = any(isinstance(atom, Rest) and atom.front for atom in size.over)
+            behind = any(isinstance(atom, RemainingDims) and atom.front for atom in size.over)
             pro = left_over.pro - {hints.FOLD} if behind else left_over.pro
             return left_over._replace(trail=left.trail, pro=pro)
     if tensors.follows_data(right):
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
-    if left.size is None and left.atoms and right.settled() is Kind.UNKNOWN:
+    if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)
 
 
-def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
+def _bounded_quotient(result: AbstractNumber, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
     """`left / right` with the bounds of `left`, rounded outwards, where `right` is a number."""
     divisor = right.literal
     if left.high is None or (isinstance(divisor, int | float) and divisor <= 0):
@@ -97,35 +97,37 @@ def _bounded_quotient(result: Scalar, left: Scalar, right: Scalar) -> Scalar:
     return result._replace(low=low, high=high, is_capped=left.is_capped)
 
 
-def _is_axis(size: Size) -> bool:
+def _is_axis(size: DimProduct) -> bool:
     """Whether `size` is one axis of a tensor, and nothing else."""
-    return len(size.over) == 1 and not size.under and isinstance(size.over[0], Axis)
+    return len(size.over) == 1 and not size.under and isinstance(size.over[0], Dim)
 
 
-def _held(part: Size, whole: Size) -> bool:
+def _held(part: DimProduct, whole: DimProduct) -> bool:
     """Whether `part` is made of axes of tensors that `whole` counts: they will cancel once their neighbours have."""
-    counted = {atom.root for atom in whole.over if isinstance(atom, Rest)}
+    counted = {atom.root for atom in whole.over if isinstance(atom, RemainingDims)}
     return bool(part.over) and all(atom.root in counted for atom in part.over)
 
 
-def coarse(result: Scalar, divisor: int | None) -> Scalar:
+def coarse(result: AbstractNumber, divisor: int | None) -> AbstractNumber:
     """A quotient by a large number takes few values, whatever is divided."""
-    if divisor is not None and divisor >= _COARSE and result.settled() is Kind.PER_CALL:
+    if divisor is not None and divisor >= _COARSE and result.decide() is Variability.PER_CALL:
         return result._replace(low=1, high=max(_LARGEST_SIZE // divisor, 1))
     return result
 
 
-def power_of_two(scalar: Scalar) -> Scalar:
+def power_of_two(scalar: AbstractNumber) -> AbstractNumber:
     """`next_power_of_2(scalar)`: of a value that changes with each call it takes as many values as its logarithm."""
-    kind = scalar.settled()
+    kind = scalar.decide()
     low = None if scalar.low is None else _next_power(scalar.low)
     high = None if scalar.high is None else _next_power(scalar.high)
-    if kind is Kind.PER_CALL or (kind is Kind.FEW and scalar.kind in (Kind.PER_CALL, Kind.UNKNOWN)):
-        return scalar._replace(kind=Kind.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
+    if kind is Variability.PER_CALL or (
+        kind is Variability.FEW and scalar.kind in (Variability.PER_CALL, Variability.UNKNOWN)
+    ):
+        return scalar._replace(kind=Variability.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
     return scalar._replace(power=True, low=low, high=high, size=None, literal=...)
 
 
-def least(operands: Sequence[Scalar]) -> Scalar:
+def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
     """`min(...)`: no more than the smallest of the known bounds."""
     if not operands:
         return UNKNOWN
@@ -136,9 +138,9 @@ def least(operands: Sequence[Scalar]) -> Scalar:
         # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
         result = UNKNOWN._replace(trail=result.trail)
     known = [low for low in lows if low is not None]
-    if highs and min(highs) <= _LOW_CAP and result.kind >= Kind.LOGARITHMIC:
+    if highs and min(highs) <= _LOW_CAP and result.kind >= Variability.LOGARITHMIC:
         # Sizes of the data lie above so low a cap: they share the variant that it stands for.
-        result = result._replace(kind=Kind.FEW)
+        result = result._replace(kind=Variability.FEW)
     return result._replace(
         is_capped=bool(highs),
         high=min(highs) if highs else None,
@@ -148,7 +150,7 @@ def least(operands: Sequence[Scalar]) -> Scalar:
     )
 
 
-def greatest(operands: Sequence[Scalar]) -> Scalar:
+def greatest(operands: Sequence[AbstractNumber]) -> AbstractNumber:
     """`max(...)`: no less than the largest of the known bounds."""
     if not operands:
         return UNKNOWN
@@ -165,7 +167,7 @@ def greatest(operands: Sequence[Scalar]) -> Scalar:
     )
 
 
-def _powers(operands: Sequence[Scalar]) -> bool:
+def _powers(operands: Sequence[AbstractNumber]) -> bool:
     return bool(operands) and all(operand.power for operand in operands)
 
 
@@ -173,14 +175,14 @@ def _next_power(value: int) -> int:
     return 1 << max(value - 1, 0).bit_length()
 
 
-def _with_trail(result: Scalar, joined: Scalar) -> Scalar:
+def _with_trail(result: AbstractNumber, joined: AbstractNumber) -> AbstractNumber:
     return result._replace(trail=joined.trail) if not result.trail else result
 
 
-def _folded(op: str, left: Scalar, right: Scalar) -> Scalar | None:
+def _folded(op: str, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber | None:
     """Arithmetic on two literals."""
     one, other = left.literal, right.literal
-    if left.kind is not Kind.FIXED or right.kind is not Kind.FIXED:
+    if left.kind is not Variability.FIXED or right.kind is not Variability.FIXED:
         return None
     if type(one) is not int or type(other) is not int or abs(one) > 1 << 40 or abs(other) > 1 << 40:
         return None

@@ -7,16 +7,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import Question, query
+from triton_doctor.static.project.dependencies import ModuleQuery, query
 from triton_doctor.static.python.ir import Call, Name, dotted
 from triton_doctor.static.python.module import Class
-from triton_doctor.static.python.reaching_definitions import reaching
-from triton_doctor.static.sources.text_patterns import Sign
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.sources.text_patterns import TextPattern
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH
-from triton_doctor.static.variability.lattice import Kind, Scalar, choice
-from triton_doctor.static.variability.program_point import Place
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability, choice
+from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import Either, Tensor, Value, either
+from triton_doctor.static.variability.values import Tensor, Union, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, Stored
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Module
-    from triton_doctor.static.variability.interpreter import Flow
+    from triton_doctor.static.variability.interpreter import Interpreter
 
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 _MOST_STORES = 64
@@ -38,7 +38,7 @@ _AFTER = re.compile(
 )
 _GIVEN = re.compile(rb"(?<![A-Za-z0-9_.])")
 _VALUE = re.compile(rb"\s*=(?!=)")
-_UPDATING = Sign("update(")
+_UPDATING = TextPattern("update(")
 
 
 class _Store(NamedTuple):
@@ -49,7 +49,7 @@ class _Store(NamedTuple):
     stored: Stored
 
 
-class Setters:
+class AttributeStores:
     """Looks up what is stored in attributes, but for tests, in the files that can name their class."""
 
     def __init__(self, project: Project) -> None:
@@ -58,7 +58,7 @@ class Setters:
         self._names = project.names
         self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
 
-    def value(self, flow: Flow, base: Expr, name: str, place: Place) -> Value | None:
+    def value(self, flow: Interpreter, base: Expr, name: str, place: ProgramPoint) -> Value | None:
         """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
         frame = place.frame
         if frame.depth >= MOST_DEPTH:
@@ -74,13 +74,13 @@ class Setters:
             stores = list(islice(self._stores(owner, name), _MOST_STORES + 1))
             if len(stores) <= _MOST_STORES:
                 own = (store for store in stores if self._is_of(owner, store))
-                answer = _told([stored_value(flow, *store, frame.depth) for store in own])
+                answer = _join_stores([stored_value(flow, *store, frame.depth) for store in own])
             self._answers[key] = (answer, frame.depth)
         return answer
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        modules, tests, asked = self._project.modules, self._project.tests, Question("stores", name)
+        modules, tests, asked = self._project.modules, self._project.tests, ModuleQuery("stores", name)
         for module in modules.naming(owner.name, owner.path, asked, storing(name), member=name, but=tests):
             modules.consult(module.path)
             for function in _holders(module, owner):
@@ -107,7 +107,7 @@ class Setters:
         return None
 
     def _classes_said(self, name: str, order: int, function: Function) -> Iterator[str]:
-        found = reaching(function, name, order, ())
+        found = reaching_definitions(function, name, order, ())
         for binding in found.bindings:
             if binding.annotation is not None:
                 yield binding.annotation
@@ -152,44 +152,44 @@ def stores_somewhere(module: Module, name: str) -> object:
 
 
 @cached_in_scan()
-def storing(name: str) -> Sign:
+def storing(name: str) -> TextPattern:
     """What the text of every assignment to an attribute or entry `name` has."""
-    return Sign(name, _STORED, _AFTER)
+    return TextPattern(name, _STORED, _AFTER)
 
 
 @cached_in_scan()
-def giving(name: str) -> Sign:
+def giving(name: str) -> TextPattern:
     """What the text of every call with an argument `name=...` has."""
-    return Sign(name, _GIVEN, _VALUE)
+    return TextPattern(name, _GIVEN, _VALUE)
 
 
-def stored_value(flow: Flow, module: Module, function: Function, stored: Stored, depth: int) -> Value:
+def stored_value(flow: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
     """What `function` of `module`, entered at `depth`, stores."""
-    place = Place(flow.frame(module, function, depth), stored.order)
+    place = ProgramPoint(flow.frame(module, function, depth), stored.order)
     value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
-    return value.stepping(note) if isinstance(value, Scalar) else value
+    return value.stepping(note) if isinstance(value, AbstractNumber) else value
 
 
-def _told(values: Iterable[Value]) -> Value | None:
+def _join_stores(values: Iterable[Value]) -> Value | None:
     """What the stores agree on: a number that changes, or tensors whose axes are known."""
-    every = [one for value in values for one in (value.options if isinstance(value, Either) else (value,))]
+    every = [one for value in values for one in (value.options if isinstance(value, Union) else (value,))]
     options = [one for one in every if not _is_placeholder(one)]
     tensors = [one for one in options if isinstance(one, Tensor)]
     if tensors:
         return either(tensors)
-    scalars = [one for one in options if isinstance(one, Scalar)]
-    varying = [one for one in scalars if one.settled() in (Kind.PER_CALL, Kind.LOGARITHMIC)]
+    scalars = [one for one in options if isinstance(one, AbstractNumber)]
+    varying = [one for one in scalars if one.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)]
     if varying:
         return choice(varying)
-    known = scalars and len(scalars) == len(options) and all(one.settled() is not Kind.UNKNOWN for one in scalars)
+    known = scalars and len(scalars) == len(options) and all(one.decide() is not Variability.UNKNOWN for one in scalars)
     return choice(scalars) if known else None
 
 
 def _is_placeholder(value: Value) -> bool:
     """Whether it stands in for a value to come: None, or a tensor without elements."""
     match value:
-        case Scalar():
+        case AbstractNumber():
             return value.literal is None
         case Tensor():
             return any(axis.literal == 0 for axis in value.front)

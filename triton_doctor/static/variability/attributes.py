@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.ir import Attr, Call, Mapping, Name, Pack
+from triton_doctor.static.python.ir import Attr, Call, DictExpr, Name, TupleExpr
 from triton_doctor.static.variability.attribute_stores import may_store, stored_value
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH
-from triton_doctor.static.variability.dims import Root
-from triton_doctor.static.variability.lattice import UNKNOWN, Kind, Scalar
-from triton_doctor.static.variability.program_point import Place
+from triton_doctor.static.variability.dims import Origin
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import Many, Thing, Value, either
+from triton_doctor.static.variability.values import ListValue, SymbolicValue, Value, either
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, Stored
     from triton_doctor.static.python.module import Class, Module
-    from triton_doctor.static.variability.interpreter import Flow
-    from triton_doctor.static.variability.program_point import Frame
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import CallFrame
 
 # Methods that run once for each object: what they set lasts as the model does.
 _MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
-_EMPTY = (Pack(()), Mapping(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
+_EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
 
 
-def field(flow: Flow, of: Class, name: str, frame: Frame) -> Value:
+def field(flow: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
     """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
     module = flow.home_of_class(of)
     values: list[Value] = []
@@ -54,7 +54,7 @@ def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Store
     )
 
 
-def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:
+def saved(flow: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
     """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
     if frame.depth >= MOST_DEPTH or not forward.params:
         return UNKNOWN
@@ -65,7 +65,7 @@ def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:
             match site.call.func:
                 case Attr(Name(base), "save_for_backward") if base == context:
                     inner = flow.frame(module, forward, frame.depth + 1)
-                    return flow.value(Pack(site.call.args), Place(inner, site.order, site.arms))
+                    return flow.value(TupleExpr(site.call.args), ProgramPoint(inner, site.order, site.arms))
         return UNKNOWN
     return either(
         [
@@ -76,20 +76,20 @@ def saved(flow: Flow, forward: Function, name: str, frame: Frame) -> Value:
     )
 
 
-def _stored(flow: Flow, stored: Stored, module: Module, function: Function, frame: Frame) -> Value:
+def _stored(flow: Interpreter, stored: Stored, module: Module, function: Function, frame: CallFrame) -> Value:
     if frame.depth >= MOST_DEPTH:
         return UNKNOWN
     return stored_value(flow, module, function, stored, frame.depth + 1)
 
 
-def _kept(name: str, module: Module, line: int) -> Thing:
-    root = Root(module.path, "self", name, line, None, weight=True)
-    return Thing(root=root, scalar=Scalar(kind=Kind.PER_MODEL))
+def _kept(name: str, module: Module, line: int) -> SymbolicValue:
+    root = Origin(module.path, "self", name, line, None, weight=True)
+    return SymbolicValue(root=root, scalar=AbstractNumber(kind=Variability.PER_MODEL))
 
 
-def _growing(name: str, module: Module, stored: Stored) -> Many:
+def _growing(name: str, module: Module, stored: Stored) -> ListValue:
     note = Note(module.path, stored.line, f"`{stored.base}.{name}` starts empty, and grows later")
-    return Many(item=UNKNOWN, length=Scalar(kind=Kind.PER_CALL, from_data=True, trail=(note,)))
+    return ListValue(item=UNKNOWN, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
 
 
 def _grows(of: Class, name: str, module: Module) -> bool:

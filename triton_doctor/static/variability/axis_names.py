@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.ir import Attr, Call, Const, Item, Name, Pack, Part, children
-from triton_doctor.static.sources.text_patterns import Sign
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked, children
+from triton_doctor.static.sources.text_patterns import TextPattern
 from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _WITH_HEADS = 4
 _NEVER = 1 << 30
 # Expressions that may be an axis.
-_READING = frozenset({Part, Item, Call})
+_READING = frozenset({Unpacked, Subscript, Call})
 # What asking for the fourth axis, or one behind it, looks like.
 _BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
 _FOURTH = re.compile(_BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
-_ASKING = [Sign(word, after=_FOURTH) for word in ("shape", "size", "stride")]
+_ASKING = [TextPattern(word, after=_FOURTH) for word in ("shape", "size", "stride")]
 
 
 def named_axes(function: Function, name: str) -> tuple[str, ...]:
@@ -57,10 +57,10 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     for bindings in function.bindings.values():
         for binding in bindings:
             match binding.value if type(binding.value) in _READING else None:
-                case Part(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
+                case Unpacked(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
                     if binding.order <= _rebound(function, base) and counts.setdefault(base, size) == size:
                         names.setdefault(base, {}).setdefault(at % size, binding.name)
-                case Item(Attr(Name(base), "shape"), Const(int(at))) | Call(
+                case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(
                     Attr(Name(base), "size"), (Const(int(at)),)
                 ):
                     if binding.order <= _rebound(function, base):
@@ -77,7 +77,7 @@ def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
     asked: dict[str, int] = {}
     for expr in expressions(function):
         match expr:
-            case Item(Attr(Name(base), "shape"), Const(int(at))) | Call(
+            case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(
                 Attr(Name(base), "size" | "stride"), (Const(int(at)),)
             ):
                 asked[base] = max(asked.get(base, 0), at + 1)
@@ -133,7 +133,7 @@ def _width(call: Call) -> str | None:
     match call.func:
         case Attr(_, name) | Name(name) if name in ALLOCATING or name in NEW:
             sizes = call.args
-            if sizes and isinstance(sizes[0], Pack):
+            if sizes and isinstance(sizes[0], TupleExpr):
                 sizes = sizes[0].items
             if len(sizes) == 2 and isinstance(sizes[1], Name):
                 return sizes[1].id

@@ -5,32 +5,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Place, Step
+from triton_doctor.finding import Facts, Location, Step
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.parameters import Parameter, Source
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
 # A name, or an entry of one.
 _NAME = re.compile(r"\w+(\[[^]]*\])*")
 
 
-def spelled(source: Source) -> str:
+def spelled(source: ParameterSource) -> str:
     """The value as the user wrote it; a name that stands for one expression is that expression."""
     expr = source.expr
     if expr is None:
         return source.scalar.trail[-1].step().text.replace("`", "") if source.scalar.trail else "an entry of a table"
     if isinstance(expr, Name):
         launch = source.launch.launch
-        bound = reaching(source.launch.function, expr.id, launch.order, launch.arms)
+        bound = reaching_definitions(source.launch.function, expr.id, launch.order, launch.arms)
         if bound.certain and len(bound.bindings) == 1:
             return spell(bound.bindings[0].value)
     return spell(expr)
 
 
-def tell_value(source: Source) -> str:
+def describe_value(source: ParameterSource) -> str:
     """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses."""
     text = spelled(source)
     if not _NAME.fullmatch(text):
@@ -41,19 +41,19 @@ def tell_value(source: Source) -> str:
     return f"`{text}` ({origin})" if origin.startswith("the ") else f"`{text}`"
 
 
-def facts(parameter: Parameter, source: Source | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
+def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
     kernel, param = parameter.kernel, parameter.param
     others = {
-        Place(other.path, other.span.line)
+        Location(other.path, other.span.line)
         for other in parameter.sources
         if source is not None and (other.path, other.span) != (source.path, source.span) and other.kind is source.kind
     }
     return Facts(
         kernel=kernel.name,
-        kernel_place=Place(kernel.path, kernel.span.line),
+        kernel_place=Location(kernel.path, kernel.span.line),
         parameter=param.name,
-        parameter_place=Place(kernel.path, param.span.line),
+        parameter_place=Location(kernel.path, param.span.line),
         launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,
         variability=source.kind.label if source is not None else None,
         bound=source.scalar.bound if source is not None else None,
@@ -63,7 +63,7 @@ def facts(parameter: Parameter, source: Source | None, *, autotune_keys: tuple[s
     )
 
 
-def trail(parameter: Parameter, source: Source) -> tuple[Step, ...]:
+def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:
     """The value's way from its source to the parameter, one line a step; what is said twice in a row is said once."""
     kernel, param = parameter.kernel, parameter.param
     steps: list[Step] = []

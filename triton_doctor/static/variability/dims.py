@@ -9,19 +9,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Leanings(NamedTuple):
+class Hints(NamedTuple):
     """What speaks for a size that follows the data, and what for one that follows the model."""
 
     pro: frozenset[str] = frozenset()
     con: frozenset[str] = frozenset()
 
-    def and_(self, other: Leanings) -> Leanings:
+    def and_(self, other: Hints) -> Hints:
         """Both."""
-        return Leanings(self.pro | other.pro, self.con | other.con)
+        return Hints(self.pro | other.pro, self.con | other.con)
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class Origin:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
     `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
@@ -35,53 +35,53 @@ class Root:
     rank: int | None = field(compare=False)
     weight: bool = field(compare=False)
     item: bool = field(default=False, compare=False)
-    told: Mapping[int, Leanings] = field(default_factory=dict, compare=False)
+    told: Mapping[int, Hints] = field(default_factory=dict, compare=False)
 
 
-class Axis(NamedTuple):
+class Dim(NamedTuple):
     """One axis of a root; negative positions count from the end, and only where the rank is unknown."""
 
-    root: Root
+    root: Origin
     position: int
 
 
-class Rest(NamedTuple):
+class RemainingDims(NamedTuple):
     """The product of a root's axes without the first `front` and the last `back`."""
 
-    root: Root
+    root: Origin
     front: int
     back: int
 
 
-Atom: TypeAlias = Axis | Rest
+DimFactor: TypeAlias = Dim | RemainingDims
 
 
-def axis(root: Root, position: int) -> Axis:
+def axis(root: Origin, position: int) -> Dim:
     """The axis, counted from the front where the rank is known."""
     if position < 0 and root.rank is not None and root.rank + position >= 0:
         position += root.rank
-    return Axis(root, position)
+    return Dim(root, position)
 
 
-class Size(NamedTuple):
+class DimProduct(NamedTuple):
     """`number * product(over) / product(under)`; atoms are sorted, `number` None where it is not known."""
 
-    over: tuple[Atom, ...] = ()
-    under: tuple[Atom, ...] = ()
+    over: tuple[DimFactor, ...] = ()
+    under: tuple[DimFactor, ...] = ()
 
-    def times(self, other: Size) -> Size:
+    def times(self, other: DimProduct) -> DimProduct:
         """The product of both."""
         return _cancelled([*self.over, *other.over], [*self.under, *other.under])
 
-    def divided_by(self, other: Size) -> Size:
+    def divided_by(self, other: DimProduct) -> DimProduct:
         """The quotient of both."""
         return _cancelled([*self.over, *other.under], [*self.under, *other.over])
 
 
-def _cancelled(over: list[Atom], under: list[Atom]) -> Size:
+def _cancelled(over: list[DimFactor], under: list[DimFactor]) -> DimProduct:
     remaining = list(under)
     progress = True
-    while progress:  # an end axis that is taken off a Rest bares the next one
+    while progress:  # an end axis that is taken off a RemainingDims bares the next one
         progress = False
         for atom in list(remaining):
             if atom in over:
@@ -93,20 +93,20 @@ def _cancelled(over: list[Atom], under: list[Atom]) -> Size:
                 continue
             remaining.remove(atom)
             progress = True
-    return Size(tuple(sorted(over, key=_order)), tuple(sorted(remaining, key=_order)))
+    return DimProduct(tuple(sorted(over, key=_order)), tuple(sorted(remaining, key=_order)))
 
 
-def _order(atom: Atom) -> tuple[str, str, str, int, int]:
-    position, back = (atom.position, -1) if isinstance(atom, Axis) else (atom.front, atom.back)
+def _order(atom: DimFactor) -> tuple[str, str, str, int, int]:
+    position, back = (atom.position, -1) if isinstance(atom, Dim) else (atom.front, atom.back)
     return (atom.root.path, atom.root.function, atom.root.name, position, back)
 
 
-def _take(over: list[Atom], atom: Atom) -> tuple[int, list[Atom]] | None:
-    """Take an end axis out of a Rest of the same root: what is left of it, and where it stood."""
-    if not isinstance(atom, Axis):
+def _take(over: list[DimFactor], atom: DimFactor) -> tuple[int, list[DimFactor]] | None:
+    """Take an end axis out of a RemainingDims of the same root: what is left of it, and where it stood."""
+    if not isinstance(atom, Dim):
         return None
     for index, whole in enumerate(over):
-        if not isinstance(whole, Rest) or whole.root != atom.root:
+        if not isinstance(whole, RemainingDims) or whole.root != atom.root:
             continue
         rank = whole.root.rank
         if atom.position == whole.front:
@@ -116,15 +116,15 @@ def _take(over: list[Atom], atom: Atom) -> tuple[int, list[Atom]] | None:
     return None
 
 
-def _rest(root: Root, front: int, back: int) -> list[Atom]:
+def _rest(root: Origin, front: int, back: int) -> list[DimFactor]:
     if root.rank is not None:
         if front + back >= root.rank:
             return []
         if front + back == root.rank - 1:
-            return [Axis(root, front)]
-    return [Rest(root, front, back)]
+            return [Dim(root, front)]
+    return [RemainingDims(root, front, back)]
 
 
-def whole(root: Root) -> Size:
+def whole(root: Origin) -> DimProduct:
     """The number of elements of a root."""
-    return Size(tuple(_rest(root, 0, 0)))
+    return DimProduct(tuple(_rest(root, 0, 0)))

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Call, Const, Name, Star
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import HANDFUL, Kind, Scalar
-from triton_doctor.static.variability.values import Many, Promise, Sequence, Shape, Strides, Table, Value
+from triton_doctor.static.variability.lattice import HANDFUL, AbstractNumber, Variability
+from triton_doctor.static.variability.values import DictValue, Lazy, ListValue, Shape, Strides, TupleValue, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.python.ir import Each, Expr
-    from triton_doctor.static.variability.interpreter import Flow
-    from triton_doctor.static.variability.program_point import Place
+    from triton_doctor.static.python.ir import Comprehension, Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
 
 
-def literal_value(literal: object) -> Scalar:
+def literal_value(literal: object) -> AbstractNumber:
     """A number, a flag, a word, None or `...`."""
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
-        return Scalar(Kind.FIXED, low=literal, high=literal, power=power, literal=literal)
-    return Scalar(Kind.FIXED, literal=literal)
+        return AbstractNumber(Variability.FIXED, low=literal, high=literal, power=power, literal=literal)
+    return AbstractNumber(Variability.FIXED, literal=literal)
 
 
-def pack(flow: Flow, items: tuple[Expr, ...], place: Place) -> Sequence:
+def pack(flow: Interpreter, items: tuple[Expr, ...], place: ProgramPoint) -> TupleValue:
     """A tuple, list or set display; its items wait until somebody asks for them."""
-    values: list[Value | Promise] = []
+    values: list[Value | Lazy] = []
     is_open = False
     for expr in items:
         if isinstance(expr, Star):
             inner = flow.value(expr.value, place)
             match inner:
-                case Sequence(open=own_open):
+                case TupleValue(open=own_open):
                     values.extend(partial(inner.at, position) for position in range(inner.count))
                     is_open = is_open or own_open
                 case Shape(of) if (rank := tensors.rank(of)) is not None:
@@ -46,10 +46,10 @@ def pack(flow: Flow, items: tuple[Expr, ...], place: Place) -> Sequence:
                     is_open = True
         else:
             values.append(partial(flow.value, expr, place))
-    return Sequence(values, is_open=is_open)
+    return TupleValue(values, is_open=is_open)
 
 
-def table(flow: Flow, items: tuple[tuple[Expr | None, Expr], ...], place: Place) -> Table:
+def table(flow: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], place: ProgramPoint) -> DictValue:
     """A dict display; what has no literal string for a key is left out."""
     known: dict[str, Value] = {}
     is_open = False
@@ -58,12 +58,12 @@ def table(flow: Flow, items: tuple[tuple[Expr | None, Expr], ...], place: Place)
             known[key.value] = flow.value(value, place)
         else:
             is_open = True
-    return Table(items=known, open=is_open)
+    return DictValue(items=known, open=is_open)
 
 
-def _known_items(flow: Flow, source: Value, place: Place) -> tuple[Value, ...] | None:
+def _known_items(flow: Interpreter, source: Value, place: ProgramPoint) -> tuple[Value, ...] | None:
     match source:
-        case Sequence(open=False) if source.starred is None and source.count <= HANDFUL:
+        case TupleValue(open=False) if source.starred is None and source.count <= HANDFUL:
             return source.items
         case Shape(of) if (rank := tensors.rank(of)) is not None:
             return tuple(flow.axis(of, position, place.frame) for position in range(rank))
@@ -71,7 +71,7 @@ def _known_items(flow: Flow, source: Value, place: Place) -> tuple[Value, ...] |
             return None
 
 
-def each(flow: Flow, comprehension: Each, place: Place) -> Value:
+def each(flow: Interpreter, comprehension: Comprehension, place: ProgramPoint) -> Value:
     """A comprehension: as many items as its source has, unless some are left out; known items keep their positions."""
     source = flow.value(comprehension.source, place)
     if len(comprehension.names) == 1 and not (comprehension.filtered or comprehension.further):
@@ -81,10 +81,10 @@ def each(flow: Flow, comprehension: Each, place: Place) -> Value:
         items = _known_items(flow, source, place)
         if items is not None:
             one_by_one = (place.binding({name: item}) for item in items)
-            return Sequence([partial(flow.value, comprehension.element, inner) for inner in one_by_one])
+            return TupleValue([partial(flow.value, comprehension.element, inner) for inner in one_by_one])
     one = element(flow, source, place.frame)
     length = flow.length(source, place.frame)
-    if comprehension.filtered and length.settled() is Kind.UNKNOWN:
-        length = length._replace(kind=Kind.PER_CALL, from_data=True)
+    if comprehension.filtered and length.decide() is Variability.UNKNOWN:
+        length = length._replace(kind=Variability.PER_CALL, from_data=True)
     inner = place.binding(dict.fromkeys(comprehension.names, one))
-    return Many(item=flow.value(comprehension.element, inner), length=length)
+    return ListValue(item=flow.value(comprehension.element, inner), length=length)

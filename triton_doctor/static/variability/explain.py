@@ -9,11 +9,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.finding import Place
+from triton_doctor.finding import Location
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.description import spelled, trail
-from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding, Step
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.parameters import Parameter, Source
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
 # What an integer that is no constexpr can be to a key: 1, a multiple of 16, or neither.
 _INTEGER_CLASSES = 3
@@ -38,7 +38,7 @@ class Explained:
 
     name: str
     role: str
-    kind: Kind
+    kind: Variability
     bound: int | None
     use: str
     in_autotune_key: bool
@@ -53,8 +53,8 @@ class ExplainedKernel:
     """A kernel with its parameters in order. `unbounded` names those that bring a variant for each of their values."""
 
     name: str
-    place: Place
-    launches: tuple[Place, ...]
+    place: Location
+    launches: tuple[Location, ...]
     autotune_key: tuple[str, ...]
     configs: int | None
     parameters: tuple[Explained, ...]
@@ -62,12 +62,14 @@ class ExplainedKernel:
     @property
     def unbounded(self) -> tuple[str, ...]:
         """The constexprs that change with each call."""
-        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Kind.PER_CALL)
+        return tuple(
+            one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.PER_CALL
+        )
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """The constexprs whose values could not be followed."""
-        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Kind.UNKNOWN)
+        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.UNKNOWN)
 
     @property
     def variants(self) -> int | None:
@@ -87,12 +89,12 @@ def explain(
     kernels = [kernel for kernel in project.kernels() if fnmatch.fnmatchcase(kernel.name, pattern)]
     every = Parameters(project)
     launches = launches_of(project)
-    by_parameter: defaultdict[tuple[Place | None, str | None], list[Finding]] = defaultdict(list)
+    by_parameter: defaultdict[tuple[Location | None, str | None], list[Finding]] = defaultdict(list)
     for finding in reported(project) if kernels else ():
         by_parameter[finding.facts.kernel_place, finding.facts.parameter].append(finding)
     explained = []
     for kernel in kernels:
-        place = Place(kernel.path, kernel.span.line)
+        place = Location(kernel.path, kernel.span.line)
         parameters = [
             replace(_parameter(parameter), findings=tuple(by_parameter[place, parameter.param.name]))
             for parameter in every.of(kernel, lambda kernel, param: True)
@@ -132,8 +134,8 @@ def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
 def _explained(kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
-        place=Place(kernel.path, kernel.span.line),
-        launches=tuple(sorted({Place(one.module.path, one.launch.span.line) for one in launches})),
+        place=Location(kernel.path, kernel.span.line),
+        launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
         autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
         configs=kernel.autotune.config_count if kernel.autotune is not None else None,
         parameters=tuple(parameters),
@@ -155,8 +157,8 @@ def _parameter(parameter: Parameter) -> Explained:
         use=parameter.use,
         in_autotune_key=parameter.in_autotune_key,
         given=_given(parameter, source) if source is not None else ("a config" if tuned else None),
-        variants=max(len(_fixed_values(parameter)), 1) if kind is Kind.FIXED else _variants(role, kind, source),
-        trail=trail(parameter, source) if source is not None and kind is not Kind.FIXED else (),
+        variants=max(len(_fixed_values(parameter)), 1) if kind is Variability.FIXED else _variants(role, kind, source),
+        trail=trail(parameter, source) if source is not None and kind is not Variability.FIXED else (),
     )
 
 
@@ -168,21 +170,21 @@ def _fixed_values(parameter: Parameter) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelled(source) for source in literals))
 
 
-def _given(parameter: Parameter, source: Source) -> str:
+def _given(parameter: Parameter, source: ParameterSource) -> str:
     values = _fixed_values(parameter)
-    return ", ".join(values) if source.kind is Kind.FIXED and len(values) > 1 else spelled(source)
+    return ", ".join(values) if source.kind is Variability.FIXED and len(values) > 1 else spelled(source)
 
 
-def _kind(source: Source | None, *, defaulted: bool) -> Kind:
+def _kind(source: ParameterSource | None, *, defaulted: bool) -> Variability:
     if source is None:
-        return Kind.FIXED if defaulted else Kind.UNKNOWN
+        return Variability.FIXED if defaulted else Variability.UNKNOWN
     return source.kind
 
 
-def _variants(role: str, kind: Kind, source: Source | None) -> int | None:
-    if role == "plain" or kind in (Kind.FIXED, Kind.PER_MODEL):
+def _variants(role: str, kind: Variability, source: ParameterSource | None) -> int | None:
+    if role == "plain" or kind in (Variability.FIXED, Variability.PER_MODEL):
         return 1
     bound = source.scalar.bound if source is not None else None
     if role == "specialized":
-        return None if kind is Kind.UNKNOWN else _INTEGER_CLASSES
+        return None if kind is Variability.UNKNOWN else _INTEGER_CLASSES
     return bound

@@ -5,25 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability.axis_names import named_axes
-from triton_doctor.static.variability.lattice import FEW, FIXED, Scalar
+from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.function import Limit
-    from triton_doctor.static.variability.interpreter import Flow
-    from triton_doctor.static.variability.program_point import Place
+    from triton_doctor.static.python.function import AssertedBound
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.values import Value
 
 
-def limited(flow: Flow, value: Value, name: str, place: Place) -> Value:
+def limited(flow: Interpreter, value: Value, name: str, place: ProgramPoint) -> Value:
     """The value of `name`, as the tests before `place` leave it."""
     for limit in _limits(name, None, place):
         value = _bounded(flow, flow.as_scalar(value, place.frame), limit, place) or value
     return value
 
 
-def limited_axis(flow: Flow, axis: Scalar, name: str, position: int, place: Place) -> Scalar:
+def limited_axis(
+    flow: Interpreter, axis: AbstractNumber, name: str, position: int, place: ProgramPoint
+) -> AbstractNumber:
     """The axis at `position` of the tensor `name`, as the tests before `place` leave it.
 
     A test of what the function calls the axis counts too: `batch, length = q.shape`, `assert batch == 1`.
@@ -41,7 +43,7 @@ def limited_axis(flow: Flow, axis: Scalar, name: str, position: int, place: Plac
     return axis
 
 
-def _limits(name: str, axis: int | None, place: Place) -> Iterator[Limit]:
+def _limits(name: str, axis: int | None, place: ProgramPoint) -> Iterator[AssertedBound]:
     """What was tested of `name` since it was bound, and holds at `place`."""
     function = place.frame.function
     limits = function.limits.get(name)
@@ -52,7 +54,9 @@ def _limits(name: str, axis: int | None, place: Place) -> Iterator[Limit]:
                 yield limit
 
 
-def _bounded(flow: Flow, scalar: Scalar, limit: Limit, place: Place) -> Scalar | None:
+def _bounded(
+    flow: Interpreter, scalar: AbstractNumber, limit: AssertedBound, place: ProgramPoint
+) -> AbstractNumber | None:
     """The number as `limit` leaves it; None where that says nothing new."""
     if len(limit.choices) == 1:
         (number,) = limit.choices

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
 from triton_doctor.static.project.call_graph import calling, calls_of
-from triton_doctor.static.project.dependencies import Question
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.project.dependencies import ModuleQuery
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.variables import INTERPRET, parse_version, turns_interpreter_on
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting
 
 def _calls_elsewhere(project: Project, module: Module, function: Function) -> Iterator[Caller]:
     """The calls of `function` in other files than its own, but for tests."""
-    callers, name = flow_of(project).callers, function.name
-    for home in project.modules.naming(name, module.path, Question("calls", name), calling(name), but=project.tests):
+    callers, name = interpreter_of(project).callers, function.name
+    for home in project.modules.naming(name, module.path, ModuleQuery("calls", name), calling(name), but=project.tests):
         for caller in calls_of(home, name):
             if callers.reached(home, caller.function, caller.site.call.func) is function:
                 project.modules.consult(home.path)

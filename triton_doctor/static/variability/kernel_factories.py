@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.launches import launches_of
-from triton_doctor.static.python.ir import Attr, Call, Item, Name, dotted
-from triton_doctor.static.variability.lattice import Kind
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.python.ir import Attr, Call, Name, Subscript, dotted
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +22,12 @@ _ONCE = frozenset({"main", "setup", "__init__", "__new__", "__post_init__", "<mo
 _MEMO = ("cache", "memo", "once", "singleton")
 
 
-class Makers:
+class KernelFactories:
     """Tells, for kernels made inside functions, how often they are made anew, and where that is done."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._callers = flow_of(project).callers
+        self._callers = interpreter_of(project).callers
         self._launches = launches_of(project)
 
     def made_anew(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
@@ -39,20 +39,20 @@ class Makers:
             maker = module.functions.get(kernel.made_in) if module is not None else None
             if module is None or maker is None:
                 continue
-            if self._runs(module, maker, _MOST_DEPTH) is not Kind.PER_CALL:
+            if self._runs(module, maker, _MOST_DEPTH) is not Variability.PER_CALL:
                 continue
             launch = next(iter(self._launches.get(kernel.key, ())), None)
             if launch is not None and launch.module.path not in self._project.tests:
                 yield kernel, launch
 
-    def _runs(self, module: Module, function: Function, depth: int) -> Kind:
+    def _runs(self, module: Module, function: Function, depth: int) -> Variability:
         """How often a function runs: FIXED for once, PER_CALL, or UNKNOWN where nobody in sight calls it."""
         if function.name in _ONCE or _memoizes(function):
-            return Kind.FIXED
+            return Variability.FIXED
         if function.parent not in (None, "<module>"):
             outer = module.functions.get(function.parent or "")
             if outer is not None and _memoizes(outer):
-                return Kind.FIXED
+                return Variability.FIXED
         callers = list(self._callers.of(module, function))
         launches_own = any(
             launch.function is function
@@ -61,24 +61,24 @@ class Makers:
             for launch in self._launches.get(kernel.key, ())
         )
         if not callers:
-            return Kind.PER_CALL if launches_own and not _is_script(module, function) else Kind.UNKNOWN
+            return Variability.PER_CALL if launches_own and not _is_script(module, function) else Variability.UNKNOWN
         kinds = [self._called(caller, depth) for caller in callers]
-        if Kind.PER_CALL in kinds:
-            return Kind.PER_CALL
-        if launches_own and Kind.UNKNOWN in kinds:
-            return Kind.PER_CALL
-        return Kind.UNKNOWN if Kind.UNKNOWN in kinds else Kind.FIXED
+        if Variability.PER_CALL in kinds:
+            return Variability.PER_CALL
+        if launches_own and Variability.UNKNOWN in kinds:
+            return Variability.PER_CALL
+        return Variability.UNKNOWN if Variability.UNKNOWN in kinds else Variability.FIXED
 
-    def _called(self, caller: Caller, depth: int) -> Kind:
+    def _called(self, caller: Caller, depth: int) -> Variability:
         module, function, site = caller
         if any(arm.loop for arm in site.arms):
-            return Kind.PER_CALL
+            return Variability.PER_CALL
         if function.name in _ONCE:
-            return Kind.FIXED
+            return Variability.FIXED
         # `if key not in made: made[key] = make(key)`, `global kernel; if kernel is None: kernel = make()`
         if site.arms and (function.globals or _keeps(function, site.call)):
-            return Kind.FIXED
-        return self._runs(module, function, depth - 1) if depth else Kind.UNKNOWN
+            return Variability.FIXED
+        return self._runs(module, function, depth - 1) if depth else Variability.UNKNOWN
 
 
 def _memoizes(function: Function) -> bool:
@@ -90,9 +90,9 @@ def _memoizes(function: Function) -> bool:
     local = set(function.bindings) | {param.name for param in function.params}
     for returned in function.returns:
         match returned.value:
-            case Item(Name(table), _) | Call(Attr(Name(table), "get" | "setdefault"), _, _) if table not in local:
+            case Subscript(Name(table), _) | Call(Attr(Name(table), "get" | "setdefault"), _, _) if table not in local:
                 return True
-            case Item(Attr(Name("self" | "cls"), _), _) | Attr(Name("self" | "cls"), _):
+            case Subscript(Attr(Name("self" | "cls"), _), _) | Attr(Name("self" | "cls"), _):
                 return True
             case Name(name) if name in function.globals:
                 return True

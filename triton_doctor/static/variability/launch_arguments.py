@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.argument_positions import positions
-from triton_doctor.static.python.ir import Call, Const, Mapping, Name
-from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.project.argument_positions import match_positions
+from triton_doctor.static.python.ir import Call, Const, DictExpr, Name
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.lengths import unpacked_count
-from triton_doctor.static.variability.values import Table
+from triton_doctor.static.variability.values import DictValue
 
 if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import LinkedLaunch
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.interpreter import Flow
-    from triton_doctor.static.variability.program_point import Place
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.values import Value
 
 
@@ -28,7 +28,9 @@ class Given(NamedTuple):
     span: Span
 
 
-def given(launch: LinkedLaunch, kernel: Kernel, flow: Flow, names: frozenset[str] | None = None) -> dict[str, Given]:
+def bind_arguments(
+    launch: LinkedLaunch, kernel: Kernel, flow: Interpreter, names: frozenset[str] | None = None
+) -> dict[str, Given]:
     """What `launch` gives the parameters of `kernel`, and its options; only those of `names`, where given.
 
     Positional arguments are left out where a starred one leaves open which parameters they are.
@@ -39,7 +41,7 @@ def given(launch: LinkedLaunch, kernel: Kernel, flow: Flow, names: frozenset[str
     def count_of(starred: Expr) -> int | None:
         return unpacked_count(flow.value(starred, place))
 
-    for param, argument, expr in positions(launch.launch, kernel, count_of):
+    for param, argument, expr in match_positions(launch.launch, kernel, count_of):
         _give(found, param, expr, argument.span, flow, place, names)
     for argument in launch.launch.arguments:
         if argument.name is None:
@@ -58,20 +60,20 @@ def _give(
     name: str,
     expr: Expr,
     span: Span,
-    flow: Flow,
-    place: Place,
+    flow: Interpreter,
+    place: ProgramPoint,
     names: frozenset[str] | None,
 ) -> None:
     if names is None or name in names:
         found[name] = Given(expr=expr, value=flow.value(expr, place), span=span)
 
 
-def _table(expr: Expr, flow: Flow, place: Place) -> dict[str, tuple[Expr | None, Value]]:
+def _table(expr: Expr, flow: Interpreter, place: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
     """The entries of `**table`: those it is made with, and those stored into it before the launch."""
     value = flow.value(expr, place)
     spelled = _spelled_entries(expr, place)
     entries: dict[str, tuple[Expr | None, Value]] = {}
-    if isinstance(value, Table):
+    if isinstance(value, DictValue):
         entries.update((name, (spelled.get(name), entry)) for name, entry in value.items.items())
     if isinstance(expr, Name):
         for stored in place.frame.function.stored:
@@ -80,15 +82,15 @@ def _table(expr: Expr, flow: Flow, place: Place) -> dict[str, tuple[Expr | None,
     return entries
 
 
-def _spelled_entries(expr: Expr, place: Place) -> dict[str, Expr]:
+def _spelled_entries(expr: Expr, place: ProgramPoint) -> dict[str, Expr]:
     """The expressions of a table that is written out here, or in the one assignment of its name."""
     if isinstance(expr, Name):
-        bound = reaching(place.frame.function, expr.id, place.order, place.arms)
+        bound = reaching_definitions(place.frame.function, expr.id, place.order, place.arms)
         if not bound.certain or len(bound.bindings) != 1:
             return {}
         expr = bound.bindings[0].value
     match expr:
-        case Mapping(items):
+        case DictExpr(items):
             return {key.value: value for key, value in items if isinstance(key, Const) and isinstance(key.value, str)}
         case Call(Name("dict"), _, keywords):
             return {name: value for name, value in keywords if name is not None}

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.ir import Part
+from triton_doctor.static.python.ir import Unpacked
 from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.axis_names import names_many
-from triton_doctor.static.variability.dims import Axis, Leanings
-from triton_doctor.static.variability.interpreter import Flow
-from triton_doctor.static.variability.lattice import Kind
-from triton_doctor.static.variability.launch_arguments import given
+from triton_doctor.static.variability.dims import Dim, Hints
+from triton_doctor.static.variability.interpreter import Interpreter
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.parameter_uses import grid_expressions
 from triton_doctor.static.variability.tensors import MANY_AXES
 
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.dims import Atom
+    from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.interpreter import Told
 
 
 @cached_in_scan(most=1)
-def flow_of(project: Project) -> Flow:
-    """The one Flow of `project`: what a check has evaluated, the next need not. It has heard what launches say."""
-    return Flow(project, told_by_launches(project))
+def interpreter_of(project: Project) -> Interpreter:
+    """The one Interpreter of `project`, which has the hints from launches: what a check has evaluated, the next need not."""
+    return Interpreter(project, hints_from_launches(project))
 
 
-def told_by_launches(project: Project) -> Told:
+def hints_from_launches(project: Project) -> Told:
     """The leanings that the launches of `project` add, by path, function and argument, then by axis.
 
     Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.
     """
-    flow = Flow(project, asks=False)
-    told: defaultdict[tuple[str, str, str], dict[int, Leanings]] = defaultdict(dict)
+    flow = Interpreter(project, asks=False)
+    told: defaultdict[tuple[str, str, str], dict[int, Hints]] = defaultdict(dict)
     for launch in project.launches:
         for atom, leaning in _said(launch, flow) if _says_much(launch) else ():
-            if isinstance(atom, Axis) and _is_inner(atom):
+            if isinstance(atom, Dim) and _is_inner(atom):
                 axes = told[atom.root.path, atom.root.function, atom.root.name]
-                axes[atom.position] = axes.get(atom.position, Leanings()).and_(Leanings(frozenset({leaning})))
+                axes[atom.position] = axes.get(atom.position, Hints()).and_(Hints(frozenset({leaning})))
     return told
 
 
@@ -69,15 +69,15 @@ def _says_much(launch: LinkedLaunch) -> bool:
 def _unpacks_many(function: Function) -> bool:
     """Whether the function says what the many axes of something are."""
     every = (one for found in function.bindings.values() for one in found)
-    return any(isinstance(one.value, Part) and one.value.size >= MANY_AXES for one in every) or names_many(function)
+    return any(isinstance(one.value, Unpacked) and one.value.size >= MANY_AXES for one in every) or names_many(function)
 
 
-def _is_inner(axis: Axis) -> bool:
+def _is_inner(axis: Dim) -> bool:
     rank = axis.root.rank
     return rank is not None and rank >= MANY_AXES and 0 < axis.position < rank - 1
 
 
-def spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
+def spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
     """The undecided axes that the grid of a launch spans."""
     # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
     with suppress(RecursionError):
@@ -85,28 +85,28 @@ def spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
     return frozenset()
 
 
-def _spanned(launch: LinkedLaunch, flow: Flow) -> frozenset[Atom]:
+def _spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
     place = flow.at(launch)
     scalars = [flow.scalar(expr, place) for expr in grid_expressions(launch)]
     return frozenset(atom for scalar in scalars for atom in scalar.atoms)
 
 
-def _said(launch: LinkedLaunch, flow: Flow) -> Iterator[tuple[Atom, str]]:
+def _said(launch: LinkedLaunch, flow: Interpreter) -> Iterator[tuple[DimFactor, str]]:
     yield from ((atom, hints.COVERED) for atom in spanned(launch, flow))
     for kernel in launch.kernels:
         with suppress(RecursionError):
             yield from with_own_stack(_said_by_kernel, launch, kernel, flow)
 
 
-def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Flow) -> Sequence[tuple[Atom, str]]:
+def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Interpreter) -> Sequence[tuple[DimFactor, str]]:
     names = kernel.walked | kernel.replaced
     if not names:
         return ()
-    said: list[tuple[Atom, str]] = []
+    said: list[tuple[DimFactor, str]] = []
     frame = flow.at(launch).frame
-    for name, one in given(launch, kernel, flow, names).items():
+    for name, one in bind_arguments(launch, kernel, flow, names).items():
         scalar = flow.as_scalar(one.value, frame)
-        if scalar.kind is Kind.UNKNOWN and len(scalar.atoms) == 1:
+        if scalar.kind is Variability.UNKNOWN and len(scalar.atoms) == 1:
             (atom,) = scalar.atoms
             if name in kernel.walked:
                 said.append((atom, hints.COVERED))

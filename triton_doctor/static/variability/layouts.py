@@ -12,17 +12,17 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_names import expressions
 from triton_doctor.static.variability.caller_arguments import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.lattice import UNKNOWN
-from triton_doctor.static.variability.program_point import Place
-from triton_doctor.static.variability.values import Either, Tensor, Thing, Value
+from triton_doctor.static.variability.program_point import ProgramPoint
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Union, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
-    from triton_doctor.static.variability.interpreter import Flow
-    from triton_doctor.static.variability.lattice import Scalar
-    from triton_doctor.static.variability.program_point import Frame
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.lattice import AbstractNumber
+    from triton_doctor.static.variability.program_point import CallFrame
 
 
-def stride(flow: Flow, value: Tensor | Thing, position: int, frame: Frame) -> Scalar:
+def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
     if isinstance(value, Tensor):
         if value.moved is None or value.contiguous:
@@ -38,19 +38,19 @@ def stride(flow: Flow, value: Tensor | Thing, position: int, frame: Frame) -> Sc
 class Layouts:
     """Tells which arguments are contiguous; each is asked once."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Interpreter) -> None:
         """Nothing is asked yet."""
         self._flow = flow
         self._known: dict[tuple[int, str], bool] = {}
 
-    def is_contiguous(self, value: Value, frame: Frame) -> bool:
+    def is_contiguous(self, value: Value, frame: CallFrame) -> bool:
         """Whether `value` is, for certain."""
         match value:
             case Tensor():
                 return value.contiguous is True
-            case Either(options):
+            case Union(options):
                 return all(self.is_contiguous(option, frame) for option in options)
-            case Thing(root, _, function):
+            case SymbolicValue(root, _, function):
                 if value.contiguous:
                     return True
                 if function is None or frame.depth >= MOST_DEPTH or not self._flow.asks:
@@ -63,7 +63,7 @@ class Layouts:
             case _:
                 return False
 
-    def _is_passed_contiguous(self, function: Function, name: str, frame: Frame) -> bool:
+    def _is_passed_contiguous(self, function: Function, name: str, frame: CallFrame) -> bool:
         flow = self._flow
         home = flow.home(function)
         if any(self._makes_contiguous(home, full) for one in function.decorators if (full := dotted(one))):
@@ -74,7 +74,7 @@ class Layouts:
             if arg is not None:
                 passed += 1
                 inner = flow.frame(caller.module, caller.function, frame.depth + 1)
-                value = flow.value(arg, Place(inner, caller.site.order, caller.site.arms))
+                value = flow.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
                 if passed > MOST_CALLERS or not self.is_contiguous(value, inner):
                     return False
         return passed > 0

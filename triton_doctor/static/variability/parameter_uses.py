@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Const, Expr, Item, Lambda, Name, Pack, children
+from triton_doctor.static.python.ir import Const, Expr, Lambda, Name, Subscript, TupleExpr, children
 from triton_doctor.static.python.module import Kernel
-from triton_doctor.static.python.reaching_definitions import reaching
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ LAUNCH_OPTIONS = frozenset(
 _MOST_DEPTH = 4
 
 
-class Uses:
+class ParameterUses:
     """Tells the use of a parameter: `compile_time`, `read` or `unread`. `launches` are by the key of their kernel."""
 
     def __init__(self, project: Project, launches: Mapping[tuple[str, str, int], Sequence[LinkedLaunch]]) -> None:
@@ -76,11 +76,11 @@ def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
     grid = launch.launch.grid
     found = [grid] if grid is not None else []
     if isinstance(grid, Name):
-        bound = reaching(launch.function, grid.id, launch.launch.order, launch.launch.arms).bindings
+        bound = reaching_definitions(launch.function, grid.id, launch.launch.order, launch.launch.arms).bindings
         inner = launch.module.functions.get(f"{launch.function.qualname}.<locals>.{grid.id}")
         found = [binding.value for binding in bound] + [one.value for one in (inner.returns if inner else ())]
     bodies = [one.body if isinstance(one, Lambda) else one for one in found]
-    return [size for body in bodies for size in (body.items if isinstance(body, Pack) else (body,))]
+    return [size for body in bodies for size in (body.items if isinstance(body, TupleExpr) else (body,))]
 
 
 def keys(expr: Expr) -> frozenset[str]:
@@ -90,7 +90,7 @@ def keys(expr: Expr) -> frozenset[str]:
     while pending:
         current = pending.pop()
         match current:
-            case Item(_, Const(str(key))):
+            case Subscript(_, Const(str(key))):
                 found.add(key)
             case _:
                 pass

@@ -9,16 +9,16 @@ from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.function import Function
-from triton_doctor.static.python.ir import Choice, Expr, Lambda, Name, Truth
+from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
 from triton_doctor.static.variability import hints
-from triton_doctor.static.variability.lattice import Kind, Scalar
-from triton_doctor.static.variability.launch_arguments import given
-from triton_doctor.static.variability.launch_hints import flow_of, spanned
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability
+from triton_doctor.static.variability.launch_arguments import bind_arguments
+from triton_doctor.static.variability.launch_hints import interpreter_of, spanned
 from triton_doctor.static.variability.origins import declared
-from triton_doctor.static.variability.parameter_uses import Uses, keys
-from triton_doctor.static.variability.program_point import Frame, end_of
+from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
+from triton_doctor.static.variability.program_point import CallFrame, end_of
 from triton_doctor.static.variability.scopes import leaning_by_name
-from triton_doctor.static.variability.values import Table
+from triton_doctor.static.variability.values import DictValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Param
-    from triton_doctor.static.variability.dims import Atom
+    from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.values import Value
 
 
-class Source(NamedTuple):
+class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
     `for_tests` where the launch is that of a test, a benchmark or a tutorial.
@@ -40,13 +40,13 @@ class Source(NamedTuple):
     path: str
     span: Span
     expr: Expr | None
-    scalar: Scalar
+    scalar: AbstractNumber
     for_tests: bool
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Variability:
         """How often this value changes."""
-        return self.scalar.settled()
+        return self.scalar.decide()
 
 
 class Parameter(NamedTuple):
@@ -59,9 +59,9 @@ class Parameter(NamedTuple):
     kernel: Kernel
     param: Param
     use: str
-    sources: tuple[Source, ...]
+    sources: tuple[ParameterSource, ...]
     need: str | None = None
-    worst: Source | None = None
+    worst: ParameterSource | None = None
 
     @property
     def in_autotune_key(self) -> bool:
@@ -80,8 +80,8 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
     )
 
 
-def _worst(sources: Sequence[Source]) -> Source | None:
-    known = [source for source in sources if source.kind is not Kind.UNKNOWN]
+def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
+    known = [source for source in sources if source.kind is not Variability.UNKNOWN]
     return min(
         known,
         key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
@@ -91,7 +91,7 @@ def _worst(sources: Sequence[Source]) -> Source | None:
 
 def only_demonstrated(project: Project, kernel: Kernel) -> bool:
     """Whether nothing but tests, benchmarks and tutorials launch `kernel`, or hold it."""
-    callers = flow_of(project).callers
+    callers = interpreter_of(project).callers
     launches = launches_of(project).get(kernel.key, ())
     return project.only_shows(kernel) or (
         bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
@@ -108,17 +108,17 @@ class Parameters:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._flow = flow_of(project)
+        self._flow = interpreter_of(project)
         self._launches = launches_of(project)
-        self._uses = Uses(project, self._launches)
-        self._grids: dict[int, frozenset[Atom]] = {}
+        self._uses = ParameterUses(project, self._launches)
+        self._grids: dict[int, frozenset[DimFactor]] = {}
 
     def of(self, kernel: Kernel, wanted: Callable[[Kernel, Param], bool]) -> Iterator[Parameter]:
         """The parameters of `kernel` that are wanted."""
         params = [param for param in kernel.params if wanted(kernel, param)]
         if not params:
             return
-        sources: dict[str, list[Source]] = {param.name: [] for param in params}
+        sources: dict[str, list[ParameterSource]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
         # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
         for launch in [one for one in launches if not self._is_test(one)] or launches:
@@ -140,16 +140,18 @@ class Parameters:
     def _is_test(self, launch: LinkedLaunch) -> bool:
         return self._flow.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
 
-    def _sources(self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]) -> Sequence[tuple[str, Source]]:
+    def _sources(
+        self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
+    ) -> Sequence[tuple[str, ParameterSource]]:
         """What `launch` gives as the parameters called `names`."""
-        found = list[tuple[str, Source]]()
+        found = list[tuple[str, ParameterSource]]()
         flow, frame, for_tests = self._flow, self._flow.at(launch).frame, self._is_test(launch)
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
-        arguments = given(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
+        arguments = bind_arguments(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
         for name, one in arguments.items():
             if name in names:
-                source = Source(
+                source = ParameterSource(
                     launch=launch,
                     path=launch.module.path,
                     span=one.span,
@@ -160,10 +162,10 @@ class Parameters:
                 found.append((name, source))
         for heuristic in computing:
             if heuristic.param not in arguments:
-                table = Table(items={name: one.value for name, one in arguments.items()}, open=True)
+                table = DictValue(items={name: one.value for name, one in arguments.items()}, open=True)
                 value = self._heuristic(heuristic.value, kernel, table)
                 if value is not None:
-                    source = Source(
+                    source = ParameterSource(
                         launch=launch,
                         path=kernel.path,
                         span=heuristic.span,
@@ -174,7 +176,7 @@ class Parameters:
                     found.append((heuristic.param, source))
         return found
 
-    def _heuristic(self, value: Expr, kernel: Kernel, table: Table) -> Value | None:
+    def _heuristic(self, value: Expr, kernel: Kernel, table: DictValue) -> Value | None:
         """The value that a heuristic computes from the arguments of a launch; None if it is out of sight."""
         module = self._project.modules.get(kernel.path)
         top = module.functions.get("<module>") if module is not None else None
@@ -182,29 +184,29 @@ class Parameters:
             return None
         match value:
             case Lambda((args, *_), body):
-                return self._flow.value(body, end_of(Frame(module, top)).binding({args: table}))
+                return self._flow.value(body, end_of(CallFrame(module, top)).binding({args: table}))
             case Name(name):
                 function = self._project.names.defined(module, name)
                 if isinstance(function, Function) and function.params:
                     home = self._project.names.home(function)
-                    inner = Frame(home, function, {function.params[0].name: table}, depth=1)
+                    inner = CallFrame(home, function, {function.params[0].name: table}, depth=1)
                     found = [self._flow.value(one.value, end_of(inner)) for one in function.returns]
                     return found[0] if len(found) == 1 else None
         return None
 
-    def _grid(self, launch: LinkedLaunch) -> frozenset[Atom]:
+    def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
         """The undecided axes that the grid of a launch spans."""
         if id(launch) not in self._grids:
             self._grids[id(launch)] = spanned(launch, self._flow)
         return self._grids[id(launch)]
 
-    def _told(self, source: Source, kernel: Kernel, name: str) -> Source:
+    def _told(self, source: ParameterSource, kernel: Kernel, name: str) -> ParameterSource:
         """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
         if name in self._project.declared:
             frame = self._flow.at(source.launch).frame
             return source._replace(scalar=declared(self._project, name, frame))
         scalar = leaning_by_name(source.scalar, name)
-        if scalar.kind is not Kind.UNKNOWN:
+        if scalar.kind is not Variability.UNKNOWN:
             return source._replace(scalar=scalar)
         pro = set(scalar.pro)
         if name in kernel.replaced and scalar.atoms:
@@ -215,7 +217,7 @@ class Parameters:
         uncovered = scalar._replace(pro=frozenset(pro))
         # The grid is looked at where that can matter.
         if walked or (
-            scalar.atoms and covered.settled() is not uncovered.settled() and scalar.atoms & self._grid(source.launch)
+            scalar.atoms and covered.decide() is not uncovered.decide() and scalar.atoms & self._grid(source.launch)
         ):
             return source._replace(scalar=covered)
         return source._replace(scalar=uncovered)
@@ -224,11 +226,11 @@ class Parameters:
 def _followed_keys(expr: Expr) -> frozenset[str]:
     """The strings that `expr` indexes with, but for tests: `meta["x"] is not None` is one of a few whatever `x` is."""
     match expr:
-        case Truth():
+        case Compare():
             return frozenset()
         case Lambda(_, body):
             return _followed_keys(body)
-        case Choice(_, options):
+        case Conditional(_, options):
             return frozenset[str]().union(*map(_followed_keys, options))
         case _:
             return keys(expr)

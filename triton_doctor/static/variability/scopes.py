@@ -5,36 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Call, Const, Item, Name, Pack, Part
+from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.python.reaching_definitions import flags_at, reaching
+from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
 from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.axis_names import output_widths
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, parameter
-from triton_doctor.static.variability.dims import Axis, Root, Size
+from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
-from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, Kind, Scalar, least_certain
+from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
 from triton_doctor.static.variability.origins import declared
-from triton_doctor.static.variability.program_point import Frame, Place, end_of
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import Thing, Value, either
+from triton_doctor.static.variability.values import SymbolicValue, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from triton_doctor.static.python.function import Arm, Binding
+    from triton_doctor.static.python.function import Binding, BranchArm
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.interpreter import Flow
+    from triton_doctor.static.variability.interpreter import Interpreter
 
 
-def name_value(flow: Flow, name: str, place: Place) -> Value:
+def name_value(flow: Interpreter, name: str, place: ProgramPoint) -> Value:
     """What a name is at `place`: assigned there, a parameter, or of an enclosing scope."""
     if place.local is not None and name in place.local:
         return place.local[name]
     frame = place.frame
     if name in flow.project.declared:
         return declared(flow.project, name, frame)
-    found = reaching(frame.function, name, place.order, place.arms)
+    found = reaching_definitions(frame.function, name, place.order, place.arms)
     if name in frame.function.globals:
         return _outer(flow, name, frame)
     flags = flags_at(frame.function, place.arms) if found.bindings and place.arms else ()
@@ -58,7 +58,7 @@ def name_value(flow: Flow, name: str, place: Place) -> Value:
     return limited(flow, value, name, place) if name in frame.function.limits else value
 
 
-def _bound(flow: Flow, binding: Binding, frame: Frame, flags: tuple[Arm, ...]) -> Value | None:
+def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
     """The value of one assignment, seen from where `flags` are decided; None where it rests on itself, as in a loop."""
     flags = tuple(arm for arm in flags if arm not in binding.arms)
     key = (binding.name, binding.order, *flags) if flags else (binding.name, binding.order)
@@ -67,13 +67,13 @@ def _bound(flow: Flow, binding: Binding, frame: Frame, flags: tuple[Arm, ...]) -
     active = (id(frame), binding.name, binding.order)
     if flow.is_active(active):
         return None
-    value = flow.once(active, binding.value, Place(frame, binding.order, (*binding.arms, *flags)))
+    value = flow.once(active, binding.value, ProgramPoint(frame, binding.order, (*binding.arms, *flags)))
     value = _named(value, binding, frame)
     frame.values[key] = value
     return value
 
 
-def _outer(flow: Flow, name: str, frame: Frame) -> Value:
+def _outer(flow: Interpreter, name: str, frame: CallFrame) -> Value:
     """A name from an enclosing function or the top level: any of its assignments may be in force."""
     function, module = frame.function, frame.module
     if function.parent is not None:
@@ -89,7 +89,7 @@ def _outer(flow: Flow, name: str, frame: Frame) -> Value:
     return _thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
 
 
-def _global_elsewhere(flow: Flow, name: str, frame: Frame) -> Value:
+def _global_elsewhere(flow: Interpreter, name: str, frame: CallFrame) -> Value:
     found = flow.project.names.defining(frame.module, name)
     if found is None or frame.depth >= MOST_DEPTH:
         return _thing(name, frame, FIXED)
@@ -100,8 +100,8 @@ def _global_elsewhere(flow: Flow, name: str, frame: Frame) -> Value:
     return name_value(flow, own, end_of(flow.frame(module, top, frame.depth + 1)))
 
 
-def _thing(name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) -> Thing:
-    root = Root(
+def _thing(name: str, frame: CallFrame, scalar: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
+    root = Origin(
         frame.module.path,
         frame.function.qualname,
         name,
@@ -109,13 +109,13 @@ def _thing(name: str, frame: Frame, scalar: Scalar, *, line: int | None = None) 
         None,
         hints.names_weight(name),
     )
-    return Thing(root=root, scalar=scalar)
+    return SymbolicValue(root=root, scalar=scalar)
 
 
 def _is_itself(name: str, value: Expr) -> bool:
     """Whether `name = value` leaves it as it was: `batch, heads = len(offsets) - 1, heads`."""
     match value:
-        case Part(Pack(items), int(position), _, False):
+        case Unpacked(TupleExpr(items), int(position), _, False):
             return position < len(items) and items[position] == Name(name)
         case _:
             return value == Name(name)
@@ -126,39 +126,41 @@ def are_layouts(options: Iterable[Expr]) -> bool:
     axes = set()
     for option in options:
         match option:
-            case Part(of, position, _, _) | Item(of, Const(int(position))):
+            case Unpacked(of, position, _, _) | Subscript(of, Const(int(position))):
                 axes.add((spell(of), position))
             case _:
                 return False
     return len(axes) > 1 and len({of for of, _ in axes}) == 1
 
 
-def _named(value: Value, binding: Binding, frame: Frame) -> Value:
+def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     """The value one step further: bound to a name, which may itself lean."""
     if isinstance(binding.value, Name | Const):
         return value
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
-    if isinstance(value, Scalar):
+    if isinstance(value, AbstractNumber):
         if hints.names_bucket(binding.name):
             return UNKNOWN._replace(trail=value.trail).stepping(step)
         return _of_an_output(leaning_by_name(value, binding.name), binding.name, frame).stepping(step)
-    if isinstance(value, Thing) and isinstance(binding.value, Call) and value.origin is None:
+    if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
 
 
-def _of_an_output(scalar: Scalar, name: str, frame: Frame) -> Scalar:
+def _of_an_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
     """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
     match scalar.size:
-        case Size((Axis(_, 0),), ()) if scalar.kind is Kind.UNKNOWN and name in output_widths(frame.function):
+        case DimProduct((Dim(_, 0),), ()) if scalar.kind is Variability.UNKNOWN and name in output_widths(
+            frame.function
+        ):
             return scalar._replace(con=scalar.con | {hints.OUTPUT})
         case _:
             return scalar
 
 
-def leaning_by_name(scalar: Scalar, name: str) -> Scalar:
+def leaning_by_name(scalar: AbstractNumber, name: str) -> AbstractNumber:
     """An axis that is called `n_rows` or `head_dim` leans accordingly."""
-    if scalar.kind is not Kind.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
+    if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
     if hints.names_data(name):
         return scalar._replace(pro=scalar.pro | {hints.NAME})

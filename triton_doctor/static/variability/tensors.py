@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import hints
-from triton_doctor.static.variability.dims import Atom, Axis, Rest, Root, Size, axis, whole
-from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, Kind, Scalar, join
+from triton_doctor.static.variability.dims import Dim, DimFactor, DimProduct, Origin, RemainingDims, axis, whole
+from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import Moved, Tensor, Thing
+from triton_doctor.static.variability.values import Moved, SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,18 +20,18 @@ MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-def axis_of_root(root: Root, position: int) -> Scalar:
+def axis_of_root(root: Origin, position: int) -> AbstractNumber:
     """An axis without known origin: what its position and its tensor's name suggest."""
     atom = axis(root, position)
     return _measured(atom, spelled=f"{root.name}.shape[{position}]")
 
 
-def rest_of_root(root: Root) -> Scalar:
+def rest_of_root(root: Origin) -> AbstractNumber:
     """The number of elements of a root."""
     return of_size(whole(root), spelled=f"the number of elements of {root.name}")
 
 
-def of_size(size: Size, *, spelled: str = "") -> Scalar:
+def of_size(size: DimProduct, *, spelled: str = "") -> AbstractNumber:
     """A product of axes: the greatest kind among those that are left above the line."""
     parts = [_measured(atom, spelled=spelled) for atom in size.over]
     if not parts:
@@ -39,12 +39,12 @@ def of_size(size: Size, *, spelled: str = "") -> Scalar:
     return join(parts)._replace(size=size)
 
 
-def _measured(atom: Atom, *, spelled: str) -> Scalar:
+def _measured(atom: DimFactor, *, spelled: str) -> AbstractNumber:
     root = atom.root
     pro: set[str] = set()
     con: set[str] = set()
     match atom:
-        case Axis(_, position):
+        case Dim(_, position):
             if position == 0:
                 pro.add(hints.FIRST)
                 if hints.names_stack(root.name):
@@ -57,7 +57,7 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 pro |= root.told[position].pro
                 con |= root.told[position].con
             text = _axis_text(root, position)
-        case Rest(_, front, _):
+        case RemainingDims(_, front, _):
             # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
             if front <= 1:
                 pro.add(hints.FOLD)
@@ -66,25 +66,25 @@ def _measured(atom: Atom, *, spelled: str) -> Scalar:
                 if hints.names_stack(root.name):
                     con.add(hints.STACKED)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
-            if atom == Rest(root, 0, 0):
+            if atom == RemainingDims(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
     if root.item:
         pro.clear()
-        if isinstance(atom, Rest):
+        if isinstance(atom, RemainingDims):
             con.add(hints.ROW)
     if root.weight:
         pro, con = set(), {hints.LAST, hints.KEPT}
-    return Scalar(
-        kind=Kind.UNKNOWN,
+    return AbstractNumber(
+        kind=Variability.UNKNOWN,
         pro=frozenset(pro),
         con=frozenset(con),
-        size=Size((atom,)),
+        size=DimProduct((atom,)),
         atoms=frozenset({atom}),
         trail=(Note(root.path, root.line, text),),
     )
 
 
-def _axis_text(root: Root, position: int) -> str:
+def _axis_text(root: Origin, position: int) -> str:
     if position < 0:
         which = "last" if position == -1 else f"{_ORDINALS[-position - 1] if -position <= 6 else -position}-last"
     else:
@@ -92,7 +92,7 @@ def _axis_text(root: Root, position: int) -> str:
     return f"the {which} axis of `{root.name}`"
 
 
-def as_tensor(value: Tensor | Thing) -> Tensor:
+def as_tensor(value: Tensor | SymbolicValue) -> Tensor:
     """A thing as a tensor: all its axes open, or as many as its function shows."""
     if isinstance(value, Tensor):
         return value
@@ -102,9 +102,9 @@ def as_tensor(value: Tensor | Thing) -> Tensor:
     return Tensor(open=rest_of_root(root))
 
 
-def axis_at(value: Tensor | Thing, position: int) -> Scalar:
+def axis_at(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
     """`shape[position]`."""
-    if isinstance(value, Thing):
+    if isinstance(value, SymbolicValue):
         return axis_of_root(value.root, position)
     if value.shuffled:
         return UNKNOWN
@@ -124,32 +124,32 @@ def axis_at(value: Tensor | Thing, position: int) -> Scalar:
     return UNKNOWN
 
 
-def _only_rest(scalar: Scalar) -> Rest | None:
+def _only_rest(scalar: AbstractNumber) -> RemainingDims | None:
     size = scalar.size
-    if size is not None and len(size.over) == 1 and not size.under and isinstance(size.over[0], Rest):
+    if size is not None and len(size.over) == 1 and not size.under and isinstance(size.over[0], RemainingDims):
         return size.over[0]
     return None
 
 
-def product(scalars: Sequence[Scalar]) -> Scalar:
+def product(scalars: Sequence[AbstractNumber]) -> AbstractNumber:
     """The product of sizes, its spelling kept where every factor has one."""
     result = join(scalars) if scalars else ONE
-    size: Size | None = Size()
+    size: DimProduct | None = DimProduct()
     for scalar in scalars:
-        own = scalar.size if scalar.size is not None else (Size() if scalar.literal == 1 else None)
+        own = scalar.size if scalar.size is not None else (DimProduct() if scalar.literal == 1 else None)
         size = size.times(own) if size is not None and own is not None else None
     return result._replace(size=size, literal=...)
 
 
-def numel(value: Tensor | Thing) -> Scalar:
+def numel(value: Tensor | SymbolicValue) -> AbstractNumber:
     """The number of elements."""
-    if isinstance(value, Thing):
+    if isinstance(value, SymbolicValue):
         return rest_of_root(value.root)
     tensor = value
     return product([*tensor.front, *([tensor.open] if tensor.open is not None else []), *tensor.back])
 
 
-def reshape(value: Tensor | Thing, sizes: Sequence[Scalar | None]) -> Tensor:
+def reshape(value: Tensor | SymbolicValue, sizes: Sequence[AbstractNumber | None]) -> Tensor:
     """`view` or `reshape` to `sizes`; None stands for the -1, which is what the others leave."""
     if sizes.count(None) != 1:
         return Tensor(front=tuple(size if size is not None else UNKNOWN for size in sizes), contiguous=True)
@@ -157,12 +157,12 @@ def reshape(value: Tensor | Thing, sizes: Sequence[Scalar | None]) -> Tensor:
     return Tensor(front=tuple(left if size is None else size for size in sizes), contiguous=True)
 
 
-def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
+def _left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNumber:
     """What the other axes leave of `total`: those that it holds itself cancel."""
     if total.size is None:
         if any(follows_data(other) for other in others):
             return UNKNOWN._replace(trail=total.trail)
-        return join([total, *others])._replace(size=None) if total.settled() is not Kind.PER_CALL else total
+        return join([total, *others])._replace(size=None) if total.decide() is not Variability.PER_CALL else total
     size = total.size
     for other in others:
         before = size
@@ -175,12 +175,12 @@ def _left(total: Scalar, others: Sequence[Scalar]) -> Scalar:
     return left if left.trail else left._replace(trail=total.trail)
 
 
-def follows_data(scalar: Scalar) -> bool:
+def follows_data(scalar: AbstractNumber) -> bool:
     """Whether a size changes with each call, or leans to."""
-    return scalar.settled() is Kind.PER_CALL or (scalar.settled() is Kind.UNKNOWN and bool(scalar.pro))
+    return scalar.decide() is Variability.PER_CALL or (scalar.decide() is Variability.UNKNOWN and bool(scalar.pro))
 
 
-def flatten(value: Tensor | Thing, start: int, end: int) -> Tensor:
+def flatten(value: Tensor | SymbolicValue, start: int, end: int) -> Tensor:
     """`flatten(start, end)`: the axes from start to end, both included, become one."""
     tensor = as_tensor(value)
     if tensor.open is None:
@@ -195,9 +195,9 @@ def flatten(value: Tensor | Thing, start: int, end: int) -> Tensor:
     return Tensor(front=(*head, _left(numel(tensor), [*head, *tail]), *tail), contiguous=True)
 
 
-def stride(value: Tensor | Thing, position: int) -> Scalar:
+def stride(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
     """`stride(position)`: the product of the axes after it, where the layout is known to be contiguous."""
-    if isinstance(value, Thing) or not value.contiguous:
+    if isinstance(value, SymbolicValue) or not value.contiguous:
         return UNKNOWN._replace(trail=value.trail if isinstance(value, Tensor) else value.scalar.trail)
     if position == -1:
         return ONE
@@ -208,25 +208,25 @@ def stride(value: Tensor | Thing, position: int) -> Scalar:
         return product([axis_at(value, later) for later in range(position + 1, 0)])
     else:
         behind = _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
-    if behind.size is not None and any(isinstance(atom, Rest) and atom.front for atom in behind.size.over):
+    if behind.size is not None and any(isinstance(atom, RemainingDims) and atom.front for atom in behind.size.over):
         # Behind the first axis of a tensor of unknown rank there may be the width alone.
         return behind._replace(pro=behind.pro - {hints.FOLD})
     return behind
 
 
-def shuffled(value: Tensor | Thing) -> Tensor:
+def shuffled(value: Tensor | SymbolicValue) -> Tensor:
     """Axes in an order that is not known: only how many elements there are is."""
     return Tensor(open=numel(value), shuffled=True)
 
 
-def of_rank(value: Tensor | Thing, count: int) -> Tensor | Thing:
+def of_rank(value: Tensor | SymbolicValue, count: int) -> Tensor | SymbolicValue:
     """The same, now that the number of axes is known to be `count`."""
-    if isinstance(value, Thing) and value.root.rank is None:
+    if isinstance(value, SymbolicValue) and value.root.rank is None:
         return value._replace(root=replace(value.root, rank=count))
     return value
 
 
-def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:
+def moved(value: Tensor | SymbolicValue, order: Sequence[int]) -> Tensor:
     """`permute(order)`: axes change places, and keep their strides."""
     source = of_rank(value, len(order))
     return Tensor(
@@ -234,7 +234,7 @@ def moved(value: Tensor | Thing, order: Sequence[int]) -> Tensor:
     )
 
 
-def movedim(value: Tensor | Thing, source: int, destination: int) -> Tensor:
+def movedim(value: Tensor | SymbolicValue, source: int, destination: int) -> Tensor:
     """`movedim(source, destination)`: one axis goes to another place."""
     count = rank(value)
     if count is None or not (-count <= source < count and -count <= destination < count):
@@ -244,7 +244,7 @@ def movedim(value: Tensor | Thing, source: int, destination: int) -> Tensor:
     return moved(value, order)
 
 
-def swapped(value: Tensor | Thing, one: int, other: int) -> Tensor | Thing:
+def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | SymbolicValue:
     """`transpose(one, other)`; of a tensor of unknown rank only the axes in front or at the back are known."""
     tensor = as_tensor(value)
     if tensor.open is None:
@@ -269,14 +269,14 @@ def swapped(value: Tensor | Thing, one: int, other: int) -> Tensor | Thing:
     return Tensor(open=UNKNOWN)
 
 
-def rank(value: Tensor | Thing) -> int | None:
+def rank(value: Tensor | SymbolicValue) -> int | None:
     """The number of axes, where it is known."""
-    if isinstance(value, Thing):
+    if isinstance(value, SymbolicValue):
         return value.root.rank
     return len(value.front) + len(value.back) if value.open is None else None
 
 
-def number_of_axes(value: Tensor | Thing) -> Scalar:
+def number_of_axes(value: Tensor | SymbolicValue) -> AbstractNumber:
     """`x.ndim`."""
     known = rank(value)
     return FEW if known is None else FIXED._replace(literal=known, low=known, high=known)

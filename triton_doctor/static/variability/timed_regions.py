@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.linking import link
+from triton_doctor.static.project.linking import link_launches
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
-from triton_doctor.static.sources.text_patterns import Sign
-from triton_doctor.static.variability.launch_hints import flow_of
+from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.variability.launch_hints import interpreter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import Arm, CallSite, Function, Launch
+    from triton_doctor.static.python.function import BranchArm, CallSite, Function, Launch
     from triton_doctor.static.python.module import Kernel, Module
 
 _CLOCKS = frozenset(
@@ -31,7 +31,7 @@ _CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
 _MOST_CALLS = 3
 
 
-class Start(NamedTuple):
+class LaunchStart(NamedTuple):
     """Something between two readings that launches `kernel`: a launch, or a call of a `function` that does."""
 
     kernel: Kernel
@@ -41,21 +41,21 @@ class Start(NamedTuple):
     line: int
 
 
-class Stretch(NamedTuple):
+class TimedRegion(NamedTuple):
     """From `name = clock()` to the next reading of a clock in the same function, which stands at `span`."""
 
     module: Module
     function: Function
     name: str
     begin: int
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
     begin_line: int
     end: int
     span: Span
-    starts: tuple[Start, ...]
+    starts: tuple[LaunchStart, ...]
 
 
-def stretches(project: Project) -> Iterator[Stretch]:
+def timed_regions(project: Project) -> Iterator[TimedRegion]:
     """Those with launches in them, by path and place."""
     measured = [module for module in project.subjects() if _readings(module)]
     if not measured:
@@ -81,10 +81,10 @@ def is_clock(module: Module, func: Expr) -> bool:
 
 
 @cached_in_scan()
-def _readings(module: Module) -> tuple[Sign, ...]:
+def _readings(module: Module) -> tuple[TextPattern, ...]:
     """What the text of every reading of a clock has in `module`; nothing where none is imported."""
     return tuple(
-        Sign(name, _NAMED, _CALLED)
+        TextPattern(name, _NAMED, _CALLED)
         for name, imported in module.imports.items()
         if imported.module in ("time", "timeit") and not imported.level
     )
@@ -92,7 +92,7 @@ def _readings(module: Module) -> tuple[Sign, ...]:
 
 def _of_function(
     module: Module, function: Function, readings: list[CallSite], launching: Launching
-) -> Iterator[Stretch]:
+) -> Iterator[TimedRegion]:
     for name, bindings in function.bindings.items():
         for binding in bindings:
             end = next((one for one in readings if one.order > binding.order), None)
@@ -102,7 +102,7 @@ def _of_function(
                 continue
             starts = tuple(launching.between(module, function, binding.order, end.order))
             if starts:
-                yield Stretch(
+                yield TimedRegion(
                     module=module,
                     function=function,
                     name=name,
@@ -119,7 +119,7 @@ class Launching:
     """Which functions of a project launch kernels, and which wait for them."""
 
     def __init__(self, project: Project) -> None:
-        self._callers = flow_of(project).callers
+        self._callers = interpreter_of(project).callers
         self._project = project
         self._linked: dict[str, dict[int, Kernel]] = {}
 
@@ -130,18 +130,18 @@ class Launching:
         callers = list(self._callers.of(module, function)) if depth else []
         return any(self.may_have_launched(one.module, one.function, one.site.order, depth - 1) for one in callers)
 
-    def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[Start]:
+    def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[LaunchStart]:
         """What launches a kernel after the event `begin` and before `end`, in order."""
         for launch in function.launches:
             kernel = self._kernel(module, launch) if begin < launch.order < end else None
             if kernel is not None:
-                yield Start(kernel, None, None, launch.order, launch.span.line)
+                yield LaunchStart(kernel, None, None, launch.order, launch.span.line)
         for site in function.calls:
             if begin < site.order < end:
                 callee = self._callers.reached(module, function, site.call.func)
                 kernel = self._launched_by(callee, _MOST_CALLS) if callee is not None else None
                 if kernel is not None:
-                    yield Start(kernel, callee, site.call, site.order, site.line)
+                    yield LaunchStart(kernel, callee, site.call, site.order, site.line)
 
     def _launched_by(self, function: Function, depth: int) -> Kernel | None:
         home = self._project.names.home(function)
@@ -158,7 +158,7 @@ class Launching:
 
     def _kernel(self, module: Module, launch: Launch) -> Kernel | None:
         if module.path not in self._linked:
-            linked = link(module, self._project.names)
+            linked = link_launches(module, self._project.names)
             self._linked[module.path] = {id(one.launch): one.kernels[0] for one in linked if one.kernels}
         return self._linked[module.path].get(id(launch))
 

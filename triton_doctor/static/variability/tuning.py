@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.configs import is_tuned, tell_configs
-from triton_doctor.static.variability.lattice import Kind
+from triton_doctor.static.project.configs import describe_configs, is_tuned
+from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import parameters
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parame
         varying = tuple(
             parameter
             for parameter in of_kernel
-            if parameter.in_autotune_key and parameter.worst is not None and parameter.worst.kind is Kind.PER_CALL
+            if parameter.in_autotune_key
+            and parameter.worst is not None
+            and parameter.worst.kind is Variability.PER_CALL
         )
         if varying and is_tuned(project, varying[0].kernel):
             found[key] = varying
@@ -49,11 +51,11 @@ def names_in_key(project: Project, parameter: Parameter) -> tuple[str, ...]:
     return names if parameter.param.name in names else ()
 
 
-def tell_tuning(project: Project, parameter: Parameter, names: tuple[str, ...]) -> str:
+def describe_tuning(project: Project, parameter: Parameter, names: tuple[str, ...]) -> str:
     """The clause that a message about `parameter` ends with where `names` of its kernel's key change; else nothing."""
     if not names:
         return ""
-    configs = tell_configs(project, parameter.kernel)
+    configs = describe_configs(project, parameter.kernel)
     others = [f"`{name}`" for name in names if name != parameter.param.name]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
     return f", and autotunes {configs} again: `{parameter.param.name}` is in the autotune key{also}"

@@ -5,26 +5,26 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from triton_doctor.static.variability.lattice import UNKNOWN, Scalar, choice
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Class
-    from triton_doctor.static.variability.dims import Root
+    from triton_doctor.static.variability.dims import Origin
     from triton_doctor.static.variability.trace import Note
 
 
-class Thing(NamedTuple):
+class SymbolicValue(NamedTuple):
     """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
 
     As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
     it is: its callers may tell more. `contiguous` where it was made so.
     """
 
-    root: Root
-    scalar: Scalar
+    root: Origin
+    scalar: AbstractNumber
     origin: Function | None = None
     contiguous: bool = False
 
@@ -35,7 +35,7 @@ class Moved(NamedTuple):
     Positions that `order` does not name are where they were, if `rest_stays`.
     """
 
-    of: Tensor | Thing
+    of: Tensor | SymbolicValue
     order: tuple[tuple[int, int], ...]
     rest_stays: bool = False
 
@@ -56,9 +56,9 @@ class Tensor(NamedTuple):
     axes stand in an order that is not known. `moved` where the axes are those of another tensor, in another order.
     """
 
-    front: tuple[Scalar, ...] = ()
-    back: tuple[Scalar, ...] = ()
-    open: Scalar | None = None
+    front: tuple[AbstractNumber, ...] = ()
+    back: tuple[AbstractNumber, ...] = ()
+    open: AbstractNumber | None = None
     contiguous: bool | None = None
     shuffled: bool = False
     trail: tuple[Note, ...] = ()
@@ -68,16 +68,16 @@ class Tensor(NamedTuple):
 class Shape(NamedTuple):
     """The shape of a tensor or of a thing."""
 
-    of: Tensor | Thing
+    of: Tensor | SymbolicValue
 
 
 class Strides(NamedTuple):
     """All strides of a tensor or of a thing."""
 
-    of: Tensor | Thing
+    of: Tensor | SymbolicValue
 
 
-class Sequence:
+class TupleValue:
     """A tuple, list or set of known items; `open` where a starred item hides how many.
 
     An item may be given as a promise of it, which is kept when somebody first asks for the item. `starred` is the
@@ -87,7 +87,7 @@ class Sequence:
     __slots__ = ("_items", "open", "starred")
     __match_args__ = ("items", "open")
 
-    def __init__(self, items: Iterable[Value | Promise], *, is_open: bool = False) -> None:
+    def __init__(self, items: Iterable[Value | Lazy], *, is_open: bool = False) -> None:
         """Nothing that is promised is asked for yet."""
         self._items = list(items)
         self.open = is_open
@@ -118,14 +118,14 @@ class Sequence:
         return kept
 
 
-class Many(NamedTuple):
+class ListValue(NamedTuple):
     """A sequence of unknown length whose items are like `item`; `length` says how the length changes."""
 
     item: Value
-    length: Scalar
+    length: AbstractNumber
 
 
-class Table(NamedTuple):
+class DictValue(NamedTuple):
     """A mapping with known string keys; `open` where further keys may exist."""
 
     items: dict[str, Value]
@@ -144,14 +144,26 @@ class Context(NamedTuple):
     forward: Function
 
 
-class Either(NamedTuple):
+class Union(NamedTuple):
     """One of several values, where a condition chooses."""
 
     options: tuple[Value, ...]
 
 
-Value: TypeAlias = Scalar | Thing | Tensor | Shape | Strides | Sequence | Many | Table | Instance | Context | Either
-Promise: TypeAlias = "partial[Value] | partial[Scalar]"
+Value: TypeAlias = (
+    AbstractNumber
+    | SymbolicValue
+    | Tensor
+    | Shape
+    | Strides
+    | TupleValue
+    | ListValue
+    | DictValue
+    | Instance
+    | Context
+    | Union
+)
+Lazy: TypeAlias = "partial[Value] | partial[AbstractNumber]"
 
 
 def either(values: Iterable[Value]) -> Value:
@@ -162,31 +174,33 @@ def either(values: Iterable[Value]) -> Value:
     options: list[Value] = []
     seen: set[int] = set()
     for value in values:
-        for option in value.options if isinstance(value, Either) else (value,):
+        for option in value.options if isinstance(value, Union) else (value,):
             if id(option) in seen:
                 continue
             seen.add(id(option))
-            same = _in_another_layout(option, options) if isinstance(option, Thing) else None
+            same = _in_another_layout(option, options) if isinstance(option, SymbolicValue) else None
             if same is None:
                 options.append(option)
-            elif isinstance(option, Thing) and not option.contiguous:
+            elif isinstance(option, SymbolicValue) and not option.contiguous:
                 options[same] = option
     if len(options) > 1:
-        options = [value for value in options if not (isinstance(value, Scalar) and value.literal is None)] or options
+        options = [
+            value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)
+        ] or options
     if not options:
         return UNKNOWN
     if len(options) == 1:
         return options[0]
-    scalars = [option for option in options if isinstance(option, Scalar)]
+    scalars = [option for option in options if isinstance(option, AbstractNumber)]
     if len(scalars) == len(options):
         return choice(scalars)
-    return Either(options=tuple(options[:8]))
+    return Union(options=tuple(options[:8]))
 
 
-def _in_another_layout(thing: Thing, options: list[Value]) -> int | None:
+def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None:
     """Where among `options` the same thing stands, contiguous if `thing` is not, or the other way round."""
     for at, other in enumerate(options):
-        if not isinstance(other, Thing) or thing.contiguous == other.contiguous:
+        if not isinstance(other, SymbolicValue) or thing.contiguous == other.contiguous:
             continue
         if thing.origin is other.origin and thing.root == other.root:
             return at

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.explained_settings import mark_explained
-from triton_doctor.static.environment.python_code.python import Reader
+from triton_doctor.static.environment.python_code.python import SettingsReader
 from triton_doctor.static.environment.python_code.timings import timings
 from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
 from triton_doctor.variables import INTERPRET, variables
@@ -17,7 +17,7 @@ from triton_doctor.variables import INTERPRET, variables
 if TYPE_CHECKING:
     import ast
 
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.sources.source_text import SourceText
 
 
 _ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
@@ -65,12 +65,12 @@ def may_set_by_name(data: bytes) -> bool:
     return any(word in data for word in _MEANS) and _is_named(data)
 
 
-def environment_settings(tree: ast.Module, source: Source) -> tuple[EnvSetting, ...]:
+def environment_settings(tree: ast.Module, source: SourceText) -> tuple[EnvSetting, ...]:
     """The settings that `tree` makes, in order of lines; `source` is its text."""
-    return Reader(tree, source).settings()
+    return SettingsReader(tree, source).settings()
 
 
-def read_environment(path: str, tree: ast.Module, source: Source, kind: str = "python") -> EnvironmentFile:
+def read_environment(path: str, tree: ast.Module, source: SourceText, kind: str = "python") -> EnvironmentFile:
     """The environment settings of the Python file at `path`, a path as findings spell it."""
     settings = mark_explained(environment_settings(tree, source), source.text.decode("utf-8", "replace"))
     interprets = any(setting.variable == INTERPRET for setting in settings)

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.python_code.values import Reading, readings, texts
+from triton_doctor.static.environment.python_code.values import PossibleText, readings, texts
 from triton_doctor.static.environment.setting import EnvSetting
 from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.variables import looks_like_triton, variables, variables_by_knob
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.environment.python_code.entries import Entry
-    from triton_doctor.static.environment.python_code.here import Here
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.environment.python_code.entries import DictEntry
+    from triton_doctor.static.environment.python_code.here import WalkState
+    from triton_doctor.static.sources.source_text import SourceText
 
 # Settings that their tool takes back when the test or the block ends.
 UNDOING = frozenset({"monkeypatch.setenv", "monkeypatch.setitem", "patch.dict"})
@@ -27,12 +27,12 @@ UNDOING = frozenset({"monkeypatch.setenv", "monkeypatch.setitem", "patch.dict"})
 class Collected:
     """What was found so far, by variable and place; `here` is where the walk stands."""
 
-    def __init__(self, here: Here, source: Source) -> None:
+    def __init__(self, here: WalkState, source: SourceText) -> None:
         self._here = here
         self._source = source
         self.found: dict[tuple[str, Span], EnvSetting] = {}
 
-    def add_entries(self, found: Iterable[Entry], how: str, *, own: bool = True) -> None:
+    def add_entries(self, found: Iterable[DictEntry], how: str, *, own: bool = True) -> None:
         """Each of `found` sets a variable; `own` where it is this process's."""
         for entry in found:
             depth = len(self._here.tests)
@@ -73,7 +73,7 @@ class Collected:
         """`%env X=1`."""
         name, _, value = line.strip().partition("=" if "=" in line else " ")
         if value:
-            self.add(name.strip(), Reading(value.strip().strip("\"'")), call, "%env")
+            self.add(name.strip(), PossibleText(value.strip().strip("\"'")), call, "%env")
 
     def add_command(self, command: ast.expr, call: ast.Call) -> None:
         """A command, as a text or as a list of words, is started."""
@@ -96,10 +96,12 @@ class Collected:
     def add_shell(self, text: str, node: ast.expr) -> None:
         """A shell runs `text`."""
         for setting in read_shell(text):
-            reading = Reading(setting.value, guarded=setting.guarded, fleeting=setting.fleeting)
+            reading = PossibleText(setting.value, guarded=setting.guarded, fleeting=setting.fleeting)
             self.add(setting.variable, reading, node, "a shell command", own=False)
 
-    def add(self, name: str, reading: Reading, node: ast.expr | ast.keyword, how: str, *, own: bool = True) -> None:
+    def add(
+        self, name: str, reading: PossibleText, node: ast.expr | ast.keyword, how: str, *, own: bool = True
+    ) -> None:
         """The variable `name` is set at `node`; of several values for one place the first that is no 0 stays."""
         if not (name in variables() or name == "CUDA_VISIBLE_DEVICES" or looks_like_triton(name)):
             return

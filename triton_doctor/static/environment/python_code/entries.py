@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.environment.python_code.names import Names
+    from triton_doctor.static.environment.python_code.names import Bindings
 
 _DEEPEST = 8
 _COPIES = frozenset({"dict", "copy.copy", "copy.deepcopy", "collections.OrderedDict", "collections.ChainMap"})
 
 
-class Entry(NamedTuple):
+class DictEntry(NamedTuple):
     """One `key: value`; `tests` are the conditions, each with the outcome, under which it is there."""
 
     key: ast.expr
@@ -24,8 +24,8 @@ class Entry(NamedTuple):
 
 
 def entries(
-    expr: ast.expr, names: Names, tests: tuple[tuple[ast.expr, bool], ...] = (), depth: int = _DEEPEST
-) -> Iterator[Entry]:
+    expr: ast.expr, names: Bindings, tests: tuple[tuple[ast.expr, bool], ...] = (), depth: int = _DEEPEST
+) -> Iterator[DictEntry]:
     """What `expr` would set, in order."""
     if depth == 0:
         return
@@ -35,15 +35,15 @@ def entries(
                 if key is None:
                     yield from entries(value, names, tests, depth - 1)
                 else:
-                    yield Entry(key, value, key, tests)
+                    yield DictEntry(key, value, key, tests)
         case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
             for element in elements:
                 match element:
                     case ast.Tuple(elts=[key, value]) | ast.List(elts=[key, value]):
-                        yield Entry(key, value, element, tests)
+                        yield DictEntry(key, value, element, tests)
                     case ast.Constant(value=str(text)) if "=" in text:
                         name, _, rest = text.partition("=")
-                        yield Entry(ast.Constant(name), ast.Constant(rest), element, tests)
+                        yield DictEntry(ast.Constant(name), ast.Constant(rest), element, tests)
                     case _:
                         pass
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
@@ -68,7 +68,7 @@ def entries(
             generators=[ast.comprehension(target=ast.Name(id=bound), iter=ast.List(elts=keys) | ast.Tuple(elts=keys))],
         ) if key_name == bound:
             for one in keys:
-                yield Entry(one, value, key, tests)
+                yield DictEntry(one, value, key, tests)
         case ast.Name() | ast.Attribute() if (assigned := names.value(expr)) is not None:
             yield from entries(assigned, names, tests, depth - 1)
         case _:
@@ -76,21 +76,21 @@ def entries(
 
 
 def keyword_entries(
-    keyword: ast.keyword, names: Names, tests: tuple[tuple[ast.expr, bool], ...] = (), depth: int = _DEEPEST
-) -> Iterator[Entry]:
+    keyword: ast.keyword, names: Bindings, tests: tuple[tuple[ast.expr, bool], ...] = (), depth: int = _DEEPEST
+) -> Iterator[DictEntry]:
     """What `name=value` or `**mapping` in a call of `dict` or `update` would set."""
     if keyword.arg is None:
         yield from entries(keyword.value, names, tests, depth)
     else:
-        yield Entry(ast.Constant(keyword.arg), keyword.value, keyword, tests)
+        yield DictEntry(ast.Constant(keyword.arg), keyword.value, keyword, tests)
 
 
-def is_environment(expr: ast.expr, names: Names) -> bool:
+def is_environment(expr: ast.expr, names: Bindings) -> bool:
     """Whether `expr` is this process's environment itself."""
     return names.full_name(expr) in {"os.environ", "os.environb", "environ"}
 
 
-def copies_environment(expr: ast.expr, names: Names, depth: int = _DEEPEST) -> bool:
+def copies_environment(expr: ast.expr, names: Bindings, depth: int = _DEEPEST) -> bool:
     """Whether `expr` is a new dictionary that holds this process's environment: what a child process is given."""
     if depth == 0:
         return False

@@ -6,14 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from triton_doctor.static.environment.python_code.names import Names
+    from triton_doctor.static.environment.python_code.names import Bindings
 
 _DEEPEST = 6
 _GPU_PRESENT = frozenset({"torch.cuda.is_available", "torch.xpu.is_available", "torch.version.cuda"})
 _VERSIONS = frozenset({"__version__", "version_info"})
 
 
-def holds(test: ast.expr, names: Names, variable: str | None = None, depth: int = _DEEPEST) -> bool | None:
+def holds(test: ast.expr, names: Bindings, variable: str | None = None, depth: int = _DEEPEST) -> bool | None:
     """True if `test` holds in an ordinary run, False if it does not, None if a switch decides.
 
     Ordinary is: run as a program, on a machine with a GPU, where `variable`, the one about to be set, is not set.
@@ -74,13 +74,13 @@ def _all(values: list[bool | None]) -> bool | None:
     return None if None in values else True
 
 
-def _without_gpu(value: bool | None, operand: ast.expr, names: Names) -> bool | None:
+def _without_gpu(value: bool | None, operand: ast.expr, names: Bindings) -> bool | None:
     """A missing GPU is no impossibility but the usual switch to interpreter mode."""
     resolved = names.value(operand) or operand
     return None if names.full_name(_callee(resolved)) in _GPU_PRESENT else value
 
 
-def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, names: Names, variable: str | None) -> bool | None:
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, names: Bindings, variable: str | None) -> bool | None:
     if isinstance(left, ast.Name) and left.id == "__name__":
         return isinstance(op, ast.Eq)
     if any(isinstance(node, ast.Attribute) and node.attr in _VERSIONS for node in (*ast.walk(left), *ast.walk(right))):
@@ -100,7 +100,7 @@ def _is_none(expr: ast.expr) -> bool:
     return isinstance(expr, ast.Constant) and expr.value is None
 
 
-def _reads(expr: ast.expr, names: Names) -> str | None:
+def _reads(expr: ast.expr, names: Bindings) -> str | None:
     """The variable that `expr` reads from the environment: `os.environ.get("X", ...)`, `int(os.getenv("X"))`."""
     match expr:
         case ast.Call(func=ast.Name(id="int" | "bool" | "str"), args=[inner]):

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from triton_doctor.static.environment.python_code.names import Names
+    from triton_doctor.static.environment.python_code.names import Bindings
 
 
-class Here:
+class WalkState:
     """Moves along with the walk. `tests` are the conditions around, each with the outcome that leads here."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Bindings) -> None:
         self.names = names
         self.function: str | None = None
         self.tests: list[tuple[ast.expr, bool]] = []

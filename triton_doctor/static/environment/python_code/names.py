@@ -21,7 +21,7 @@ _BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 
 
-class Names:
+class Bindings:
     """The imports and assignments that a function sees: its own, then the module's."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -32,9 +32,9 @@ class Names:
         for statement in _every_statement(tree.body):
             self._import(statement)
 
-    def within(self, function: _Function) -> Names:
+    def within(self, function: _Function) -> Bindings:
         """The names seen inside `function`."""
-        inner = object.__new__(Names)
+        inner = object.__new__(Bindings)
         inner._imported = self._imported
         params = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
         params += [arg for arg in (function.args.vararg, function.args.kwarg) if arg is not None]
@@ -42,9 +42,9 @@ class Names:
         inner._assigned = [cache(partial(_assignments, function)), *self._assigned]
         return inner
 
-    def bound(self, values: Mapping[str, ast.expr]) -> Names:
+    def bound(self, values: Mapping[str, ast.expr]) -> Bindings:
         """These names, where a loop gives `values`."""
-        inner = object.__new__(Names)
+        inner = object.__new__(Bindings)
         inner._imported = self._imported
         inner._params = self._params - set(values)
         given = {name: [value] for name, value in values.items()}

@@ -6,12 +6,12 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.setting import Order
+from triton_doctor.static.environment.setting import RunOrder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from triton_doctor.static.environment.python_code.names import Names
+    from triton_doctor.static.environment.python_code.names import Bindings
 
 # triton.language functions that are jitted kernels themselves (triton 3.9 language/standard.py, random.py): decorated
 # when Triton is imported, so interpreted only if the variable was set before.
@@ -52,7 +52,7 @@ JITTED_HELPERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Kernel:
+class _DecoratedKernel:
     name: str
     line: int
     function: str | None
@@ -60,7 +60,7 @@ class _Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class _Import:
+class _ImportStatement:
     line: int
     function: str | None
 
@@ -69,26 +69,26 @@ class Program:
     """The imports of Triton, the kernels, and the calls of one file, in order of lines."""
 
     def __init__(
-        self, tree: ast.Module, names: Names, called: Mapping[str, list[tuple[int, str | None, bool]]]
+        self, tree: ast.Module, names: Bindings, called: Mapping[str, list[tuple[int, str | None, bool]]]
     ) -> None:
         """Walks the statements of `tree`, not its expressions.
 
         `called` are the calls of its functions: line, the function that calls, whether a flag decides.
         """
         self._names = names
-        self._kernels: list[_Kernel] = []
-        self._imports: list[_Import] = []
+        self._kernels: list[_DecoratedKernel] = []
+        self._imports: list[_ImportStatement] = []
         self._called = called
         self._walk(tree.body, None)
 
-    def order(self, line: int, function: str | None) -> Order:
+    def order(self, line: int, function: str | None) -> RunOrder:
         """What had run before line `line`, which stands in `function`."""
         at = self._module_line(line, function)
         imports = [one for one in self._imports if self._before(one.line, one.function, line, function, at)]
         before = [one for one in self._kernels if self._before(one.line, one.function, line, function, at)]
         after = [one for one in self._kernels if one not in before]
         last = max(before, key=lambda kernel: kernel.line, default=None)
-        return Order(
+        return RunOrder(
             triton_imported=min((one.line for one in imports), default=None),
             kernel_decorated=last.line if last else None,
             kernel=last.name if last else None,
@@ -112,16 +112,16 @@ class Program:
         for statement in statements:
             match statement:
                 case ast.Import(names=aliases) if any(_is_triton(alias.name) for alias in aliases):
-                    self._imports.append(_Import(statement.lineno, function))
+                    self._imports.append(_ImportStatement(statement.lineno, function))
                 case ast.ImportFrom(module=str(module), level=0) if _is_triton(module):
-                    self._imports.append(_Import(statement.lineno, function))
+                    self._imports.append(_ImportStatement(statement.lineno, function))
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     if not self._kernel(statement, function):
                         self._walk(statement.body, statement.name)
                 case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
                     self._walk(statement.orelse, function)
                 case ast.Assign(value=ast.Call(func=func, args=[ast.Name(id=name), *_])) if self._is_jit(func):
-                    self._kernels.append(_Kernel(name, statement.lineno, function, None))
+                    self._kernels.append(_DecoratedKernel(name, statement.lineno, function, None))
                 case _:
                     for block in ("body", "orelse", "finalbody"):
                         self._walk(getattr(statement, block, []), function)
@@ -133,7 +133,7 @@ class Program:
     def _kernel(self, node: ast.FunctionDef | ast.AsyncFunctionDef, function: str | None) -> bool:
         for decorator in node.decorator_list:
             if self._is_jit(decorator.func if isinstance(decorator, ast.Call) else decorator):
-                self._kernels.append(_Kernel(node.name, decorator.lineno, function, self._helper(node)))
+                self._kernels.append(_DecoratedKernel(node.name, decorator.lineno, function, self._helper(node)))
                 return True
         return False
 

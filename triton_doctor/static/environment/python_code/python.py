@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.environment.python_code.collected import Collected
 from triton_doctor.static.environment.python_code.entries import entries, is_environment
 from triton_doctor.static.environment.python_code.guards import is_switch
-from triton_doctor.static.environment.python_code.here import Here
-from triton_doctor.static.environment.python_code.names import Names
+from triton_doctor.static.environment.python_code.here import WalkState
+from triton_doctor.static.environment.python_code.names import Bindings
 from triton_doctor.static.environment.python_code.order import Program
-from triton_doctor.static.environment.python_code.setters import Setters
+from triton_doctor.static.environment.python_code.setters import EnvironmentSetters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.static.environment.setting import EnvSetting
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.sources.source_text import SourceText
 
 _LONGEST_LOOP = 64
 # A line with none of these sets nothing, and starts nothing that does; knobs are told by their last names.
@@ -31,17 +31,17 @@ _WORTH_READING = (
 _GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:env)\w*\s*=\s*([A-Za-z_]\w*)\s*[,)]")
 
 
-class Reader:
+class SettingsReader:
     """Reads one file; `settings` does the work."""
 
-    def __init__(self, tree: ast.Module, source: Source) -> None:
+    def __init__(self, tree: ast.Module, source: SourceText) -> None:
         """Nothing of `tree` is kept after `settings` has returned."""
         self._tree = tree
         self._source = source
         self._lines = source.lines_with(_WORTH_READING)
-        self._here = Here(Names(tree))
+        self._here = WalkState(Bindings(tree))
         self._collected = Collected(self._here, source)
-        self._setters = Setters(self._here, self._collected, source.found(_GIVEN_AS_ENVIRONMENT))
+        self._setters = EnvironmentSetters(self._here, self._collected, source.found(_GIVEN_AS_ENVIRONMENT))
 
     def settings(self) -> tuple[EnvSetting, ...]:
         """Every setting of the file, in order of lines."""
@@ -207,7 +207,7 @@ def _is_fixture_that_restores(node: ast.FunctionDef | ast.AsyncFunctionDef) -> b
     return bool(yields) and node.body[-1].end_lineno != min(yields)
 
 
-def _rounds(target: ast.expr, values: ast.expr, names: Names) -> Iterator[dict[str, ast.expr]]:
+def _rounds(target: ast.expr, values: ast.expr, names: Bindings) -> Iterator[dict[str, ast.expr]]:
     """What a loop over literals binds, a round at a time; nothing where that is not known."""
     if isinstance(target, ast.Name):
         literal = names.value(values) or values

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from triton_doctor.static.environment.python_code.collected import Collected
-    from triton_doctor.static.environment.python_code.here import Here
+    from triton_doctor.static.environment.python_code.here import WalkState
 
 _ENVIRONMENT_NAMED = re.compile(
     r"(?:\w+_)?env(?:s|iron|ironment)?(?:_?(?:vars?|variables|dict|overrides|updates?|extra))?", re.IGNORECASE
@@ -42,14 +42,14 @@ _EXEC_ENVIRONMENT = {
 _DIRECT = frozenset({"setdefault", "__setitem__"})
 
 
-class Setters:
+class EnvironmentSetters:
     """Reads one expression after the other `into` what is collected.
 
     `given` are the names of tables that children are given. `called` are the functions called by name: line, calling
     function, and whether something decides over the call.
     """
 
-    def __init__(self, here: Here, into: Collected, given: Collection[str]) -> None:
+    def __init__(self, here: WalkState, into: Collected, given: Collection[str]) -> None:
         self._here = here
         self._into = into
         self._given_to_children = given

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.python_code.names import Names
+from triton_doctor.static.environment.python_code.names import Bindings
 from triton_doctor.static.environment.setting import Timing
 
 if TYPE_CHECKING:
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.sources.source_text import SourceText
 
 _CLOCKS = frozenset(
     {
@@ -33,9 +33,9 @@ _CLOCKS = frozenset(
 _EVENTS = frozenset({"torch.cuda.Event", "torch.xpu.Event"})
 
 
-def timings(tree: ast.Module, source: Source) -> tuple[Timing, ...]:
+def timings(tree: ast.Module, source: SourceText) -> tuple[Timing, ...]:
     """Every call that reads a clock or runs a benchmark, in order of lines."""
-    names = Names(tree)
+    names = Bindings(tree)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     found = [
         Timing(span=source.span(call), text=name) for call in calls if (name := _measures(call, names)) is not None
@@ -43,7 +43,7 @@ def timings(tree: ast.Module, source: Source) -> tuple[Timing, ...]:
     return tuple(sorted(found, key=lambda timing: timing.span))
 
 
-def _measures(call: ast.Call, names: Names) -> str | None:
+def _measures(call: ast.Call, names: Bindings) -> str | None:
     full = names.full_name(call.func) or ""
     if full in _CLOCKS:
         return full

@@ -12,7 +12,7 @@ from triton_doctor.static.environment.setting import Fleeting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from triton_doctor.static.environment.python_code.names import Names
+    from triton_doctor.static.environment.python_code.names import Bindings
 
 _DEEPEST = 12
 
@@ -43,7 +43,7 @@ JOB_IDS = frozenset({"SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "G
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PossibleText:
     """One text that an expression may have, None if unknown; `guarded` when a flag decides that it is this one."""
 
     text: str | None
@@ -51,22 +51,22 @@ class Reading:
     fleeting: Fleeting | None = None
 
 
-def readings(expr: ast.expr, names: Names, depth: int = _DEEPEST) -> tuple[Reading, ...]:
+def readings(expr: ast.expr, names: Bindings, depth: int = _DEEPEST) -> tuple[PossibleText, ...]:
     """The texts that `expr` may have: several where a condition chooses."""
     if depth == 0:
-        return (Reading(None),)
+        return (PossibleText(None),)
     match expr:
         case ast.Constant(value=value):
-            return (Reading(_spelled(value)),)
+            return (PossibleText(_spelled(value)),)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return _chosen(test, body, orelse, names, depth - 1)
         case ast.BoolOp(op=ast.Or(), values=values):
             known = [one for value in values for one in readings(value, names, depth - 1) if one.text]
-            return (known[0],) if known else (Reading(None),)
+            return (known[0],) if known else (PossibleText(None),)
         case ast.JoinedStr(values=parts):
             return (_joined([_part(part, names, depth - 1) for part in parts]),)
         case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
-            between = [Reading("/")] if isinstance(op, ast.Div) else []
+            between = [PossibleText("/")] if isinstance(op, ast.Div) else []
             ends = [_one(left, names, depth - 1), *between, _one(right, names, depth - 1)]
             return (_joined(ends),)
         case ast.BinOp(left=ast.Constant(value=str(form)), op=ast.Mod(), right=right):
@@ -75,7 +75,7 @@ def readings(expr: ast.expr, names: Names, depth: int = _DEEPEST) -> tuple[Readi
             return _called(expr, names, depth - 1)
         case ast.Attribute(value=value, attr=attr) if not names.values(expr):
             inner = _one(value, names, depth - 1)
-            return (Reading(inner.text if attr == "value" else None, inner.guarded, inner.fleeting),)
+            return (PossibleText(inner.text if attr == "value" else None, inner.guarded, inner.fleeting),)
         case ast.Name() | ast.Attribute():
             return _named(expr, names, depth - 1)
         case ast.Subscript(value=value, slice=key):
@@ -83,19 +83,19 @@ def readings(expr: ast.expr, names: Names, depth: int = _DEEPEST) -> tuple[Readi
         case ast.NamedExpr(value=value):
             return readings(value, names, depth - 1)
         case _:
-            return (Reading(None),)
+            return (PossibleText(None),)
 
 
-def texts(expr: ast.expr, names: Names) -> Iterator[str]:
+def texts(expr: ast.expr, names: Bindings) -> Iterator[str]:
     """The texts of `expr` that are known."""
     for reading in readings(expr, names):
         if reading.text is not None:
             yield reading.text
 
 
-def _one(expr: ast.expr, names: Names, depth: int) -> Reading:
+def _one(expr: ast.expr, names: Bindings, depth: int) -> PossibleText:
     found = readings(expr, names, depth)
-    return found[0] if len(found) == 1 else Reading(None, fleeting=_first_fleeting(found))
+    return found[0] if len(found) == 1 else PossibleText(None, fleeting=_first_fleeting(found))
 
 
 def _spelled(value: object) -> str | None:
@@ -104,36 +104,36 @@ def _spelled(value: object) -> str | None:
     return str(value) if isinstance(value, str | int | float) else None
 
 
-def _part(part: ast.expr, names: Names, depth: int) -> Reading:
+def _part(part: ast.expr, names: Bindings, depth: int) -> PossibleText:
     if isinstance(part, ast.FormattedValue):
         inner = _one(part.value, names, depth)
-        return inner if part.format_spec is None else Reading(None, fleeting=inner.fleeting)
+        return inner if part.format_spec is None else PossibleText(None, fleeting=inner.fleeting)
     return _one(part, names, depth)
 
 
-def _joined(parts: list[Reading]) -> Reading:
+def _joined(parts: list[PossibleText]) -> PossibleText:
     texts = [part.text for part in parts]
     whole = "".join(text for text in texts if text is not None) if None not in texts else None
-    return Reading(whole, any(part.guarded for part in parts), _first_fleeting(parts))
+    return PossibleText(whole, any(part.guarded for part in parts), _first_fleeting(parts))
 
 
-def _first_fleeting(parts: Iterable[Reading]) -> Fleeting | None:
+def _first_fleeting(parts: Iterable[PossibleText]) -> Fleeting | None:
     return next((part.fleeting for part in parts if part.fleeting), None)
 
 
-def _formatted(form: str, right: ast.expr, names: Names, depth: int) -> Reading:
+def _formatted(form: str, right: ast.expr, names: Bindings, depth: int) -> PossibleText:
     values = right.elts if isinstance(right, ast.Tuple) else [right]
     parts = [_one(value, names, depth) for value in values]
     known = [part.text for part in parts if part.text is not None]
     if len(known) < len(parts) or form.count("%") != len(parts):
-        return Reading(None, fleeting=_first_fleeting(parts))
+        return PossibleText(None, fleeting=_first_fleeting(parts))
     pieces = form.replace("%d", "%s").split("%s")
     if len(pieces) != len(known) + 1:
-        return Reading(None, fleeting=_first_fleeting(parts))
-    return Reading("".join(piece + text for piece, text in zip(pieces, [*known, ""], strict=True)))
+        return PossibleText(None, fleeting=_first_fleeting(parts))
+    return PossibleText("".join(piece + text for piece, text in zip(pieces, [*known, ""], strict=True)))
 
 
-def _chosen(test: ast.expr, body: ast.expr, orelse: ast.expr, names: Names, depth: int) -> tuple[Reading, ...]:
+def _chosen(test: ast.expr, body: ast.expr, orelse: ast.expr, names: Bindings, depth: int) -> tuple[PossibleText, ...]:
     match holds(test, names):
         case True:
             return readings(body, names, depth)
@@ -146,17 +146,17 @@ def _chosen(test: ast.expr, body: ast.expr, orelse: ast.expr, names: Names, dept
             return tuple(replace(arm, guarded=True) for arm in arms)
 
 
-def _named(expr: ast.Name | ast.Attribute, names: Names, depth: int) -> tuple[Reading, ...]:
+def _named(expr: ast.Name | ast.Attribute, names: Bindings, depth: int) -> tuple[PossibleText, ...]:
     if isinstance(expr, ast.Name) and expr.id in _FRESH_NAMES and names.is_param(expr.id):
-        return (Reading(None, fleeting=Fleeting(why=_FRESH_NAMES[expr.id])),)
+        return (PossibleText(None, fleeting=Fleeting(why=_FRESH_NAMES[expr.id])),)
     values = names.values(expr)
     if len(values) == 1 and values[0] is not expr:
         return readings(values[0], names, depth)
     fresh = _first_fleeting(one for value in values if value is not expr for one in readings(value, names, depth))
-    return (Reading(None, fleeting=fresh),)
+    return (PossibleText(None, fleeting=fresh),)
 
 
-def _subscript(value: ast.expr, key: ast.expr, names: Names, depth: int) -> Reading:
+def _subscript(value: ast.expr, key: ast.expr, names: Bindings, depth: int) -> PossibleText:
     full = names.full_name(value)
     if full in {"os.environ", "environ"}:
         name = _one(key, names, depth).text
@@ -170,24 +170,24 @@ def _subscript(value: ast.expr, key: ast.expr, names: Names, depth: int) -> Read
             for one, its in zip(keys, values, strict=True):
                 if isinstance(one, ast.Constant) and one.value == index:
                     return _one(its, names, depth)
-            return Reading(None)
+            return PossibleText(None)
         case _:
-            return Reading(None, fleeting=_one(value, names, depth).fleeting)
+            return PossibleText(None, fleeting=_one(value, names, depth).fleeting)
 
 
-def _environment_value(name: str | None) -> Reading:
+def _environment_value(name: str | None) -> PossibleText:
     if name in JOB_IDS:
-        return Reading(
+        return PossibleText(
             None, fleeting=Fleeting(why=f"named after {name}, so it is a new one in each job", certain=False)
         )
-    return Reading(None)
+    return PossibleText(None)
 
 
-def _called(call: ast.Call, names: Names, depth: int) -> tuple[Reading, ...]:
+def _called(call: ast.Call, names: Bindings, depth: int) -> tuple[PossibleText, ...]:
     full = names.full_name(call.func) or ""
     args = call.args
     if full in _FRESH_CALLS:
-        return (Reading(None, fleeting=Fleeting(why=_FRESH_CALLS[full])),)
+        return (PossibleText(None, fleeting=Fleeting(why=_FRESH_CALLS[full])),)
     if full in {"os.environ.get", "os.getenv", "environ.get", "getenv", "os.environ.setdefault"} and args:
         given = _environment_value(_one(args[0], names, depth).text)
         default = args[1] if len(args) > 1 else next((k.value for k in call.keywords if k.arg == "default"), None)
@@ -214,30 +214,30 @@ def _called(call: ast.Call, names: Names, depth: int) -> tuple[Reading, ...]:
     if full.endswith(("path.join", "Path", "PurePath", "path.abspath", "path.expanduser", "path.realpath")) and parts:
         known = [part.text for part in parts if part.text is not None]
         whole = "/".join(known) if len(known) == len(parts) else None
-        return (Reading(whole, fleeting=_first_fleeting(parts)),)
+        return (PossibleText(whole, fleeting=_first_fleeting(parts)),)
     if isinstance(call.func, ast.Attribute):
         parts.append(_one(call.func.value, names, depth))
-    return (Reading(None, fleeting=_first_fleeting(parts)),)
+    return (PossibleText(None, fleeting=_first_fleeting(parts)),)
 
 
-def _converted(reading: Reading, function: str, argument: ast.expr) -> Reading:
+def _converted(reading: PossibleText, function: str, argument: ast.expr) -> PossibleText:
     text = reading.text
     if text is None or function in {"str", "Path", "bytes"}:
         return reading
     if function == "repr":
         is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-        return Reading(None) if is_text else reading
+        return PossibleText(None) if is_text else reading
     if function == "int":
         digits = {"True": "1", "False": "0"}.get(text, text)
         return replace(reading, text=digits if digits.strip().lstrip("-").isdigit() else None)
     return replace(reading, text=None)
 
 
-def _glued(glue: str, argument: ast.expr, names: Names, depth: int) -> Reading:
+def _glued(glue: str, argument: ast.expr, names: Bindings, depth: int) -> PossibleText:
     if not isinstance(argument, ast.List | ast.Tuple):
-        return Reading(None)
-    parts: list[Reading] = []
+        return PossibleText(None)
+    parts: list[PossibleText] = []
     for number, element in enumerate(argument.elts):
-        parts += [Reading(glue)] if number else []
+        parts += [PossibleText(glue)] if number else []
         parts.append(_one(element, names, depth))
     return _joined(parts)

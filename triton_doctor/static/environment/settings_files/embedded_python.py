@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def read_embedded_python(text: str) -> tuple[EnvSetting, ...]:
     """The settings of the program `text`, by its own lines; none where it does not parse."""
     # That reader reads the shell commands of Python in turn: each is imported when the other is needed.
-    from triton_doctor.static.environment.python_code.python import Reader
-    from triton_doctor.static.sources.source_text import Source
+    from triton_doctor.static.environment.python_code.python import SettingsReader
+    from triton_doctor.static.sources.source_text import SourceText
 
     try:
         with warnings.catch_warnings():
@@ -24,4 +24,4 @@ def read_embedded_python(text: str) -> tuple[EnvSetting, ...]:
             tree = with_own_stack(ast.parse, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    return Reader(tree, Source(text.encode("utf-8", "replace"))).settings()
+    return SettingsReader(tree, SourceText(text.encode("utf-8", "replace"))).settings()

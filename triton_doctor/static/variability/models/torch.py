@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Pack, Star
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Star, TupleExpr
 from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.lattice import FEW, UNKNOWN, Scalar
+from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber
 from triton_doctor.static.variability.origins import from_data, is_optional_number, out_of_sight
-from triton_doctor.static.variability.values import Sequence, Shape, Strides, Tensor, Thing, Value
+from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, TupleValue, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter import Flow
-    from triton_doctor.static.variability.program_point import Place
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
 
 ALLOCATING = frozenset("empty zeros ones rand randn full empty_strided randint".split())
 # What `x.f()` and `torch.f(x)` do alike, and neither changes the shape.
@@ -30,7 +30,9 @@ NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
 
 
-def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base: Expr, place: Place) -> Value:
+def tensor_method(
+    flow: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, place: ProgramPoint
+) -> Value:
     """`value.name(...)`, spelled `base.name(...)`."""
     frame = place.frame
     match name:
@@ -46,7 +48,7 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return tensors.numel(value)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
-        case "item" if isinstance(value, Thing) and is_optional_number(value):
+        case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
             return FEW
         case "item" | "tolist":
             return from_data(base, name, place)
@@ -67,7 +69,7 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             ends = _integers(call.args)
             return tensors.movedim(value, *ends) if ends is not None and len(ends) == 2 else tensors.shuffled(value)
         case "permute":
-            items = call.args[0].items if len(call.args) == 1 and isinstance(call.args[0], Pack) else call.args
+            items = call.args[0].items if len(call.args) == 1 and isinstance(call.args[0], TupleExpr) else call.args
             order = _integers(items)
             return tensors.moved(value, order) if order is not None else tensors.shuffled(value)
         case "unsqueeze":
@@ -91,13 +93,13 @@ def tensor_method(flow: Flow, value: Tensor | Thing, name: str, call: Call, base
             return out_of_sight(call, place)
 
 
-def allocated(flow: Flow, name: str, call: Call, place: Place) -> Value:
+def allocated(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
     """A new tensor: its axes are the sizes that it is made with."""
     keywords = dict(call.keywords)
     size = keywords.get("size")
     args = call.args
     if name == "randint":
-        args = next((arg.items for arg in args if isinstance(arg, Pack)), args)
+        args = next((arg.items for arg in args if isinstance(arg, TupleExpr)), args)
     elif name == "full" and args:
         args = args[:1]
     if size is not None:
@@ -114,12 +116,12 @@ def allocated(flow: Flow, name: str, call: Call, place: Place) -> Value:
     return Tensor(front=tuple(sizes), contiguous=contiguous)
 
 
-def _sizes(flow: Flow, args: tuple[Expr, ...], place: Place) -> list[Scalar] | None:
+def _sizes(flow: Interpreter, args: tuple[Expr, ...], place: ProgramPoint) -> list[AbstractNumber] | None:
     """Sizes given one by one, or as one tuple; None where a star hides how many."""
     if len(args) == 1 and not isinstance(args[0], Star):
         value = flow.value(args[0], place)
         match value:
-            case Sequence(items, False):
+            case TupleValue(items, False):
                 if any(isinstance(one, Shape) for one in items):
                     return None
                 return [flow.as_scalar(one, place.frame) for one in items]
@@ -130,23 +132,27 @@ def _sizes(flow: Flow, args: tuple[Expr, ...], place: Place) -> list[Scalar] | N
             case _:
                 return [flow.as_scalar(value, place.frame)]
     if any(isinstance(arg, Star) for arg in args):
-        packed = flow.value(Pack(args), place)
-        if isinstance(packed, Sequence) and not packed.open and not any(isinstance(one, Shape) for one in packed.items):
+        packed = flow.value(TupleExpr(args), place)
+        if (
+            isinstance(packed, TupleValue)
+            and not packed.open
+            and not any(isinstance(one, Shape) for one in packed.items)
+        ):
             return [flow.as_scalar(one, place.frame) for one in packed.items]
         return None
     return [flow.scalar(arg, place) for arg in args]
 
 
-def concatenated(flow: Flow, parts: Value, place: Place) -> Tensor:
+def concatenated(flow: Interpreter, parts: Value, place: ProgramPoint) -> Tensor:
     """`cat(parts)`: one axis where a part has one."""
-    items = parts.items if isinstance(parts, Sequence) else ()
+    items = parts.items if isinstance(parts, TupleValue) else ()
     lines = [item for item in items if isinstance(item, Tensor) and tensors.rank(item) == 1]
     if not lines:
         return Tensor(open=UNKNOWN)
     return Tensor(front=(UNKNOWN._replace(trail=lines[0].front[0].trail),), contiguous=True)
 
 
-def _viewed(flow: Flow, value: Tensor | Thing, name: str, call: Call, place: Place) -> Value:
+def _viewed(flow: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, place: ProgramPoint) -> Value:
     if name in ("view_as", "reshape_as") and call.args:
         return flow.value(call.args[0], place)
     if name == "unflatten":
@@ -174,7 +180,7 @@ def _viewed(flow: Flow, value: Tensor | Thing, name: str, call: Call, place: Pla
     return tensors.reshape(value, [None if size.literal == -1 else size for size in sizes])
 
 
-def _unsqueezed(value: Tensor | Thing, at: int | None) -> Tensor:
+def _unsqueezed(value: Tensor | SymbolicValue, at: int | None) -> Tensor:
     tensor = tensors.as_tensor(value)
     if at is None:
         return Tensor(open=UNKNOWN)
