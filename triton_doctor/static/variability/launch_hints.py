@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @cached_in_scan(most=1)
 def interpreter_of(project: Project) -> Interpreter:
-    """The one Interpreter of `project`, which has the hints from launches: what a check has evaluated, the next need not."""
+    """The one Interpreter of `project`, with the hints from launches: what a check has evaluated, the next need not."""
     return Interpreter(project, hints_from_launches(project))
 
 
