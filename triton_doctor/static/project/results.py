@@ -46,7 +46,7 @@ class Result(NamedTuple):
     launches_resolved: int
 
 
-class Launcher(Protocol):
+class LaunchingFile(Protocol):
     """A file that may launch kernels."""
 
     @property
@@ -55,7 +55,7 @@ class Launcher(Protocol):
         ...
 
 
-def needed_paths(files: Mapping[str, Launcher], asked: frozenset[str] | None) -> frozenset[str]:
+def needed_paths(files: Mapping[str, LaunchingFile], asked: frozenset[str] | None) -> frozenset[str]:
     """Return the files whose findings may be about those `asked`: these, and those whose kernels they launch.
 
     `asked` is None for all files.

@@ -9,7 +9,7 @@ from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.dims import Dim, DimFactor, DimProduct, Origin, RemainingDims, axis, whole
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import Moved, SymbolicValue, Tensor
+from triton_doctor.static.variability.values import AxisOrder, SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,7 +230,7 @@ def moved(value: Tensor | SymbolicValue, order: Sequence[int]) -> Tensor:
     """`permute(order)`: axes change places, and keep their strides."""
     source = of_rank(value, len(order))
     return Tensor(
-        front=tuple(axis_at(source, position) for position in order), moved=Moved(source, tuple(enumerate(order)))
+        front=tuple(axis_at(source, position) for position in order), moved=AxisOrder(source, tuple(enumerate(order)))
     )
 
 
@@ -259,13 +259,17 @@ def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | Sym
         head = [axis_at(tensor, position) for position in range(count)]
         left = _left(numel(tensor), head)
         head[one], head[other] = head[other], head[one]
-        return Tensor(front=tuple(head), open=left, moved=Moved(value, ((one, other), (other, one)), rest_stays=True))
+        return Tensor(
+            front=tuple(head), open=left, moved=AxisOrder(value, ((one, other), (other, one)), rest_stays=True)
+        )
     if one < 0 and other < 0:
         count = -min(one, other)
         tail = [axis_at(tensor, position) for position in range(-count, 0)]
         left = _left(numel(tensor), tail)
         tail[one], tail[other] = tail[other], tail[one]
-        return Tensor(back=tuple(tail), open=left, moved=Moved(value, ((one, other), (other, one)), rest_stays=True))
+        return Tensor(
+            back=tuple(tail), open=left, moved=AxisOrder(value, ((one, other), (other, one)), rest_stays=True)
+        )
     return Tensor(open=UNKNOWN)
 
 

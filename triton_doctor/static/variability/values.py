@@ -29,7 +29,7 @@ class SymbolicValue(NamedTuple):
     contiguous: bool = False
 
 
-class Moved(NamedTuple):
+class AxisOrder(NamedTuple):
     """Where the axes of a view come from: `order` pairs a position in the view with one in `of`.
 
     Positions that `order` does not name are where they were, if `rest_stays`.
@@ -62,7 +62,7 @@ class Tensor(NamedTuple):
     contiguous: bool | None = None
     shuffled: bool = False
     trail: tuple[Note, ...] = ()
-    moved: Moved | None = None
+    moved: AxisOrder | None = None
 
 
 class Shape(NamedTuple):
