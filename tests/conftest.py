@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from tests.tritons import skip_for_import
+from tests.tritons import skip_for_import, skip_for_output
 from triton_doctor.cli import main
 
 hypothesis.settings.register_profile("no clock", deadline=None)
@@ -74,6 +74,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a file of tests that imports torch or triton where it is not installed."""
+    report = yield
+    if report.failed:
+        try:
+            skip_for_output(str(report.longrepr))
+        except pytest.skip.Exception as skip:
+            report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {skip.msg}")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Generator[None, object, object]:
     """Skip a test whose fixtures import torch or triton where it is not installed."""
     return (yield from skipping_for_imports())
@@ -127,6 +141,8 @@ def doctor(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         status = main(arguments)
         said = capsys.readouterr()
+        if status == 2:
+            skip_for_output(said.err)
         return Outcome(status, said.out, said.err)
 
     return run

@@ -13,6 +13,7 @@ from triton_doctor.runtime.recording import Recording
 
 ROOT = Path(__file__).parent.parent.parent
 ROWS = f"{ROOT}/fixtures/sweeps/rows.py:forward"
+IMPORTED = ("rows", "broken", "leaving", "needy", "empty", "loud")
 SPANS = ("--vary", "batch=1..8", "--vary", "length=1..512")
 
 
@@ -20,10 +21,10 @@ SPANS = ("--vary", "batch=1..8", "--vary", "length=1..512")
 def _leave_imports(monkeypatch):
     """Imports of one test, and their paths, are no other's."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("rows", "broken", "needy", "empty"):
+    for name in IMPORTED:
         monkeypatch.delitem(sys.modules, name, raising=False)
     yield
-    for name in ("rows", "broken", "needy", "empty"):
+    for name in IMPORTED:
         sys.modules.pop(name, None)
 
 
@@ -40,6 +41,15 @@ def test_json_is_one_object(doctor, folder):
 
     assert (done.status, done.out) == (0, "")
     assert json.loads((folder / "swept.json").read_text())["kernels"][0]["kernel"] == "norm_rows"
+
+
+def test_what_the_function_prints_is_not_in_the_report(doctor, write):
+    write("loud.py", "print('imported')\ndef f(n):\n    print('called')\n")
+
+    done = doctor("sweep", "loud.py:f", "--vary", "n=1,2", "--output-format", "json")
+
+    assert json.loads(done.out)["kernels"] == []
+    assert done.err.splitlines()[:2] == ["imported", "called"]
 
 
 @pytest.mark.parametrize(("limit", "status"), [("1000", 0), ("5", 1)])
@@ -79,6 +89,7 @@ def test_recording_has_each_variant_once_and_says_that_it_is_dry(doctor, folder)
         (("nowhere.py:f", "--vary", "a=1..2"), "no file: nowhere.py"),
         (("no_such_module:f", "--vary", "a=1..2"), "no module: 'no_such_module'"),
         (("broken.py:f", "--vary", "a=1..2"), "importing broken.py raised ValueError: at import"),
+        (("leaving.py:f", "--vary", "a=1..2"), "importing leaving.py raised SystemExit: 0"),
         (("needy.py:f", "--vary", "a=1..2"), "cannot import needy.py: it needs no_such_package"),
         (("empty.py:f", "--vary", "a=1..2"), "empty.py has no function called 'f'"),
         ((ROWS,), "nothing to vary"),
@@ -93,6 +104,7 @@ def test_recording_has_each_variant_once_and_says_that_it_is_dry(doctor, folder)
 )
 def test_bad_input_is_one_line_with_a_hint_and_status_2(doctor, write, arguments, message):
     write("broken.py", "raise ValueError('at import')\n")
+    write("leaving.py", "raise SystemExit(0)\n")
     write("needy.py", "import no_such_package\n")
     write("empty.py", "")
 

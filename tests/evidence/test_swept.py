@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from triton_doctor.runtime.recording import Recording
+
 SOURCE = """\
 import torch
 import triton
@@ -53,6 +55,15 @@ def test_unbounded_formula_confirms_with_few_values(sweep_and_check):
     out = sweep_and_check("--vary", "batch=1,3,4", "--vary", "length=1")
 
     assert "confirmed dry: 3 values over 3 shapes, follows batch" in out
+
+
+def test_verify_tries_the_arguments_of_a_dry_recording(sweep_and_check, doctor, folder):
+    sweep_and_check("--vary", "batch=1,2,4", "--vary", "length=1..16")
+    done = doctor("check", "rows.py", "--recording", "swept.jsonl", "--unsafe-fixes", "--diff", "--verify")
+
+    variants = len({event.key for event in Recording.read(folder / "swept.jsonl").compiles})
+    assert f"{variants} variants before, 1 after for what was recorded" in done.err
+    assert "+@triton.jit(do_not_specialize" in done.out
 
 
 def test_what_a_model_fixes_is_never_confirmed_or_added(sweep_and_check):

@@ -7,6 +7,7 @@ import textwrap
 import tomllib
 
 from tests.runtime.tritons import REPOSITORY, Runner, triton_folder
+from tests.tritons import skip_for_output
 
 # A pointer of Triton's own: the import of torch would take most of the time of a test.
 KERNELS = """
@@ -68,7 +69,7 @@ class Project:
     def python(self, *arguments, **variables):
         """What `python` did in the folder; its output is text."""
         path = os.pathsep.join([str(self.folder / "site"), str(self.folder), self.runner.path])
-        return subprocess.run(
+        done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
             env=self.runner.environment | {"PYTHONPATH": path} | variables,
@@ -76,3 +77,6 @@ class Project:
             text=True,
             check=False,
         )
+        if done.returncode:
+            skip_for_output(done.stdout + done.stderr)
+        return done

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.tritons import PROGRAMS, Runner, triton_folder
+from tests.tritons import skip_without
 from triton_doctor.settings import Settings
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import find_files
@@ -17,6 +18,7 @@ OLD, NEW = "3.4.0", "3.9.0"
 @pytest.fixture(scope="module")
 def happened(tmp_path_factory):
     """What became of each program, by triton and name."""
+    skip_without("torch")
     found = {}
     for version in (OLD, NEW):
         run = Runner(triton_folder(version), tmp_path_factory.mktemp(version))

@@ -61,7 +61,9 @@ def sweep(
     Each dimension is varied alone, then some of the product; a part of a key that changes is told with the dimensions
     and the formula that it follows, and whether its values are bounded.
     """
+    import contextlib
     import json
+    import sys
 
     from triton_doctor.cli.streams import write_report
     from triton_doctor.errors import DoctorError
@@ -73,9 +75,11 @@ def sweep(
     dimensions = read_dimensions(parse_vary(vary or []), fixed or ())
     if output is not None and output.exists() and not force:
         raise DoctorError(f"{output} is there already", hint="--force replaces it")
-    swept = run_sweep(
-        lambda: load_function(function), dimensions, target=target, unknown=dry_unknown.value, search=search
-    )
+    # What the function prints is no part of the report.
+    with contextlib.redirect_stdout(sys.stderr):
+        swept = run_sweep(
+            lambda: load_function(function), dimensions, target=target, unknown=dry_unknown.value, search=search
+        )
     if output is not None:
         write_recording(swept.recording, output)
     if output_format is SweepForm.JSON:

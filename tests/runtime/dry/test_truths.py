@@ -10,6 +10,7 @@ import pytest
 
 from tests.benchmarks.dry_comparison import compare_package
 from tests.benchmarks.packages import LIGER, ROOT, fetch
+from tests.tritons import skip_without
 
 PROGRAM = """
 import json, sys
@@ -24,6 +25,7 @@ OPERATORS = {"rope": {"bs"}, "added-norm": {"rows_per_program"}, "group-norm": {
 @pytest.fixture(scope="module")
 def observed():
     """What each operator did dry, forward and backward, at the shapes of the truth."""
+    skip_without("torch")
     try:
         fetch(LIGER)
     except subprocess.CalledProcessError:

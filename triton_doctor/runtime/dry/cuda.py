@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
+import functools
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses import fake_tensor
 
-from triton_doctor.runtime.dry.streams import DryContext, DryEvent, DryGenerator, DryStream, GeneratorType
+from triton_doctor.runtime.dry.streams import DryContext, DryEvent, DryGenerator, DryGraph, DryStream, GeneratorType
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry.gpu import AbsentGpu
@@ -47,7 +48,7 @@ def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
         torch.accelerator,
         {
             "is_available": _true,
-            "current_accelerator": lambda *_, **__: torch.device("cuda"),
+            "current_accelerator": _cuda,
             "device_count": _one,
             "current_device_index": _zero,
             "current_device_idx": _zero,
@@ -62,6 +63,12 @@ def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
             **_memory(gpu),
         },
     )
+    accelerator = {"_get_accelerator": _cuda, "_accelerator_getAccelerator": _cuda}
+    patches.set_existing(torch._C, accelerator)
+    # It remembers its answers; those of a dry run end with it.
+    patches.set(torch, "get_device_module", functools.cache(torch.get_device_module.__wrapped__))
+    for owner in (torch.cuda, torch.cuda.graphs):
+        patches.set_existing(owner, {"CUDAGraph": DryGraph, "graph": DryContext, "graph_pool_handle": lambda: (0, 0)})
     patches.set(torch, "Generator", GeneratorType("Generator", (), {}))
     patches.set_existing(torch._utils, {"_get_available_device_type": lambda: "cuda"})
     # FakeTensorMode would make a real tensor on the accelerator once.
@@ -105,6 +112,11 @@ def _answers(gpu: AbsentGpu) -> dict[str, Any]:
         "empty_cache": _nothing,
         "ipc_collect": _nothing,
         "utilization": _zero,
+        "memory_usage": _zero,
+        "device_memory_used": _zero,
+        "temperature": lambda *_: 30,
+        "power_draw": lambda *_: 70_000,
+        "clock_rate": lambda *_: 1_980,
         "is_current_stream_capturing": _false,
         "manual_seed": _nothing,
         "manual_seed_all": _nothing,
@@ -137,6 +149,10 @@ def _memory(gpu: AbsentGpu) -> dict[str, Any]:
 
 def _nothing(*_: Any, **__: Any) -> None:
     return None
+
+
+def _cuda(*_: Any, **__: Any) -> Any:
+    return torch.device("cuda")
 
 
 def _zero(*_: Any, **__: Any) -> int:

@@ -42,9 +42,22 @@ def patch_engine(patches: Patches, mode: DryMode) -> None:
     patches.set(graph, "_engine_run_backward", run)
     patches.set(torch.autograd, "_engine_run_backward", run)
     patches.set(BackwardCFunction, "apply", within(False, BackwardCFunction.apply))
-    register_hook = torch.Tensor.register_hook
-    patches.set(torch.Tensor, "register_hook", lambda self, hook: register_hook(self, within(False, hook)))
+    for name in ("register_hook", "register_post_accumulate_grad_hook"):
+        patches.set(torch.Tensor, name, _with_hook_outside(getattr(torch.Tensor, name), within))
+    hooks = graph.saved_tensors_hooks
+    begin_hooks = hooks.__init__
+
+    def __init__(self: Any, pack_hook: Any, unpack_hook: Any) -> None:  # noqa: N807
+        # Checkpointing computes again in it.
+        begin_hooks(self, pack_hook, within(False, unpack_hook))
+
+    patches.set(hooks, "__init__", __init__)
     patches.set(torch.nn.Module, "_apply", _apply)
+
+
+def _with_hook_outside(register: Callable[..., Any], within: Callable[..., Any]) -> Callable[..., Any]:
+    """`register` with a hook that the engine calls, and which is not of the engine."""
+    return lambda self, hook: register(self, within(False, hook))
 
 
 def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:

@@ -53,17 +53,20 @@ OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
 class ThreadState(threading.local):
     """What this thread is in: `engine`, the autograd engine; `beneath`, a Python kernel that asks for what it hides."""
 
-    engine = False
-    beneath = False
+    def __init__(self) -> None:
+        self.engine = self.beneath = self.in_kernel = False
+        self.entered: list[Any] = []
 
 
 class DryMode(FakeTensorMode):  # type: ignore[misc]
     """Entered on each thread of the program. Operators come to `dispatch`."""
 
+    supports_higher_order_operators = True
+
     def __init__(self, questions: Questions) -> None:
+        self.here = ThreadState()
         super().__init__(allow_non_fake_inputs=True)
         self.questions = questions
-        self.here = ThreadState()
         self.kernels = PythonKernels()
         self.allow_meta = True
 
@@ -71,6 +74,24 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
     def avoid_device_init(self) -> bool:
         """True: torch would ask torch.cuda.is_available, and then make a real tensor on CUDA."""
         return True
+
+    @property
+    def enter_stack(self) -> list[Any]:
+        """What torch keeps of each time that the mode was entered, which is another for each thread."""
+        return self.here.entered
+
+    @enter_stack.setter
+    def enter_stack(self, value: list[Any]) -> None:
+        self.here.entered = value
+
+    @property
+    def in_kernel_invocation(self) -> bool:
+        """Whether torch runs a kernel on `meta` in this thread."""
+        return self.here.in_kernel
+
+    @in_kernel_invocation.setter
+    def in_kernel_invocation(self, value: bool) -> None:
+        self.here.in_kernel = value
 
     def device_for(self, tensor: Any) -> Any:
         """The device that C++ is told for a fake `tensor`.
@@ -85,6 +106,8 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         """One operator."""
         if func is PRIM_DEVICE:
             return self.device_for(args[0])
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            self.questions.stop(f"the higher-order operator {func}, which runs compiled")
         here, kwargs = self.here, dict(kwargs or {})
         engine, here.engine = here.engine, False
         try:
@@ -128,7 +151,8 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
     def _keep_values(self, func: Any, short: str, flat: Any, spec: Any, tensors: list[Any], result: Any) -> None:
         results = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, FakeTensor)]
         mutable = func._schema.is_mutable
-        if not results or not (mutable or all(map(is_worth_keeping, results))):
+        # An operator that writes may return nothing, as `_foreach_add_` does.
+        if not mutable and not (results and all(map(is_worth_keeping, results))):
             return
         if not tensors and short in RANDOM_FLOATS:
             return

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
 
 ABSENT = object()
 
@@ -16,7 +16,7 @@ class Patches:
 
     def __init__(self) -> None:
         self.places: list[tuple[Any, str, Any]] = []
-        self._variables: list[tuple[str, str | None]] = []
+        self._entries: list[tuple[MutableMapping[str, Any], str, Any]] = []
 
     def set(self, owner: Any, name: str, value: object) -> None:
         """Set the attribute `name` of a module, class or object."""
@@ -31,17 +31,21 @@ class Patches:
 
     def set_variable(self, name: str, value: str) -> None:
         """Set an environment variable."""
-        self._variables.append((name, os.environ.get(name)))
-        os.environ[name] = value
+        self.set_entry(os.environ, name, value)
+
+    def set_entry(self, mapping: MutableMapping[str, Any], key: str, value: object) -> None:
+        """Set an entry of a mapping."""
+        self._entries.append((mapping, key, mapping.get(key, ABSENT)))
+        mapping[key] = value
 
     def undo(self) -> None:
-        """Restore every attribute and variable."""
-        while self._variables:
-            variable, value = self._variables.pop()
-            if value is None:
-                os.environ.pop(variable, None)
+        """Restore every attribute and entry."""
+        while self._entries:
+            mapping, key, value = self._entries.pop()
+            if value is ABSENT:
+                mapping.pop(key, None)
             else:
-                os.environ[variable] = value
+                mapping[key] = value
         while self.places:
             owner, name, before = self.places.pop()
             if before is ABSENT:

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from triton_doctor.runtime.dry.copies import patch_copies, rebuild_tensor
 from triton_doctor.runtime.dry.cuda import patch_cuda
 from triton_doctor.runtime.dry.distributed import patch_distributed
 from triton_doctor.runtime.dry.eager import patch_compile
 from triton_doctor.runtime.dry.engine import patch_engine
 from triton_doctor.runtime.dry.guard import install_guard
+from triton_doctor.runtime.dry.integer_devices import patch_module_to
 from triton_doctor.runtime.dry.loaders import patch_loaders
 from triton_doctor.runtime.dry.mode import DryMode
+from triton_doctor.runtime.dry.nvml import patch_nvml
 from triton_doctor.runtime.dry.operators import patch_operators
 from triton_doctor.runtime.dry.patches import Patches
 from triton_doctor.runtime.dry.questions import Questions
 from triton_doctor.runtime.dry.session import DryProcess
 from triton_doctor.runtime.dry.tensors import patch_tensors
+from triton_doctor.runtime.dry.threads import enter_thread, patch_threads
 from triton_doctor.runtime.dry.triton_stub import patch_triton
 from triton_doctor.runtime.target import activate
 
@@ -40,19 +44,24 @@ def pretend(
     mode = DryMode(questions)
     caches: list[Caches] = []
     patches = Patches()
+    remove_programs = patch_nvml(patches, gpu)
     deactivate = activate(gpu.target, multiprocessors=gpu.multiprocessors)
     try:
         patch_cuda(patches, gpu)
         patch_tensors(patches, mode)
+        patch_copies(patches)
+        patch_threads(patches, mode)
+        patch_module_to(patches)
         patch_engine(patches, mode)
         patch_operators(patches, mode)
         patch_compile(patches)
         patch_distributed(patches, world_size, rank)
         patch_loaders(patches)
         patch_triton(patches, caches, questions)
-        # With threads of its own the engine would lose flags of this one, `_only_lift_cpu_tensors` for example.
-        with torch.autograd.set_multithreading_enabled(False), mode:
+        # What torch.load may call.
+        with torch.serialization.safe_globals([rebuild_tensor]), enter_thread(mode):
             yield DryProcess(gpu=gpu, questions=questions, patches=patches, caches=caches)
     finally:
         patches.undo()
         deactivate()
+        remove_programs()

@@ -81,6 +81,22 @@ class DryContext:
         return None
 
 
+class DryGraph:
+    """A CUDA graph: what was launched in its capture was seen then, and a replay launches nothing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As of torch.cuda.CUDAGraph."""
+
+    def pool(self) -> tuple[int, int]:
+        """Its memory pool."""
+        return 0, 0
+
+    def replay(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    capture_begin = capture_end = instantiate = reset = enable_debug_mode = debug_dump = replay
+
+
 class DryGenerator(torch.Generator):  # type: ignore[misc]
     """A generator on CUDA. Its state is a seed and an offset, which libraries take apart."""
 

@@ -101,6 +101,16 @@ def test_limit_is_exact_also_where_a_point_held_back_lies_beside_it():
     assert str(formula) == "length > 1000"
 
 
+def test_no_formula_is_given_while_a_point_is_left_that_would_decide():
+    dimensions = read_dimensions({"length": range(1, 4097)})
+    values = {(size,): size > 1000 for size in (1, 2, 500, 925, 1067, 2000, 4096)}
+    samples = Samples(dimensions=dimensions, values=values)
+    formulas = find_formulas(samples)
+
+    assert len(formulas) > 1
+    assert choose_formula(formulas, samples) is None
+
+
 def test_listed_sizes_that_cannot_tell_two_formulas_apart_give_none():
     formula, _ = learn(next_power_of_2_of_length, {"length": (1, 2, 4, 8, 16, 32, 64)})
 

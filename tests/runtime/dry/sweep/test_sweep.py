@@ -81,6 +81,18 @@ def test_condition_of_a_kernel_that_is_not_always_launched_is_given(operators):
     assert ", where length > 300" in str(swept)
 
 
+def test_values_are_counted_and_grow_where_the_kernel_is_launched(operators):
+    swept = triton_doctor.sweep(operators.keep_or_copy, {"length": "1..4096"})
+    rows, key = (next(one for one in swept.moved if one.part.name == name) for name in ("rows_per_program", "T"))
+
+    assert (str(rows.explanation.formula), rows.explanation.growth, rows.count) == (
+        "cdiv(length, 132)",
+        Growth.BOUNDED,
+        3,
+    )
+    assert (key.explanation.growth, key.count) == (Growth.UNBOUNDED, 4096 - 300)
+
+
 def test_result_is_differentiated(operators):
     swept = triton_doctor.sweep(operators.double, {"batch": "1..64"})
 

@@ -133,8 +133,8 @@ class Attribution:
             follows = tuple(one.name for one in self._dimensions if one.name in formula.dimensions)
             if part.kind == INTEGER:
                 return Explanation(follows=follows, formula=formula, growth=Growth.BOUNDED, count=None)
-            count = self._count(formula, follows)
-            return Explanation(follows=follows, formula=formula, growth=formula.growth, count=count)
+            growth, count = self._where_launched(kernel, formula)
+            return Explanation(follows=follows, formula=formula, growth=growth, count=count)
         whole = Samples(dimensions=self._dimensions, values={point: _one(values) for point, values in at.items()})
         follows = find_deciding(whole)
         growth = Growth.BOUNDED if part.kind == INTEGER else judge_growth(whole, follows)
@@ -181,16 +181,30 @@ class Attribution:
             self._memory.fitted[key] = find_formulas(samples, known)
         return self._memory.fitted[key]
 
-    def _count(self, formula: Formula, follows: Sequence[str]) -> int | None:
-        """How many values `formula` has over all sizes of what it follows, where these are few enough to try."""
-        sizes = [
-            range(one.first, one.last + 1) if one.is_range else one.sizes
+    def _where_launched(self, kernel: KernelName, formula: Formula) -> tuple[Growth, int | None]:
+        """How `formula` grows, and how many values it has over all sizes, where `kernel` is launched."""
+        if all(self._presence(kernel).values.values()):
+            return formula.growth, self._count(formula, None)
+        condition = self.find_condition(kernel)
+        if condition is None:
+            return Growth.BOUNDED if formula.growth is Growth.BOUNDED else Growth.UNKNOWN, None
+        # Launched up to a limit of a size, or of a product or sum of sizes: each of these is limited then.
+        limited = condition.operation == "if" and condition.operands[2:] == (True, False)
+        growth = Growth.BOUNDED if limited and formula.dimensions <= condition.dimensions else formula.growth
+        return growth, self._count(formula, condition)
+
+    def _count(self, formula: Formula, condition: Formula | None) -> int | None:
+        """How many values `formula` has over all sizes of the `condition`, where these are few enough to try."""
+        names = formula.dimensions | (frozenset() if condition is None else condition.dimensions)
+        spans = {
+            one.name: range(one.first, one.last + 1) if one.is_range else one.sizes
             for one in self._dimensions
-            if one.name in follows
-        ]
-        if prod(map(len, sizes)) > COUNTED_EXACTLY:
+            if one.name in names
+        }
+        if prod(map(len, spans.values())) > COUNTED_EXACTLY:
             return None
-        return len({formula.evaluate(dict(zip(follows, point, strict=True))) for point in product(*sizes)})
+        points = (dict(zip(spans, point, strict=True)) for point in product(*spans.values()))
+        return len({formula.evaluate(at) for at in points if condition is None or condition.evaluate(at)})
 
 
 def find_moving(

@@ -36,7 +36,7 @@ def load_function(text: str) -> Callable[..., object]:
                 f"cannot import {place}: it needs {error.name}", hint=f"pip install {error.name}"
             ) from error
         raise DoctorError(f"no module: {place!r}", hint=f"{WRITTEN}, as seen from {Path.cwd()}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = " ".join(str(error).split())
         raise DoctorError(
             f"importing {place} raised {type(error).__name__}: {said}", hint="import it in Python to see where"

@@ -119,7 +119,7 @@ def _ends(dimension: Dimension) -> tuple[int, int]:
 
 def choose_formula(formulas: Sequence[Formula], samples: Samples) -> Formula | None:
     """The first of `formulas`, if all of them agree at all points that are allowed, and in how they grow."""
-    if not formulas:
+    if not formulas or find_difference(formulas, samples) is not None:
         return None
     first, *others = formulas
     allowed = _allowed_points(samples)

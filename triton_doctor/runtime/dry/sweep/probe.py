@@ -71,7 +71,7 @@ def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observ
             differentiate(result)
         except DoctorError:
             raise
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:
             text = " ".join(str(raised).split())
             error = f"{'backward: ' if is_complete else ''}{type(raised).__name__}: {text}"[:LONGEST_ERROR]
     events = tuple(recording.events)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 SITES_SHOWN = 2
-STOPPED_SHOWN = 3
 GUESSES_SHOWN = 5
 GROWTHS = {
     Growth.UNBOUNDED: "unbounded",
@@ -34,7 +33,7 @@ def tell_sweep(sweep: Sweep) -> str:
 
 
 def tell_stopped(sweep: Sweep) -> str:
-    """`2 of 59 points raised: ValueError: ... (batch=3, length=7)`."""
+    """`2 of 59 points raised, first at batch=3, length=7: ValueError: ...`."""
     point, error = sweep.stopped[0]
     return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {tell_point(sweep, point)}: {error}"
 

@@ -1,0 +1,205 @@
+"""What programs do besides launching: threads, custom operators, hooks, copies, files, training, asking for a GPU."""
+
+import copy
+import os
+import pickle
+import subprocess
+import threading
+
+import pytest
+
+
+def test_threads_run_dry(dry, kernels):
+    import torch
+
+    gradients = []
+
+    def work():
+        x = torch.randn(64, device="cuda", requires_grad=True)
+        kernels.Scale.apply(x, 2.0).sum().backward()
+        gradients.append(x.grad.device.type)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert gradients == ["cuda", "cuda"]
+    assert sum(dry.launches.values()) == 4
+
+
+def test_operators_with_kernels_in_python_launch_them(dry, kernels):
+    import torch
+
+    @torch.library.custom_op("dry_tests::scaled", mutates_args=())
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return kernels.launch_scale(x, block=16)
+
+    scaled.register_fake(torch.empty_like)
+    scaled.register_autograd(lambda ctx, gradient: kernels.launch_scale(gradient, block=32))
+
+    @torch.library.triton_op("dry_tests::wrapped", mutates_args=())
+    def wrapped(x: torch.Tensor) -> torch.Tensor:
+        out = torch.empty_like(x)
+        torch.library.wrap_triton(kernels.scale)[(1,)](x, out, x.numel(), 2.0, BLOCK=128)
+        return out
+
+    with torch.library._scoped_library("dry_tests_library", "DEF") as library:
+        library.define("plain(Tensor x) -> Tensor")
+        library.impl("plain", lambda x: kernels.launch_scale(x, block=256), "CUDA")
+        x = torch.randn(100, device="cuda", requires_grad=True)
+        scaled(x).sum().backward()
+        wrapped(x.detach())
+        torch.ops.dry_tests_library.plain(x.detach())
+
+    assert [dict(event.key.constants)["BLOCK"] for event in dry.compiled] == [16, 32, 128, 256]
+
+
+def test_hooks_and_wrappers_of_the_program_see_the_calls_that_they_see_on_a_gpu(dry, kernels, monkeypatch):
+    import torch
+    import triton
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+
+    calls, constants = [], []
+    for owner in (JITFunction, Autotuner):
+        run = owner.run
+        monkeypatch.setattr(
+            owner,
+            "run",
+            lambda self, *args, run=run, **options: (calls.append(type(self).__name__), run(self, *args, **options))[1],
+        )
+    monkeypatch.setattr(
+        triton.knobs.runtime,
+        "jit_post_compile_hook",
+        lambda **told: constants.append(list(told["compile"]["constants"].values())),
+    )
+    kernels.launch_tuned(torch.randn(64, device="cuda"))
+
+    # Two trials and the launch; a variant for each config.
+    assert calls == ["Autotuner", "JITFunction", "JITFunction", "JITFunction"]
+    assert constants == [[64], [128]]
+
+
+def test_copies_and_files_keep_shapes_devices_and_values(dry, tmp_path):
+    import torch
+
+    module = torch.nn.Linear(4, 4).cuda()
+    copied = copy.deepcopy(module)
+    lengths = pickle.loads(pickle.dumps(torch.tensor([3, 1], device="cuda")))
+    torch.save(module.state_dict(), tmp_path / "state.pt")
+    copied.load_state_dict(torch.load(tmp_path / "state.pt"))
+
+    assert (copied.weight.device.type, copied.weight is module.weight) == ("cuda", False)
+    assert isinstance(copied.weight, torch.nn.Parameter)
+    assert (lengths.tolist(), lengths.device.type) == ([3, 1], "cuda")
+    assert dry.guesses == ()
+
+
+def test_a_training_step_needs_no_value(dry, kernels):
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.LayerNorm(32)).to(0)
+    for choice in ({"foreach": True}, {"fused": True}):
+        optimizer = torch.optim.AdamW(model.parameters(), **choice)
+        with torch.autocast("cuda", torch.bfloat16):
+            out = checkpoint(model, torch.randn(8, 16, device=0), use_reentrant=False)
+        out.float().sum().backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    assert dry.guesses == ()
+
+
+def test_every_way_to_ask_for_a_gpu_gives_the_same_answer(dry):
+    import pynvml
+    import torch
+
+    asked = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert said == "NVIDIA H100 80GB HBM3, 81920"
+    assert pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(0)) == torch.cuda.get_device_name()
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert torch.get_device_module() is torch.cuda
+    assert torch.cuda.mem_get_info()[1] == pynvml.nvmlDeviceGetMemoryInfo(0).total == 81920 << 20
+
+
+def test_nothing_of_it_stays_on_the_path(kernels):
+    import sys
+
+    import triton_doctor
+
+    path = os.environ["PATH"]
+    with triton_doctor.dry_run():
+        assert os.environ["PATH"] != path
+
+    assert os.environ["PATH"] == path
+    assert "pynvml" not in sys.modules
+
+
+def test_what_torch_compile_wraps_runs_eagerly_and_that_is_told_once(dry, kernels):
+    import torch
+
+    for _ in range(2):
+        torch.compile(kernels.launch_scale)(torch.randn(64, device="cuda"))
+
+    assert len(dry.compiled) == 1
+    assert [(warning.kind, "runs eagerly" in warning.message) for warning in dry.warnings] == [("eager", True)]
+
+
+def test_a_loader_with_workers_gives_its_batches(dry):
+    import torch
+    from torch.utils.data import DataLoader
+
+    batches = list(DataLoader(torch.arange(6), batch_size=4, num_workers=2, pin_memory=True))
+
+    assert [batch.tolist() for batch in batches] == [[0, 1, 2, 3], [4, 5]]
+
+
+def test_a_cuda_graph_is_captured_and_replayed(dry, kernels):
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernels.launch_scale(torch.randn(64, device="cuda"))
+    graph.replay()
+
+    assert sum(dry.launches.values()) == 1
+
+
+def test_a_gluon_kernel_is_a_variant(dry, tmp_path):
+    import importlib.util
+
+    import torch
+
+    path = tmp_path / "gluon_kernel.py"
+    path.write_text(
+        "from triton.experimental import gluon\n"
+        "from triton.experimental.gluon import language as gl\n\n\n"
+        "@gluon.jit\n"
+        "def kernel(x_ptr, N: gl.constexpr):\n"
+        "    gl.store(x_ptr, gl.load(x_ptr))\n"
+    )
+    spec = importlib.util.spec_from_file_location("gluon_kernel", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for n in (2, 3):
+        module.kernel[(1,)](torch.randn(n, device="cuda"), n)
+
+    assert [dict(event.key.constants) for event in dry.compiled] == [{"N": 2}, {"N": 3}]
+
+
+@pytest.mark.parametrize("size", [(1, 2, 64, 64)])
+def test_an_operator_that_only_runs_compiled_stops_the_program(dry, size):
+    import torch
+    from torch.nn.attention.flex_attention import flex_attention
+
+    x = torch.randn(size, device="cuda")
+    with pytest.raises(RuntimeError, match="higher-order operator"):
+        flex_attention(x, x, x)
+
+    assert len(dry.stops) == 1
