@@ -26,8 +26,9 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
 
     def data_ptr(self: Any) -> int:
         # One address for all views of a storage; triton asks it for the divisibility by 16.
-        address: int = self.untyped_storage()._cdata << ALIGNMENT_BITS
-        return address + self.storage_offset() * self.element_size()  # type: ignore[no-any-return]
+        with torch._C.DisableTorchFunction():
+            address: int = self.untyped_storage()._cdata << ALIGNMENT_BITS
+            return address + self.storage_offset() * self.element_size()  # type: ignore[no-any-return]
 
     def tolist(self: Any) -> Any:
         value = value_of(self)

@@ -40,7 +40,8 @@ COUNTED_EXACTLY = 50_000
 class Explanation:
     """What a part follows: the dimensions, the formula where one is certain, and how it grows.
 
-    `count` is how many values the formula has over all sizes that were to be swept; None where that is not known.
+    `count` is how many values the formula has over all sizes to be swept, of one model if a call moves it; None where
+    that is not known.
     """
 
     follows: tuple[str, ...]
@@ -194,7 +195,10 @@ class Attribution:
         return growth, self._count(formula, condition)
 
     def _count(self, formula: Formula, condition: Formula | None) -> int | None:
-        """How many values `formula` has over all sizes of the `condition`, where these are few enough to try."""
+        """How many values `formula` has over all sizes of the `condition`, where these are few enough to try.
+
+        Of a formula that a call moves too, the most for one setting of the dimensions that a model fixes.
+        """
         names = formula.dimensions | (frozenset() if condition is None else condition.dimensions)
         spans = {
             one.name: range(one.first, one.last + 1) if one.is_range else one.sizes
@@ -204,7 +208,13 @@ class Attribution:
         if prod(map(len, spans.values())) > COUNTED_EXACTLY:
             return None
         points = (dict(zip(spans, point, strict=True)) for point in product(*spans.values()))
-        return len({formula.evaluate(at) for at in points if condition is None or condition.evaluate(at)})
+        fixed = {one.name for one in self._dimensions if one.is_fixed}
+        own = sorted(fixed & formula.dimensions) if formula.dimensions - fixed else []
+        values: defaultdict[tuple[int, ...], set[Value]] = defaultdict(set)
+        for at in points:
+            if condition is None or condition.evaluate(at):
+                values[tuple(at[name] for name in own)].add(formula.evaluate(at))
+        return max(map(len, values.values()), default=0)
 
 
 def find_moving(
