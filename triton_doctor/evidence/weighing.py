@@ -11,7 +11,7 @@ from triton_doctor.evidence.seen import has_guessed, is_dry, read_seen
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
 from triton_doctor.evidence.whose import match
-from triton_doctor.runtime.variants import CONSTEXPR
+from triton_doctor.runtime.remedies import CONSTEXPR
 from triton_doctor.static.parameters import Parameters
 
 if TYPE_CHECKING:

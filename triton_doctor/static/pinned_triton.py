@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _PATTERNS = ("*requirements*.txt", "requirements/*.txt", "pyproject.toml", "setup.py", "setup.cfg")
 _MOST_FILES = 40
 _LARGEST_BYTES = 1 << 20
-_PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)\s*===?\s*(\d{1,3})\.(\d{1,3})")
+# `triton-ascend` has the numbers of the Triton that it is built from.
+_PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)(?:(?<=triton)[-_]ascend)?\s*===?\s*(\d{1,3})\.(\d{1,3})")
 # The Triton that the wheels of torch for Linux require: `Requires-Dist: triton==...` of each release.
 _OF_TORCH = {
     (2, 0): Version(2, 0),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Place, Severity
 from triton_doctor.static.expected_errors import is_expected_to_fail
 from triton_doctor.static.pointers import pointers
+from triton_doctor.variables import Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 CODE = "TRD204"
 # Two of three letters are alike in names that have nothing to do with each other; `n_rows` and `nrows` are .91 alike.
 _LIKE = 0.8
+# The last release line that is known to compile a listed constexpr: triton 3.6 compiler/code_generator.py:644 refuses.
+_COMPILES = Version(3, 4)
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -35,20 +38,23 @@ def check(project: Project) -> Iterator[Finding]:
                 if name not in params:
                     yield _unknown(project, kernel, option, name)
                 elif params[name].is_constexpr:
-                    yield _constexpr(kernel, option, name)
+                    yield _constexpr(project, kernel, option, name)
 
 
-def _constexpr(kernel: Kernel, option: str, name: str) -> Finding:
+def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
+    pinned = project.pinned_triton
+    compiles = pinned is not None and pinned <= _COMPILES
+    what = "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value"
+    if compiles:
+        what = (
+            f"Triton {pinned}, which the project pins, still compiles the kernel for each value, 3.6 and newer do not"
+        )
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,
         code=CODE,
-        severity=Severity.ERROR,
-        message=(
-            # triton 3.6 compiler/code_generator.py:644 refuses; 3.4 has no such line.
-            f"`{option}` of `{kernel.name}` names the constexpr `{name}`: Triton 3.6 and newer do not compile the "
-            "kernel, 3.4 and older still compile it for each value"
-        ),
+        severity=Severity.WARNING if compiles else Severity.ERROR,
+        message=f"`{option}` of `{kernel.name}` names the constexpr `{name}`: {what}",
         advice=f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list",
         facts=_facts(kernel, option, name),
     )

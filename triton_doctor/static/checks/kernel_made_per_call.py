@@ -1,4 +1,4 @@
-"""TRD205: a kernel that is defined inside a function, and so made anew, and compiled or loaded anew, on each call."""
+"""TRD205: a kernel that is defined inside a function, and so made anew, and loaded from disk anew, on each call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.WARNING,
             message=(
-                f"each call of `{maker}` creates a new `{kernel.name}`, which reuses nothing that was compiled before"
+                # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
+                f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
             facts=Facts(kernel=kernel.name, kernel_place=Place(kernel.path, kernel.span.line)),
