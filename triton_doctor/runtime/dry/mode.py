@@ -50,7 +50,7 @@ RANDOM_FLOATS = frozenset({"rand", "randn", "normal"})
 OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
 
 
-class Here(threading.local):
+class ThreadState(threading.local):
     """What this thread is in: `engine`, the autograd engine; `beneath`, a Python kernel that asks for what it hides."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
     supports_higher_order_operators = True
 
     def __init__(self, questions: Questions) -> None:
-        self.here = Here()
+        self.here = ThreadState()
         super().__init__(allow_non_fake_inputs=True)
         self.questions = questions
         self.kernels = PythonKernels()

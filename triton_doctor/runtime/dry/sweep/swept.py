@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Explanation
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
     from triton_doctor.runtime.dry.sweep.formulas import Formula, Value
-    from triton_doctor.runtime.dry.sweep.probe import Part
+    from triton_doctor.runtime.dry.sweep.probe import ProbedPart
     from triton_doctor.runtime.event import GuessEvent, KernelName, LaunchSite
     from triton_doctor.runtime.recording import Recording
 
@@ -26,7 +26,7 @@ class Moved:
     """
 
     kernel: KernelName
-    part: Part
+    part: ProbedPart
     values: tuple[Value, ...]
     explanation: Explanation
     is_fixed: bool
