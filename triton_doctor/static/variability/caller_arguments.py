@@ -185,7 +185,7 @@ class CallerArguments:
         """The calls that tell of `function`, with what they pass."""
         found = self._calls.get(id(function))
         if found is None:
-            callers = self._flow.callers.of(self._flow.home(function), function)
+            callers = self._flow.callers.of(self._flow.project.names.home(function), function)
             found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS)]
             self._calls[id(function)] = found
         return found
