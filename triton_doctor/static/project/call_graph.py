@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_DESCRIBES = TextPattern("launch_metadata")
+# `launch_metadata` takes the grid, the compiled kernel and the arguments; it has little beside it but a helper.
+_METADATA_PARAMS, _MOST_HELPERS = 3, 2
 _AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
 
 
@@ -85,6 +88,30 @@ class CallGraph:
         """Whether what stands there only tests, measures or teaches."""
         return module.path in self._project.demonstrations or self.is_test(module, function, arms)
 
+    def only_profiles(self, module: Module, function: Function, depth: int = _MOST_HELPERS) -> bool:
+        """Whether `function` is the `launch_metadata` of a kernel, or nothing but such functions calls it.
+
+        Triton calls these where a launch hook is set, as a profiler does (triton 3.6 compiler/compiler.py:485).
+        """
+        is_called = False
+        for caller in self.of(module, function):
+            if self.is_no_program(*caller[:2], caller.site.arms):
+                continue
+            if depth == 0 or not self.only_profiles(caller.module, caller.function, depth - 1):
+                return False
+            is_called = True
+        takes_launch = function.parent == "<module>" and len(function.params) == _METADATA_PARAMS
+        return is_called or (takes_launch and self._describes(function))
+
+    def _describes(self, function: Function) -> bool:
+        """Whether some kernel has `function` for its `launch_metadata`."""
+        asked, modules = ModuleQuery("launch metadata", function.name), self._project.modules
+        return any(
+            self._glimpsed(home, home.functions["<module>"], described) is function
+            for home in modules.naming(function.name, function.path, asked, _DESCRIBES, but=self._project.tests)
+            for described in _describing(home, function.name)
+        )
+
     def _is_for_main(self, module: Module, function: Function) -> bool:
         outer = module.functions.get(function.parent or "")
         if outer is not None and outer.name != "<module>":
@@ -135,6 +162,17 @@ class CallGraph:
 
     def _method(self, owner: Class, name: str) -> Function | None:
         return self._project.names.home_of_class(owner).functions.get(f"{owner.qualname}.{name}")
+
+
+@query("launch metadata")
+def metadata_told(module: Module, name: str) -> object:
+    """Of what the kernels in `module` are told to describe launches with, that which has `name` last."""
+    return tuple(map(dotted, _describing(module, name)))
+
+
+def _describing(module: Module, name: str) -> tuple[Expr, ...]:
+    described = (kernel.launch_metadata for kernel in module.kernels)
+    return tuple(one for one in described if one is not None and _last(one) == name)
 
 
 @query("calls")

@@ -92,6 +92,7 @@ def read_kernel(
         computed=uses.computed,
         outer=uses.outer,
         aranges=tuple(_aranges(uses.aranges, source)),
+        launch_metadata=dict(jit.keywords).get("launch_metadata") if isinstance(jit, Call) else None,
     )
 
 

@@ -79,7 +79,8 @@ class Kernel:
     `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
     all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
-    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds.
+    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds. `launch_metadata` is
+    the function that `jit` is told to describe launches with.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Kernel:
     outer: frozenset[str] = frozenset()
     aranges: tuple[Arange, ...] = ()
     blocks_only: frozenset[str] = frozenset()
+    launch_metadata: Expr | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `for_tests` where the launch is that of a test, a benchmark or a tutorial.
+    `for_tests` where the launch is that of a test, a benchmark or a tutorial, or describes another to a profiler.
     """
 
     launch: LinkedLaunch
@@ -134,11 +134,18 @@ class Parameters:
                 use=self._uses.of(kernel, param.name),
                 sources=told,
                 need=self._uses.need(kernel, param.name),
-                worst=_worst(told),
+                worst=self._serving(_worst(told)),
             )
 
     def _is_test(self, launch: LinkedLaunch) -> bool:
         return self._flow.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+
+    def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
+        """`worst`, which is `for_tests` where Triton launches it for a profiler alone."""
+        if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
+            return worst
+        launch = worst.launch
+        return worst._replace(for_tests=self._flow.callers.only_profiles(launch.module, launch.function))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
