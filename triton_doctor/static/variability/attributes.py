@@ -27,7 +27,7 @@ _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("de
 
 def field(flow: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
     """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
-    module = flow.home_of_class(of)
+    module = flow.project.names.home_of_class(of)
     values: list[Value] = []
     for function, stored in _stores(module, of, name):
         if function.name not in _MAKING:
@@ -58,7 +58,7 @@ def saved(flow: Interpreter, forward: Function, name: str, frame: CallFrame) -> 
     """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
     if frame.depth >= MOST_DEPTH or not forward.params:
         return UNKNOWN
-    module = flow.home(forward)
+    module = flow.project.names.home(forward)
     context = forward.params[0].name
     if name == "saved_tensors":
         for site in forward.calls:

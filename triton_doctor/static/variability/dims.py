@@ -54,6 +54,8 @@ class RemainingDims(NamedTuple):
 
 
 DimFactor: TypeAlias = Dim | RemainingDims
+# By path, function and name of an argument, then by axis.
+ArgumentHints: TypeAlias = "Mapping[tuple[str, str, str], Mapping[int, Hints]]"
 
 
 def axis(root: Origin, position: int) -> Dim:

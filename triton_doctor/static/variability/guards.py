@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.variability.axis_names import named_axes
 from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.python.function import AssertedBound
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.values import Value
@@ -41,6 +43,15 @@ def limited_axis(
         for limit in _limits(own, None, place):
             axis = _bounded(flow, axis, limit, place) or axis
     return axis
+
+
+def limited_item(flow: Interpreter, value: Value, shape: Expr, position: object, place: ProgramPoint) -> Value:
+    """The item at `position` of `shape`, as the tests before `place` leave it."""
+    match shape, position:
+        case Attr(Name(name), "shape"), int(axis) if place.frame.function.limits:
+            return limited_axis(flow, flow.as_scalar(value, place.frame), name, axis, place)
+        case _:
+            return value
 
 
 def _limits(name: str, axis: int | None, place: ProgramPoint) -> Iterator[AssertedBound]:

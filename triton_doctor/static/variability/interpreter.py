@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.call_graph import CallGraph, bind
 from triton_doctor.static.python.ir import (
@@ -32,7 +32,7 @@ from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
-from triton_doctor.static.variability.guards import limited_axis
+from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part
 from triton_doctor.static.variability.lattice import (
     FEW,
@@ -61,27 +61,23 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
-    import collections.abc
-
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.module import Class, Module
-    from triton_doctor.static.variability.dims import Hints
-
-    Told: TypeAlias = collections.abc.Mapping[tuple[str, str, str], collections.abc.Mapping[int, Hints]]
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.variability.dims import ArgumentHints
 
 
 class Interpreter:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
-    `told` are leanings of the axes of arguments, by path, function and argument. What callers pass, and what others
+    `told` are hints on the axes of arguments, by path, function and argument. What callers pass, and what others
     store in objects, is looked for only where it `asks` for that.
     """
 
-    def __init__(self, project: Project, told: Told | None = None, *, asks: bool = True) -> None:
+    def __init__(self, project: Project, told: ArgumentHints | None = None, *, asks: bool = True) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
-        self.told: Told = told or {}
+        self.told: ArgumentHints = told or {}
         self.asks = asks
         self._callers: CallGraph | None = None
         self._setters: AttributeStores | None = None
@@ -143,14 +139,18 @@ class Interpreter:
         if own.decide() is Variability.PER_MODEL:
             # What a caller allocated outranks a guess.
             asked = self._asked.axis(value, position, frame)
-            return own if asked is None or asked.is_guess else asked._replace(kind=asked.decide(), size=own.size)
+            if asked is None or asked.is_guess or hints.SHOWN in asked.pro:
+                return own
+            return asked._replace(kind=asked.decide(), size=own.size)
         if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             if asked is not None and asked.decide() is Variability.UNKNOWN and hints.SINGLE not in asked.con:
                 # A suspicion of the callers adds to the function's own.
                 undecided = own.decide() is Variability.UNKNOWN
                 return own._replace(pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
-            return own if asked is None else asked._replace(size=own.size)
+            if asked is None or (hints.SHOWN in asked.pro and own.decide() is Variability.PER_CALL):
+                return own
+            return asked._replace(size=own.size)
         return own
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
@@ -225,14 +225,6 @@ class Interpreter:
         """Whether what `key` names is being evaluated."""
         return key in self._active
 
-    def home(self, function: Function) -> Module:
-        """The module that `function` was read from."""
-        return self.project.names.home(function)
-
-    def home_of_class(self, of: Class) -> Module:
-        """The module that the class was read from."""
-        return self.project.names.home_of_class(of)
-
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
         match value:
@@ -269,21 +261,13 @@ class Interpreter:
         options = value.options if isinstance(value, Union) else (value,)
         found = [self.part(option, position, size, open_, place.frame) for option in options]
         known = [one for one in found if one is not None]
-        return self._tested(either(known), of, position, place) if known else UNKNOWN
+        return limited_item(self, either(known), of, position, place) if known else UNKNOWN
 
     def _item(self, base: Expr, key: Expr, place: ProgramPoint) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Union) else (value,)
         found = either([item(self, option, base, key, place) for option in options])
-        return self._tested(found, base, key.value, place) if isinstance(key, Const) else found
-
-    def _tested(self, value: Value, shape: Expr, position: object, place: ProgramPoint) -> Value:
-        """The item at `position` of `shape`, as the tests before `place` leave it."""
-        match shape, position:
-            case Attr(Name(name), "shape"), int(axis) if place.frame.function.limits:
-                return limited_axis(self, self.as_scalar(value, place.frame), name, axis, place)
-            case _:
-                return value
+        return limited_item(self, found, base, key.value, place) if isinstance(key, Const) else found
 
     # Calls
 
@@ -309,7 +293,7 @@ class Interpreter:
         if frame.depth >= MOST_DEPTH or active in self._active:
             return UNKNOWN
         arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
-        inner = CallFrame(self.home(function), function, arguments, frame.depth + 1)
+        inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
             returned = [self.value(one.value, ProgramPoint(inner, one.order)) for one in function.returns]

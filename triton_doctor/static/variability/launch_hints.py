@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.dims import DimFactor
-    from triton_doctor.static.variability.interpreter import Told
+    from triton_doctor.static.variability.dims import ArgumentHints, DimFactor
 
 
 @cached_in_scan(most=1)
@@ -39,7 +38,7 @@ def interpreter_of(project: Project) -> Interpreter:
     return Interpreter(project, hints_from_launches(project))
 
 
-def hints_from_launches(project: Project) -> Told:
+def hints_from_launches(project: Project) -> ArgumentHints:
     """The leanings that the launches of `project` add, by path, function and argument, then by axis.
 
     Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.

@@ -65,7 +65,7 @@ class Layouts:
 
     def _is_passed_contiguous(self, function: Function, name: str, frame: CallFrame) -> bool:
         flow = self._flow
-        home = flow.home(function)
+        home = flow.project.names.home(function)
         if any(self._makes_contiguous(home, full) for one in function.decorators if (full := dotted(one))):
             return True
         passed = 0
@@ -82,7 +82,7 @@ class Layouts:
     def _makes_contiguous(self, module: Module, decorator: str) -> bool:
         """Whether a decorator of the project calls `contiguous` on what it passes on."""
         found = self._flow.project.names.dotted(module, decorator)
-        return isinstance(found, Function) and _calls_contiguous(self._flow.home(found), found)
+        return isinstance(found, Function) and _calls_contiguous(self._flow.project.names.home(found), found)
 
 
 @cached_in_scan()
