@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.axes import flow_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ def check(project: Project) -> Iterator[Finding]:
                     path=kernel.path,
                     span=tuned.span,
                     code=CODE,
-                    severity=Severity.INFO if project.only_shows(kernel) else Severity.ERROR,
+                    severity=Severity.INFO if flow_of(project).callers.is_shown(kernel) else Severity.ERROR,
                     message=(
                         f"the autotune key of `{kernel.name}` names `{name}`, which is not a parameter: Triton 3.9 "
                         "raises ValueError, and earlier versions ignore it"

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity
+from triton_doctor.static.axes import flow_of
 from triton_doctor.static.expected_errors import is_expected_to_fail
 from triton_doctor.static.pointers import pointers
 
@@ -60,7 +61,7 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
     named = f"position {name}" if is_position else f"`{name}`"
     # A name that was left behind costs nothing; one that stands for another parameter leaves that one specialized.
     is_meant = bool(meant) or is_position or len(_numbers_left(project, kernel)) == 1
-    severity = Severity.WARNING if is_meant and not project.only_shows(kernel) else Severity.INFO
+    severity = Severity.WARNING if is_meant and not flow_of(project).callers.is_shown(kernel) else Severity.INFO
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,

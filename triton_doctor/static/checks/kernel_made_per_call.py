@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Place, Severity, Step
 from triton_doctor.static.made import Makers
+from triton_doctor.static.parameters import only_demonstrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=kernel.path,
             span=kernel.span,
             code=CODE,
-            severity=Severity.WARNING,
+            severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
             message=(
                 f"each call of `{maker}` creates a new `{kernel.name}`, which reuses nothing that was compiled before"
             ),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.expression import Attr, Call, Expr, Name, Star, dotted
+from triton_doctor.static.flow.trials import Trials
 from triton_doctor.static.model import Class
 from triton_doctor.static.model_function import Function
 from triton_doctor.static.rests import Question, query
@@ -15,7 +16,7 @@ from triton_doctor.static.signs import Sign
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from triton_doctor.static.model import Module, Project
+    from triton_doctor.static.model import Kernel, Module, Project
     from triton_doctor.static.model_function import Arm, CallSite
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
@@ -40,6 +41,7 @@ class Callers:
         self._project = project
         self._for_main: dict[int, bool] = {}
         self._has_guard: dict[str, bool] = {}
+        self._trials = Trials(project)
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
@@ -82,7 +84,18 @@ class Callers:
 
     def is_no_program(self, module: Module, function: Function, arms: tuple[Arm, ...]) -> bool:
         """Whether what stands there only tests, measures or teaches."""
-        return module.path in self._project.demonstrations or self.is_test(module, function, arms)
+        return (
+            module.path in self._project.demonstrations
+            or self.is_test(module, function, arms)
+            or module in self._trials
+        )
+
+    def is_shown(self, kernel: Kernel) -> bool:
+        """Whether `kernel` stands in a test, a benchmark or a tutorial, or in a script that tries its own kernels."""
+        if kernel.path in self._project.tests or kernel.path in self._project.demonstrations:
+            return True
+        module = self._project.modules.get(kernel.path)
+        return module is not None and module in self._trials
 
     def _is_for_main(self, module: Module, function: Function) -> bool:
         outer = module.functions.get(function.parent or "")
