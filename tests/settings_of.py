@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.notebooks import read_notebook
-from triton_doctor.static.read.source import Source
-from triton_doctor.static.read_environment import python_may_set, read_environment
-from triton_doctor.static.read_settings import read_settings
+from triton_doctor.static.environment.python_code import python_may_set, read_environment
+from triton_doctor.static.environment.read_file import read_settings
+from triton_doctor.static.sources.notebooks import read_notebook
+from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.variables import Version, turns_interpreter_on
 
 if TYPE_CHECKING:
-    from triton_doctor.static.model_environment import EnvSetting
+    from triton_doctor.static.environment.setting import EnvSetting
 
 
 def settings_of(path: str, text: str) -> tuple[EnvSetting, ...]:
@@ -23,7 +23,7 @@ def settings_of(path: str, text: str) -> tuple[EnvSetting, ...]:
     if path.endswith((".py", ".ipynb")):
         if not python_may_set(data):
             return ()
-        return read_environment(path, ast.parse(data), Source(data)).settings
+        return read_environment(path, ast.parse(data), SourceText(data)).settings
     found = read_settings(path, data)
     return found.settings if found else ()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,16 @@ def loaded_by(program: str) -> set[str]:
     script = f"{program}\nimport sys; print(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
+
+
+def test_a_class_name_has_one_meaning_in_the_package() -> None:
+    places = defaultdict[str, list[str]](list)
+    for file in sorted((ROOT / "triton_doctor").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(f"{file.relative_to(ROOT)}:{node.lineno}")
+
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_import_contracts_hold(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from triton_doctor.finding import Severity
 from triton_doctor.settings import load_settings
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.files import find_files
+from triton_doctor.static.rules.registry import all_rules
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def marked(file: Path) -> Iterator[tuple[str, int, str, str]]:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         for mark in MARK.finditer(line):
             for code in mark["codes"].split(", "):
-                if code in CHECKS or code.startswith("TRD9"):
+                if code in all_rules() or code.startswith("TRD9"):
                     yield (path, number, mark["level"], code)
 
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
-from triton_doctor.static.library import Library
-from triton_doctor.static.project import whole_project
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path) -> No
         file.write_text(example, encoding="utf-8")
     settings = Settings(root=tmp_path)
     files = find_files([tmp_path], settings, cwd=tmp_path)
-    found = rule["check"](whole_project(Library(files), settings, tmp_path))
+    found = rule["check"](whole_project(Database(files), settings, tmp_path))
     marked = [line for line, text in enumerate(examples[0].splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
     assert [(one.path, one.span.line, one.code) for one in found] == [
         ("example_0.py", line, rule["CODE"]) for line in marked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,14 +12,13 @@ import pytest
 from triton_doctor.finding import Severity
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 from triton_doctor.settings import Settings
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.files import find_files
-from triton_doctor.static.plans import PLANNERS
+from triton_doctor.static.rules import registry
+from triton_doctor.static.rules.registry import all_rules
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 PAGES = [read_page(code) for code in page_paths()]
 SECTIONS = ["What it does", "Why it matters", "Bad", "Good", "References"]
@@ -69,6 +69,7 @@ def scan_examples(project: Sequence[Example], folder: Path) -> set[tuple[str, in
     return {(finding.path, finding.span.line, finding.code) for finding in found}
 
 
+FIXED = {code for code, rule in all_rules().items() if rule.plan is not None}
 # Pages of other evidence have tests of their own, where the machine or the target that they need is at hand.
 READERS: dict[str, Callable[[Sequence[Example], Path], set[tuple[str, int, str]]]] = {"static": scan_examples}
 READ = [page for page in PAGES if page.evidence in READERS]
@@ -104,7 +105,7 @@ def test_good_example_is_silent(page: RulePage, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
 def test_page_has_the_one_form(page: RulePage) -> None:
-    sections = [*SECTIONS[:-1], FIX, SECTIONS[-1]] if page.code in {*PLANNERS, "TRD901"} else SECTIONS
+    sections = [*SECTIONS[:-1], FIX, SECTIONS[-1]] if page.code in {*FIXED, "TRD901"} else SECTIONS
     assert [title for title, _ in page.sections] == sections
     assert all(text for _, text in page.sections)
     assert page.evidence in {"static", "environment", "runtime"}
@@ -116,4 +117,13 @@ def test_page_has_the_one_form(page: RulePage) -> None:
 
 
 def test_every_check_has_a_page_and_every_static_page_a_check() -> None:
-    assert {page.code for page in PAGES if page.evidence == "static"} == {*CHECKS, *OWN_RULES}
+    assert {page.code for page in PAGES if page.evidence == "static"} == {*all_rules(), *OWN_RULES}
+
+
+def test_every_file_of_the_rules_is_registered_and_bears_the_name_of_its_page() -> None:
+    files = {file.stem for file in Path(registry.__file__).parent.glob("*.py")} - {"__init__", "registry"}
+    pages = {page.code: page.name.replace("-", "_") for page in PAGES}
+
+    assert {pages[code]: rule.check.__module__.rpartition(".")[2] for code, rule in all_rules().items()} == {
+        name: name for name in files
+    }

@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Location:
     """A line of a file. `path` is spelled as in `Finding.path`."""
 
     path: str
@@ -63,14 +63,14 @@ class Facts:
     """
 
     kernel: str | None = None
-    kernel_place: Place | None = None
+    kernel_place: Location | None = None
     parameter: str | None = None
-    parameter_place: Place | None = None
+    parameter_place: Location | None = None
     launch: Span | None = None
     variability: str | None = None
     bound: int | None = None
     use: str | None = None
-    also: tuple[Place, ...] = ()
+    also: tuple[Location, ...] = ()
     word: str | None = None
     autotune_keys: tuple[str, ...] = ()
 

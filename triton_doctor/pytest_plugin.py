@@ -17,7 +17,7 @@ from triton_doctor.testing.dry import explain_failure, limit_time
 from triton_doctor.testing.gathering import Gathering
 from triton_doctor.testing.ledger import Phase
 from triton_doctor.testing.options import GROUP, add_options, read_options
-from triton_doctor.testing.session import Session
+from triton_doctor.testing.session import PytestSession
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # What our own failures begin with.
 OURS = f"{GROUP}: "
 MARK, FIXTURE = "max_compiles", "compiles"
-SESSION = pytest.StashKey[Session]()
+SESSION = pytest.StashKey[PytestSession]()
 PHASES = pytest.StashKey[dict[str, Phase]]()
 
 
@@ -55,7 +55,7 @@ def _begin(config: pytest.Config, flags: Any) -> None:
     if SESSION in config.stash:
         return
     try:
-        session = Session(read_options(flags, config), _budgets(config), config.rootpath)
+        session = PytestSession(read_options(flags, config), _budgets(config), config.rootpath)
     except DoctorError as error:
         raise pytest.UsageError(f"{GROUP}: {_line(error)}") from error
     config.stash[SESSION] = session

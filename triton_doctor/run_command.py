@@ -216,7 +216,7 @@ class Watch:
         """Write the report. Returns whether a limit is exceeded, and why compiles may be missing."""
         from pathlib import Path
 
-        from triton_doctor.report.recording import Order
+        from triton_doctor.report.recording import SortOrder
         from triton_doctor.report.recording.choice import sort_kernels
         from triton_doctor.report.recording.text import render_text
         from triton_doctor.runtime.account import account
@@ -233,7 +233,7 @@ class Watch:
         if not self._reports:
             return False, [*errors, *find_unchecked(processes)]
         excess = self._excess(processes)
-        whole = sort_kernels(account(processes), Order.TIME)
+        whole = sort_kernels(account(processes), SortOrder.TIME)
         text = render_text(whole, cwd=Path.cwd(), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess)
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))

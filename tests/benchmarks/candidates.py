@@ -11,23 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.settings import load_settings
-from triton_doctor.static.axes import flow_of
-from triton_doctor.static.configs import config_count
-from triton_doctor.static.expression import Apply, Attr, Call, Const, Item, Name, Pack, Slice
-from triton_doctor.static.files import find_files
-from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.launched import launches_of, origin_of, spelled_out
-from triton_doctor.static.library import Library
-from triton_doctor.static.literals import Literals
-from triton_doctor.static.project import whole_project
-from triton_doctor.static.spelling import spell
-from triton_doctor.static.uses_of_parameters import LAUNCH_OPTIONS
+from triton_doctor.static.project.configs import config_count
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
+from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name, Slice, Subscript, TupleExpr
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.sources.files import find_files
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.literals import Literals
+from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel
 
 _CLOCK = re.compile(r"\b(?:perf_counter|monotonic|time\.time|default_timer)\(")
 _BATCH = re.compile(r"per_device_(?:train|eval)_batch_size\s*=|^\s*(?:x|batch|input_ids|tokens)\s*=\s*torch\.rand")
@@ -50,7 +51,7 @@ def launched(project: Project) -> Iterator[tuple[Kernel, LinkedLaunch]]:
 
 def constexprs_in_numbers(project: Project) -> Iterator[Near]:
     """TRD203: one constexpr that gets several numbers, and not all of one type."""
-    literals = Literals(project, flow_of(project).callers)
+    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         for param in kernel.params:
             given: list[tuple[str, int, object]] = []
@@ -91,14 +92,14 @@ def options_that_are_computed(project: Project) -> Iterator[Near]:
 
 def counts(project: Project) -> Iterator[Near]:
     """TRD208: a plain argument that changes with each call, alone, or not to be specialized on."""
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     for kernel, launch in launched(project):
         for param in kernel.params:
             argument = spelled_out(launch, kernel).get(param.name)
             if argument is None or isinstance(argument.value, Const):
                 continue
             scalar = flow.scalar(argument.value, flow.at(launch))
-            if scalar.settled() is Kind.PER_CALL:
+            if scalar.decide() is Variability.PER_CALL:
                 how = "constexpr" if param.is_constexpr else "not specialized"
                 if param.is_constexpr or param.name in kernel.do_not_specialize or not param.is_constexpr:
                     how = how if param.is_constexpr or param.name in kernel.do_not_specialize else "alone"
@@ -117,9 +118,9 @@ def views(project: Project) -> Iterator[Near]:
 def is_part(expr: Expr) -> bool:
     """`x[a:]`, `x[:, a:]`, `x.narrow(...)`."""
     match expr:
-        case Item(_, Slice()) | Call(Attr(_, "narrow" | "chunk" | "split"), _, _):
+        case Subscript(_, Slice()) | Call(Attr(_, "narrow" | "chunk" | "split"), _, _):
             return True
-        case Item(_, Pack(items)):
+        case Subscript(_, TupleExpr(items)):
             return any(isinstance(item, Slice) for item in items)
         case _:
             return False
@@ -165,11 +166,11 @@ def keys(project: Project) -> Iterator[Near]:
 
 def aranges(project: Project) -> Iterator[Near]:
     """TRD502: a range whose end is written out, or is a parameter that gets a literal."""
-    literals = Literals(project, flow_of(project).callers)
+    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         for arange in kernel.aranges:
             match arange.end:
-                case Const() | Apply():
+                case Const() | BinaryOp():
                     yield Near(kernel.path, arange.span.line, f"{kernel.name}: {spell(arange.end)}")
                 case Name(name):
                     for launch in launches_of(project).get(kernel.key, ()):
@@ -216,7 +217,7 @@ def main() -> None:
         found = lines(folder, SEARCHED[options.rule])
     else:
         settings = load_settings(folder)
-        library = Library(list(find_files([folder], settings, cwd=folder)))
+        library = Database(list(find_files([folder], settings, cwd=folder)))
         found = LISTED[options.rule](whole_project(library, settings, folder))
     for near in found:
         print(f"{near.path}:{near.line}: {near.what}")

@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
 TRUTH = ROOT / "fixtures" / "truth"
 # By the name of the module that has their operators.
-PACKAGES = {package.name.replace("-", "_"): package for package in (LIGER, *HELD_OUT)} | {
-    "conch": Package("conch-triton-kernels", "1.3"),
-    "liger": LIGER,
+PACKAGES = {"liger": LIGER} | {
+    package.name.removesuffix("-triton-kernels").replace("-", "_"): package for package in HELD_OUT
 }
 # What some of them import.
 NEEDED = (Package("einops", "0.8.2"), Package("loguru", "0.7.3"))
-ALIASES = ("liger_kernel", "conch_triton_kernels")
 SECONDS = 120
 
 
@@ -113,8 +111,7 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
 
 def all_libraries() -> list[str]:
     """The packages with a truth, then the repositories."""
-    packages = [library for library in PACKAGES if library not in ALIASES]
-    return [*packages, *sorted(path.stem for path in (TRUTH / "repositories").glob("*.json"))]
+    return [*PACKAGES, *sorted(path.stem for path in (TRUTH / "repositories").glob("*.json"))]
 
 
 def main() -> None:

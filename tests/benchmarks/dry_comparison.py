@@ -64,7 +64,7 @@ class Comparison:
         if how == "fixed":
             self.fixed.add(holds=len(dry) > 1)
         if not self.values.add(holds=dry == true if whole else dry >= true):
-            self.differences.append(f"{where}: GPU alone {sorted(true - dry)}, dry alone {sorted(dry - true)}")
+            self.differences.append(f"{where}: on the GPU alone {sorted(true - dry)}, dry alone {sorted(dry - true)}")
 
     def judge_operator(self, name: str, dry: Observed) -> None:
         """Count one operator: it runs at all the shapes that it ran at on the GPU."""

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.packages import FLA, FLAG_GEMS, LIGER, doctor, fetch, measure
 from triton_doctor.evidence.trials.overlay import importable
-from triton_doctor.evidence.trials.verify import Outcome, verify
+from triton_doctor.evidence.trials.verify import TrialOutcome, verify
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
 from triton_doctor.static.fix.rounds import fix, name_of
 from triton_doctor.static.fix.write import write_all
-from triton_doctor.static.library import Library
-from triton_doctor.static.project import whole_project
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.parts import whole_project
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,34 +71,34 @@ def fix_copy(folder: Path, unsafe: bool) -> None:
     first = fix(files(), settings, cwd=folder, unsafe=unsafe)
     began = time.perf_counter()
     changed = {path: file.after for path, file in first.files.items()}
-    project = whole_project(Library(files()), settings, folder)
+    project = whole_project(Database(files()), settings, folder)
     verdicts = verify(project, first.made, changed, cwd=folder, target="cuda:90")
     took_s = time.perf_counter() - began
-    withdrawn = {name_of(one) for one in told(verdicts, Outcome.WITHDRAWN)}
+    withdrawn = {name_of(one) for one in told(verdicts, TrialOutcome.WITHDRAWN)}
     fixed = fix(files(), settings, cwd=folder, unsafe=unsafe, without=withdrawn) if withdrawn else first
     accepted = ("safe", "unsafe") if unsafe else ("safe",)
     counts = {
         "offered": Counter(one.code for one in before.findings if one.fixable in accepted),
         "applied": Counter(one.code for one in first.made),
-        "verified": Counter(one.code for one in told(verdicts, Outcome.VERIFIED)),
-        "withdrawn": Counter(one.code for one in told(verdicts, Outcome.WITHDRAWN)),
-        "not verified": Counter(one.code for one in told(verdicts, Outcome.UNVERIFIED)),
+        "verified": Counter(one.code for one in told(verdicts, TrialOutcome.VERIFIED)),
+        "withdrawn": Counter(one.code for one in told(verdicts, TrialOutcome.WITHDRAWN)),
+        "not verified": Counter(one.code for one in told(verdicts, TrialOutcome.UNVERIFIED)),
     }
     print(f"{'rule':10}" + "".join(f"{column:>14}" for column in COLUMNS))
     for code in sorted(set().union(*counts.values())):
         print(f"{code:10}" + "".join(f"{counts[column][code]:14,}" for column in COLUMNS))
     for verdict in verdicts:
-        if verdict.outcome is Outcome.WITHDRAWN:
+        if verdict.outcome is TrialOutcome.WITHDRAWN:
             print(f"  {verdict.line()}")
     print(f"  {len(verdicts)} kernels tried in {took_s:.0f} s; why not verified:")
     for why, count in Counter(
-        (one.why or "")[:110] for one in verdicts if one.outcome is Outcome.UNVERIFIED
+        (one.why or "")[:110] for one in verdicts if one.outcome is TrialOutcome.UNVERIFIED
     ).most_common(4):
         print(f"    {count:4} {why}")
     check_result(folder, fixed, before.findings, settings)
 
 
-def told(verdicts: Iterable, outcome: Outcome) -> list[Finding]:  # type: ignore[type-arg]
+def told(verdicts: Iterable, outcome: TrialOutcome) -> list[Finding]:  # type: ignore[type-arg]
     """The fixes of the verdicts that are `outcome`."""
     return [one for verdict in verdicts if verdict.outcome is outcome for one in verdict.fixes]
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
-from triton_doctor.static.library import Library
-from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.shares import all_shares
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,8 @@ def split(kernel: str) -> tuple[str, str]:
 def read_launches(package: Package) -> dict[tuple[str, int, int], frozenset[tuple[str, str]]]:
     """What the reader takes for a launch of which kernels, by path, line and column; none where it cannot say."""
     folder = fetch(package)
-    library = Library(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    shares = all_shares(library, {}, NO_CHANGES)
+    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    shares = summarize_files(library, {}, NO_CHANGES)
     return {
         (linked.module.path, linked.launch.span.line, linked.launch.span.column): frozenset(
             (kernel.path, kernel.name) for kernel in linked.kernels

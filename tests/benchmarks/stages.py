@@ -8,27 +8,27 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.answers import Inquiry, answer
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.files import find_files
-from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY
-from triton_doctor.static.project import empty_project
-from triton_doctor.static.registry import find_planned
-from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.shares import all_shares
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.file_analysis import Analysis, analyze_files
+from triton_doctor.static.project.parts import empty_project
+from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.rules.registry import all_rules, find_planned
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.checks import Check
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.rules.registry import Check
 
 SLOWEST = 5
 
@@ -59,7 +59,7 @@ def timed(code: str, check: Check, seconds: dict[str, float]) -> Check:
     return measure
 
 
-def parse(library: Library) -> None:
+def parse(library: Database) -> None:
     """Parse, and do no more with, what `check` reads from the start."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -77,20 +77,21 @@ def main() -> None:
     stages = Stages()
     files = list(find_files([Path(one) for one in sys.argv[1:]], settings, cwd=cwd))
     stages.end("walk")
-    library = Library(files)
+    library = Database(files)
     stages.end("bytes")
     library.subjects()
     stages.end("what to read")
     parse(library)
     stages.end("bare ast.parse of that")
-    shares = all_shares(library, {}, NO_CHANGES)
+    shares = summarize_files(library, {}, NO_CHANGES)
     stages.end("read and link it")
     checks: dict[str, float] = {}
-    for code, check in list(CHECKS.items()):
-        CHECKS[code] = timed(code, check, checks)
-    find = partial(find_planned, codes=frozenset(CHECKS))
-    inquiry = Inquiry(empty_project(library, settings, cwd), library, find, NO_MEMORY, NO_CHANGES)
-    answer(inquiry, shares, shares.by_path)
+    rules = all_rules()
+    for code, rule in list(rules.items()):
+        rules[code] = replace(rule, check=timed(code, rule.check, checks))
+    find = partial(find_planned, codes=frozenset(rules))
+    inquiry = Analysis(empty_project(library, settings, cwd), library, find, NO_SCAN_CACHE, NO_CHANGES)
+    analyze_files(inquiry, shares, shares.by_path)
     stages.end("check it")
     floor = stages.seconds["bare ast.parse of that"]
     for name, seconds in stages.seconds.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from triton_doctor.static.library import Library
+from triton_doctor.static.project.database import Database
 
 SEED = Path(__file__).parents[2] / "fixtures" / "seeds" / "ragged_attention_mask.py"
 
@@ -222,8 +222,8 @@ def test_only_files_that_may_launch_the_kernel_are_read(
     for number in range(5):
         write(f"other{number}.py", KERNEL.replace("scale", f"other{number}").format(more=""))
     read = []
-    whole = Library.module
-    monkeypatch.setattr(Library, "module", lambda self, path: read.append(path) or whole(self, path))
+    whole = Database.module
+    monkeypatch.setattr(Database, "module", lambda self, path: read.append(path) or whole(self, path))
 
     doctor("explain", "scale")
 

@@ -78,17 +78,17 @@ def test_file_saved_after_a_cached_scan_judged_it_is_not_edited(
     """The findings come from the cache; the file is read for the fix alone, and is another by then."""
     path = write("a.py", KERNEL + LAUNCH)
     os.utime(path, ns=(10**18, 10**18))
-    from triton_doctor.static import texts
+    from triton_doctor.static.sources import contents
 
-    monkeypatch.setattr(texts, "_MARGIN_NS", -(10**12))
+    monkeypatch.setattr(contents, "_MARGIN_NS", -(10**12))
     doctor("check", ".")
-    after_status = texts.Texts.add
+    after_status = contents.FileContents.add
 
     def add(self: Any, file: Any) -> None:
         after_status(self, file)
         path.write_text(SAVED)
 
-    monkeypatch.setattr(texts.Texts, "add", add)
+    monkeypatch.setattr(contents.FileContents, "add", add)
 
     outcome = doctor("check", "--fix", ".")
 

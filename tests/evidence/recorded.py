@@ -18,8 +18,8 @@ from triton_doctor.runtime.event import (
 )
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

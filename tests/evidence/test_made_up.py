@@ -8,9 +8,9 @@ import pytest
 
 from triton_doctor.evidence.trials.made_up import made_up
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import Kind, SourceFile
-from triton_doctor.static.library import Library
-from triton_doctor.static.project import whole_project
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.sources.files import FileKind, SourceFile
 
 KERNEL = "import triton, torch\n\n@triton.jit\ndef fill(x, KIND):\n    pass\n\ndef launch(x):\n    fill[(4,)](x, {})\n"
 FLOAT16 = {"kind": "type", "name": "float16"}
@@ -29,7 +29,7 @@ FLOAT16 = {"kind": "type", "name": "float16"}
 )
 def test_type_of_triton_is_told_by_what_is_imported(imports: str, given: str, described: dict[str, object]) -> None:
     text = f"{imports}\n{KERNEL.format(given)}"
-    library = Library([SourceFile("a.py", "a.py", Kind.PYTHON, text.encode())])
+    library = Database([SourceFile("a.py", "a.py", FileKind.PYTHON, text.encode())])
     project = whole_project(library, Settings(root=Path()), Path())
     (kernel,) = project.kernels()
 

@@ -16,8 +16,8 @@ from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
 from triton_doctor.static.fix.rounds import fix, name_of
 from triton_doctor.static.scan import scan
-from triton_doctor.static.suppress import AUTOTUNE_KEY
-from triton_doctor.static.workspace import find_workspace
+from triton_doctor.static.sources.workspace import find_workspace
+from triton_doctor.static.suppression.suppress import AUTOTUNE_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

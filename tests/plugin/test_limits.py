@@ -40,9 +40,29 @@ def test_constexpr_that_varies_fails_and_the_message_names_it_and_its_values(pro
         "test_constexpr": "triton-doctor: `scale` compiled 3 times in this test, at most 2 allowed\n"
         "  TRD702 2 times, last: `n` is 702, was 701: 3 values so far: 700, 701, 702\n"
         "    launched at kernels.py:26\n"
-        "  hint: pass `n` without tl.constexpr, unless the kernel needs the value while it compiles"
+        "  hint: pass `n` without tl.constexpr: the kernel does not need it while it compiles"
     }
     assert "1 failed, 1 passed" in done.stdout
+
+
+def test_block_size_that_varies_is_not_advised_to_be_a_plain_argument(project):
+    project.write(
+        "test_blocks.py",
+        """
+        import pytest
+        from kernels import scale, x
+
+
+        @pytest.mark.max_compiles(1)
+        def test_blocks():
+            for block in (64, 128):
+                scale[(4,)](x, 700, BLOCK=block)
+        """,
+    )
+
+    assert failures(project.pytest())["test_blocks"].endswith(
+        "  hint: launch with fewer values of `BLOCK`: the kernel needs it while it compiles"
+    )
 
 
 def test_marks_of_a_kernel_and_a_tier_and_of_a_class(project):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_doctor.finding import Facts, Finding, Place, Severity, Span, Step
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span, Step
 from triton_doctor.report import View
 from triton_doctor.static.scan import Scan, Summary
 
@@ -25,12 +25,12 @@ FULL = Finding(
     advice="pass it as a plain argument: the kernel only reads it",
     facts=Facts(
         kernel="attention_kernel",
-        kernel_place=Place("src/[new]/kernels.py", 3),
+        kernel_place=Location("src/[new]/kernels.py", 3),
         parameter="BATCH",
-        parameter_place=Place("src/[new]/kernels.py", 5),
+        parameter_place=Location("src/[new]/kernels.py", 5),
         variability="per_call",
         use="read",
-        also=(Place("src/other.py", 20), Place("src/other.py", 30)),
+        also=(Location("src/other.py", 20), Location("src/other.py", 30)),
     ),
     trail=(
         Step("src/[new]/attention.py", 4, "`.item()` reads what a tensor holds"),

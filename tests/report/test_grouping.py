@@ -9,7 +9,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from tests.report.example_scan import SUMMARY
-from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Span, Verdict
+from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Span, Verdict
 from triton_doctor.report import Form, Show, View, render
 from triton_doctor.report.full import DETAILED, LONG
 from triton_doctor.report.grouping import group_findings
@@ -35,7 +35,7 @@ def finding(
         advice=f"drop the annotation of `{parameter}`",
         facts=Facts(
             kernel=kernel,
-            kernel_place=Place("kernels.py", 100 + line) if kernel else None,
+            kernel_place=Location("kernels.py", 100 + line) if kernel else None,
             parameter=parameter,
             variability="per_call",
             use="read",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from triton_doctor.runtime.causes import Seen, explain, explain_all
+from triton_doctor.runtime.causes import ValuesSeen, explain, explain_all
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, FailureEvent, KernelName
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.runtime.wording import tell
@@ -221,7 +221,7 @@ def test_several_changes_are_told_with_the_one_that_matters_first():
 def test_values_so_far_are_those_of_the_kernel_oldest_first():
     causes = explain_all([event(block=block) for block in (64, 32, 64, 128)])
 
-    assert causes[-1].seen == (Seen(name="BLOCK", count=3, first=(64, 32, 128)),)
+    assert causes[-1].seen == (ValuesSeen(name="BLOCK", count=3, first=(64, 32, 128)),)
 
 
 def test_many_values_are_told_by_their_number():

@@ -8,8 +8,8 @@ import pytest
 from tests.runtime.tritons import PROGRAMS, Runner, triton_folder
 from tests.tritons import skip_without
 from triton_doctor.settings import Settings
-from triton_doctor.static.files import find_files
 from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
 
 PREDICTIONS = PROGRAMS / "predictions"
 OLD, NEW = "3.4.0", "3.9.0"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import KERNEL
-from triton_doctor.static.names import Names
-from triton_doctor.static.settings_files import yaml as yaml_settings
+from triton_doctor.static.environment.settings_files import yaml as yaml_settings
+from triton_doctor.static.project.resolver import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,18 +111,18 @@ def test_web_of_star_imports_is_searched_in_steps_linear_in_its_imports(
     check: Callable[[], set[str]], write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = Counter[str]()
-    search, defined = Names._search, Names._defined
+    search, defined = Resolver._search, Resolver._defined
 
-    def counting_search(self: Names, *rest: object) -> object:
+    def counting_search(self: Resolver, *rest: object) -> object:
         steps["steps"] += 1
         return search(self, *rest)  # type: ignore[arg-type]
 
-    def counting_defined(self: Names, *rest: object) -> object:
+    def counting_defined(self: Resolver, *rest: object) -> object:
         steps["searches"] += 1
         return defined(self, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Names, "_search", counting_search)
-    monkeypatch.setattr(Names, "_defined", counting_defined)
+    monkeypatch.setattr(Resolver, "_search", counting_search)
+    monkeypatch.setattr(Resolver, "_defined", counting_defined)
     count = 20
     star_imports(write, count)
 

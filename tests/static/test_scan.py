@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from triton_doctor.finding import Severity
 from triton_doctor.regular_files import LIMIT_BYTES
 from triton_doctor.settings import Settings
-from triton_doctor.static import checks
-from triton_doctor.static.files import Kind, SourceFile, find_files
+from triton_doctor.static.python.unreadable import RUNNING
+from triton_doctor.static.rules.registry import Rule, all_rules
 from triton_doctor.static.scan import Scan, scan
-from triton_doctor.static.unreadable import RUNNING
+from triton_doctor.static.sources.files import FileKind, SourceFile, find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.project.project import Project
 
     Write = Callable[..., Path]
 
@@ -40,7 +40,7 @@ def scan_folder(folder: Path, **values: object) -> Scan:
 
 
 def scan_text(text: bytes) -> Scan:
-    file = SourceFile("text.py", "text.py", Kind.PYTHON, text)
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text)
     return scan([file], Settings(root=Path()), cwd=Path())
 
 
@@ -106,7 +106,7 @@ def test_file_that_may_not_be_read_is_a_finding(folder: Path, write: Write) -> N
 
 
 def test_file_that_went_away_is_a_finding(folder: Path) -> None:
-    file = SourceFile(str(folder / "gone.py"), "gone.py", Kind.PYTHON)
+    file = SourceFile(str(folder / "gone.py"), "gone.py", FileKind.PYTHON)
 
     (finding,) = scan([file], Settings(root=folder), cwd=folder).findings
 
@@ -163,7 +163,7 @@ def test_crash_of_a_check_says_which_it_was(folder: Path, write: Write, monkeypa
         yield
 
     write("a.py", KERNEL)
-    monkeypatch.setitem(checks.CHECKS, "TRD900", crash)
+    monkeypatch.setitem(all_rules(), "TRD900", Rule(code="TRD900", check=crash))
 
     with pytest.raises(ZeroDivisionError) as caught:
         scan_folder(folder)
@@ -359,7 +359,8 @@ def test_helper_elsewhere_that_does_not_parse_is_told_where(write: Write) -> Non
 def test_no_file_of_the_standard_library_makes_it_crash() -> None:
     files = sorted(Path(os.__file__).parent.glob("*.py"))[:60]
     given_names = [
-        SourceFile(str(path), path.name, Kind.PYTHON, b"from triton import jit\n" + path.read_bytes()) for path in files
+        SourceFile(str(path), path.name, FileKind.PYTHON, b"from triton import jit\n" + path.read_bytes())
+        for path in files
     ]
 
     scan(given_names, Settings(root=Path()), cwd=Path())

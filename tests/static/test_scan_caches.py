@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.flow.evaluate import Flow
-from triton_doctor.static.library import Library
-from triton_doctor.static.model import Kernel, Module, Project
-from triton_doctor.static.model_function import Function
-from triton_doctor.static.read.source import Source
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.project import Project
+from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.module import Kernel, Module
+from triton_doctor.static.sources.source_text import SourceText
+from triton_doctor.static.variability.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Doctor = Callable[..., Outcome]
     Write = Callable[..., Path]
 
-OF_A_SCAN = (Flow, Function, Kernel, Library, Module, Project, Source)
+OF_A_SCAN = (Interpreter, Function, Kernel, Database, Module, Project, SourceText)
 PROGRAM = """\
 import torch
 import triton

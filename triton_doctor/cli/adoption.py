@@ -81,9 +81,9 @@ def adoption(
 ) -> Adoption:
     """The wishes of a command line over `settings`. Raises DoctorError for those that do not go together."""
     from triton_doctor.errors import DoctorError
-    from triton_doctor.static.baseline import DEFAULT_NAME
-    from triton_doctor.static.changed import HEAD
-    from triton_doctor.static.files import shown_path
+    from triton_doctor.static.sources.files import shown_path
+    from triton_doctor.static.sources.git_changes import HEAD
+    from triton_doctor.static.suppression.baseline import DEFAULT_NAME
 
     for wished, name in ((add_ignore is not None, "--add-ignore"), (changed is not None, "--changed")):
         if wished and from_stdin:

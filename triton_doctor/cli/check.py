@@ -115,10 +115,10 @@ def check(
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.changed import changed_files
+    from triton_doctor.static.project.cache_folder import CacheStore
     from triton_doctor.static.scan import Scan, scan, show_scan
-    from triton_doctor.static.workspace import find_workspace
+    from triton_doctor.static.sources.git_changes import changed_files
+    from triton_doctor.static.sources.workspace import find_workspace
     from triton_doctor.variables import parse_version
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
@@ -174,7 +174,7 @@ def check(
         new = known.new_of(found, is_on)
         return new if of_changed is None else only_changed(new, of_changed, base)
 
-    cache = None if no_cache else Cache(workspace.home, map(str, (base, *workspace.projects)), settings)
+    cache = None if no_cache else CacheStore(workspace.home, map(str, (base, *workspace.projects)), settings)
 
     def leave(status: int) -> NoReturn:
         raise typer.Exit(status if recorded.whole else STOPPED)

@@ -27,14 +27,14 @@ def explain(
     from triton_doctor.cli.streams import columns_of_stdout, write_report
     from triton_doctor.report.variants import render_kernels, render_kernels_json
     from triton_doctor.settings import load_settings
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.workspace import find_workspace
+    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.sources.workspace import find_workspace
     from triton_doctor.terminal import color_report
 
     cwd = Path.cwd()
     asked = [Path(path) for path in paths or ["."]]
     workspace = find_workspace(asked, load_settings(cwd / asked[0]), cwd=cwd)
-    cache = Cache(workspace.home, map(str, (workspace.base, *workspace.projects)), workspace.settings)
+    cache = CacheStore(workspace.home, map(str, (workspace.base, *workspace.projects)), workspace.settings)
     with show_progress(len(workspace.files)) as on_progress:
         kernels = explain_kernels(workspace, kernel, cache, cwd=cwd, on_progress=on_progress)
     if output_format is VariantsForm.JSON:

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.checks import CHECKS
-from triton_doctor.static.directives import read_python_directives
-from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY
-from triton_doctor.static.path_patterns import Paths
-from triton_doctor.static.project import empty_project, parts_about, whole_project
-from triton_doctor.static.registry import run_checks
-from triton_doctor.static.rests import NO_CHANGES
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.parts import empty_project, parts_about, whole_project
+from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.scan import ignore_per_file
-from triton_doctor.static.scan_caches import emptying_scan_caches
-from triton_doctor.static.shown_paths import path_shower
-from triton_doctor.static.suppress import suppress
-from triton_doctor.static.tuning import fold_tuning
-from triton_doctor.static.variants import explain, show_kernel, unknown_kernel
+from triton_doctor.static.sources.directives import read_python_directives
+from triton_doctor.static.sources.ignore_rules import PathPatterns
+from triton_doctor.static.sources.shown_paths import path_shower
+from triton_doctor.static.suppression.suppress import suppress
+from triton_doctor.static.variability.explain import explain, show_kernel, unknown_kernel
+from triton_doctor.static.variability.tuning import fold_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.model import Project
-    from triton_doctor.static.variants import ExplainedKernel
-    from triton_doctor.static.workspace import Workspace
+    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.sources.workspace import Workspace
+    from triton_doctor.static.variability.explain import ExplainedKernel
 
 
 @emptying_scan_caches()
 def explain_kernels(
     workspace: Workspace,
     pattern: str,
-    cache: Cache,
+    cache: CacheStore,
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
@@ -46,14 +45,18 @@ def explain_kernels(
     """
     settings, base = workspace.settings, workspace.base
     kept = cache.read()
-    library = Library(workspace.files, kept.seen)
+    library = Database(workspace.files, kept.seen)
     memory = kept.recall()
-    changes = NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, base))
+    changes = (
+        NO_CHANGES
+        if memory is NO_SCAN_CACHE
+        else memory.changes(library, PathPatterns(settings.root, settings.tests, base))
+    )
     empty = empty_project(library, settings, base)
     parts = parts_about(empty, library, pattern, memory, changes, on_progress)
 
     def reported(project: Project) -> Iterator[Finding]:
-        codes = (code for code in CHECKS if is_selected(code, select=settings.select, ignore=settings.ignore))
+        codes = (code for code in all_rules() if is_selected(code, select=settings.select, ignore=settings.ignore))
         found = fold_tuning(run_checks(project, frozenset(codes), pattern))
         paths = {finding.path for finding in found} | set(project.scope)
         directives = {path: read_python_directives(library.python[path]) for path in paths if path in library.python}

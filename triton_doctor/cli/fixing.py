@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.static.cache import Cache
     from triton_doctor.static.fix.rounds import Fixed
-    from triton_doctor.static.inquire import Weigh
+    from triton_doctor.static.project.analysis import Judge
+    from triton_doctor.static.project.cache_folder import CacheStore
     from triton_doctor.static.scan import Scan
-    from triton_doctor.static.workspace import Workspace
+    from triton_doctor.static.sources.workspace import Workspace
 
 Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
 UnsafeFixes = Annotated[
@@ -97,17 +97,17 @@ def fix_files(
     *,
     cwd: Path,
     narrow: Callable[[Scan], Scan],
-    weigh: Weigh | None,
+    weigh: Judge | None,
     recordings: Sequence[Recording],
     on_progress: Callable[[int], None],
-    cache: Cache | None,
+    cache: CacheStore | None,
 ) -> Fixed:
     """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done.
 
     Paths are shown as seen from `cwd`.
     """
     from triton_doctor.static.fix.rounds import fix
-    from triton_doctor.static.shown_paths import path_shower
+    from triton_doctor.static.sources.shown_paths import path_shower
 
     again = partial(fix, workspace, unsafe=choice.unsafe, narrow=narrow, weigh=weigh, cache=cache)
     fixed = again(on_progress=on_progress)
@@ -128,13 +128,13 @@ def _withdrawn(
     workspace: Workspace, fixed: Fixed, choice: FixChoice, *, recordings: Sequence[Recording]
 ) -> frozenset[tuple[str, ...]]:
     """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
-    from triton_doctor.evidence.trials.verify import Outcome, verify
+    from triton_doctor.evidence.trials.verify import TrialOutcome, verify
     from triton_doctor.static.fix.rounds import name_of
-    from triton_doctor.static.library import Library
-    from triton_doctor.static.project import whole_project
+    from triton_doctor.static.project.database import Database
+    from triton_doctor.static.project.parts import whole_project
 
     verdicts = verify(
-        whole_project(Library(workspace.files), workspace.settings, workspace.base),
+        whole_project(Database(workspace.files), workspace.settings, workspace.base),
         fixed.made,
         {path: file.after for path, file in fixed.files.items()},
         cwd=workspace.base,
@@ -143,7 +143,7 @@ def _withdrawn(
     )
     for verdict in verdicts:
         say_line(verdict.line())
-    failed = (verdict for verdict in verdicts if verdict.outcome is Outcome.WITHDRAWN)
+    failed = (verdict for verdict in verdicts if verdict.outcome is TrialOutcome.WITHDRAWN)
     return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
 

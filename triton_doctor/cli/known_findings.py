@@ -11,16 +11,16 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.report.concise import plural
 from triton_doctor.report.source import split_lines
-from triton_doctor.static.baseline import Entries, compare, read_baseline, write_baseline
+from triton_doctor.static.suppression.baseline import Entries, compare, read_baseline, write_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from triton_doctor.cli.adoption import Adoption
-    from triton_doctor.static.baseline import Entry
-    from triton_doctor.static.files import SourceFile
     from triton_doctor.static.scan import Scan
+    from triton_doctor.static.sources.files import SourceFile
+    from triton_doctor.static.suppression.baseline import Entry
 
 GONE_SHOWN = 10
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor.report.recording import Order, RunForm
+from triton_doctor.report.recording import RunForm, SortOrder
 
 STOPPED = 2
 
@@ -14,7 +14,7 @@ def report(
     paths: Annotated[list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them.")],
     output_format: Annotated[RunForm, typer.Option(help="The form of the report.")] = RunForm.TEXT,
     output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
-    sort: Annotated[Order, typer.Option(help="By what to sort the kernels, most first.")] = Order.TIME,
+    sort: Annotated[SortOrder, typer.Option(help="By what to sort the kernels, most first.")] = SortOrder.TIME,
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
     since: Annotated[
         str | None,

@@ -10,7 +10,7 @@ from triton_doctor.cli.asides import say
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report.concise import plural
 from triton_doctor.static.fix.write import Edited, write_all
-from triton_doctor.static.ignoring import add_ignores
+from triton_doctor.static.suppression.add_ignore import add_ignores
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,10 +12,10 @@ from triton_doctor.cli.asides import say, say_line
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
-from triton_doctor.static.files import Kind, SourceFile
-from triton_doctor.static.shown_paths import path_shower
-from triton_doctor.static.texts import read_bytes
-from triton_doctor.static.workspace import MOST_FILES, Workspace, find_workspace
+from triton_doctor.static.sources.contents import read_bytes
+from triton_doctor.static.sources.files import FileKind, SourceFile
+from triton_doctor.static.sources.shown_paths import path_shower
+from triton_doctor.static.sources.workspace import MOST_FILES, Workspace, find_workspace
 from triton_doctor.terminal import color_report, follows_links, width_of_report
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
         raise DoctorError(f"stdin cannot be read: {reason_of(error)}", hint="name the file") from error
     if path is not None:
         return find_workspace([path], settings, cwd=cwd, text=text)
-    file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", Kind.PYTHON, text)
+    file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", FileKind.PYTHON, text)
     return Workspace(base=cwd, home=cwd, files=(file,), asked=None, settings=settings, projects=())
 
 
@@ -59,11 +59,11 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
 
 def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
     """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`."""
-    from triton_doctor.static.library import Library
-    from triton_doctor.static.unresolved import unresolved_launches
+    from triton_doctor.static.project.database import Database
+    from triton_doctor.static.project.unresolved import unresolved_launches
 
     show = path_shower(workspace.base, cwd)
-    for one in unresolved_launches(Library(workspace.files), workspace.asked):
+    for one in unresolved_launches(Database(workspace.files), workspace.asked):
         say_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
 
 

@@ -26,7 +26,7 @@ VARIANTS_READ = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class CachedVariant:
     """One entry, read. `code` is None where the cache keeps binaries only; `text` is a hash of the IR."""
 
     entry: CacheEntry
@@ -58,7 +58,7 @@ class KernelStory:
     kernel: str
     place: CodePlace | None
     target: str | None
-    variants: tuple[Variant, ...]
+    variants: tuple[CachedVariant, ...]
     differences: tuple[Difference, ...]
     total: int
 
@@ -69,7 +69,7 @@ def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = 
     At most the `at_most` newest entries are read.
     """
     newest = sorted(entries, key=lambda entry: -entry.written_at)
-    groups: dict[tuple[CodePlace | None, str | None], list[Variant]] = defaultdict(list)
+    groups: dict[tuple[CodePlace | None, str | None], list[CachedVariant]] = defaultdict(list)
     for entry in newest[:at_most]:
         variant = read_variant(folder, entry)
         if variant is not None:
@@ -88,7 +88,7 @@ def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = 
     return sorted(stories, key=lambda story: -len(story.variants))
 
 
-def read_variant(folder: Path, entry: CacheEntry) -> Variant | None:
+def read_variant(folder: Path, entry: CacheEntry) -> CachedVariant | None:
     """`entry` of `folder`; None where it is damaged or vanished."""
     stem = folder / entry.key / (entry.kernel or "")
     try:
@@ -102,7 +102,7 @@ def read_variant(folder: Path, entry: CacheEntry) -> Variant | None:
     except OSError:
         text = ""
     options = {name: spell(value) for name, value in metadata.items() if name not in DERIVED}
-    return Variant(entry=entry, options=options, code=read_code(text) if text else None, text=hash(text))
+    return CachedVariant(entry=entry, options=options, code=read_code(text) if text else None, text=hash(text))
 
 
 def spell(value: Any) -> str:
@@ -110,7 +110,7 @@ def spell(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def compare(variants: Sequence[Variant], source: CachedSource | None) -> Iterator[Difference]:
+def compare(variants: Sequence[CachedVariant], source: CachedSource | None) -> Iterator[Difference]:
     """What differs among `variants`: constexprs, arguments, options; the one with the most values first in each."""
     codes = [variant.code for variant in variants if variant.code is not None]
     yield from sorted(compare_constants(codes, source), key=lambda found: (-found.count, found.name))
@@ -123,7 +123,7 @@ def compare(variants: Sequence[Variant], source: CachedSource | None) -> Iterato
             yield Difference(part="option", name=name, count=len(values), values=values)
 
 
-def find_untraced(variants: Sequence[Variant], source: CachedSource | None) -> Iterator[Difference]:
+def find_untraced(variants: Sequence[CachedVariant], source: CachedSource | None) -> Iterator[Difference]:
     """The constexprs that no constant of the IR stands for, where variants differ in nothing that the cache keeps."""
     if source is None:
         return

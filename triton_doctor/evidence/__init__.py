@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.sources import read_sources
 from triton_doctor.rulebook import page_paths
-from triton_doctor.runtime.remedies import REMEDIES, join_names
-from triton_doctor.runtime.variants import CONSTEXPR, find_savings
+from triton_doctor.runtime.remedies import CONSTEXPR, REMEDIES, pass_plain, quote_names, refer_to
+from triton_doctor.runtime.variants import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
     from triton_doctor.evidence.sources import KernelSource
     from triton_doctor.runtime.account import Account
@@ -110,7 +110,7 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
             yield Advice(
                 saved_us=saving.saved_us,
                 kernel=kernel.kernel,
-                fact=f"{saving.after:,} of {saving.before:,} {noun} would remain without {_them(names)} in the key",
+                fact=f"{saving.after:,} of {saving.before:,} {noun} would remain without {refer_to(names)} in the key",
                 remedy="; ".join(_remedy(code, saving, source) for code in codes),
                 codes=codes,
                 rules=rules,
@@ -140,17 +140,9 @@ def may_leave_out(part: KeyPart, configured: Collection[str], uses: Mapping[str,
 
 def _remedy(code: str, saving: Saving, source: KernelSource | None) -> str:
     names = [part.name for part in saving.parts if part.code == code]
-    quoted = join_names([f"`{name}`" for name in names])
     if code != CONSTEXPR or source is None or not all(name in source.uses for name in names):
-        return (REMEDIES[code].change or "").format(names=quoted)
-    plain = f"pass {quoted} without tl.constexpr"
-    if all(source.uses[name] == "unread" for name in names):
-        return f"{plain}, or leave {'it' if len(names) == 1 else 'them'} out: the kernel never reads {_them(names)}"
-    return f"{plain}: the kernel does not need {_them(names)} while it compiles"
-
-
-def _them(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
+        return (REMEDIES[code].change or "").format(names=quote_names(names))
+    return pass_plain(names, source.uses)
 
 
 def _rules_of(saving: Saving, source: KernelSource | None) -> tuple[tuple[str, ...], bool | None]:

@@ -62,7 +62,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RecordedKernel:
     """One kernel over all recorded processes."""
 
     processes: tuple[Process, ...]
@@ -249,7 +249,7 @@ def _process(events: Sequence[CompileEvent | AutotuneEvent], before: Sequence[Co
 
 def _varies(process: Process) -> bool:
     """Whether one line launched it in two ways: two lines may differ by design, as forward and backward do."""
-    configured = Seen(processes=(process,)).configured
+    configured = RecordedKernel(processes=(process,)).configured
     ways: defaultdict[LaunchSite | None, set[object]] = defaultdict(set)
     for event in process.compiles:
         ways[event.launch_site].add(situation(event, configured))

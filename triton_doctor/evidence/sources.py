@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.static.model import Project
+    from triton_doctor.static.project.project import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,9 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
     if not there:
         return {}
     from triton_doctor.settings import Settings
-    from triton_doctor.static.files import find_files
-    from triton_doctor.static.parameters import Parameters
     from triton_doctor.static.scan import scan
+    from triton_doctor.static.sources.files import find_files
+    from triton_doctor.static.variability.parameters import Parameters
 
     root = Path("/")
     read: dict[KernelName, KernelSource] = {}

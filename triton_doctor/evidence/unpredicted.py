@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.verdicts import MANY, confirmed
 from triton_doctor.evidence.whose import is_program
-from triton_doctor.finding import Evidence, Facts, Finding, Place, Severity, Verdict
+from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
 from triton_doctor.runtime.remedies import REMEDIES, join_names
-from triton_doctor.static.flow.kinds import Kind
-from triton_doctor.static.parameters import Parameters
-from triton_doctor.static.telling import facts
+from triton_doctor.static.variability.description import facts
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import Price, Seen
+    from triton_doctor.evidence.seen import Price, RecordedKernel
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.runtime.event import Scalar
-    from triton_doctor.static.model import Kernel, Param, Project
-    from triton_doctor.static.parameters import Parameter, Source
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel, Param
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
@@ -36,7 +37,7 @@ NAMES_SHOWN = 4
 
 def unpredicted(
     project: Project,
-    seen: Mapping[KernelKey, Seen],
+    seen: Mapping[KernelKey, RecordedKernel],
     findings: Collection[Finding],
     advised: Mapping[KernelKey, Collection[str]],
 ) -> Iterator[Finding]:
@@ -65,7 +66,11 @@ def _codes() -> frozenset[str]:
 
 
 def _of_kernel(
-    kernel: Kernel, every: Parameters, seen: Seen, told: Mapping[str, set[str | None]], advised: Collection[str]
+    kernel: Kernel,
+    every: Parameters,
+    seen: RecordedKernel,
+    told: Mapping[str, set[str | None]],
+    advised: Collection[str],
 ) -> Iterator[Finding]:
     by_configs = seen.configured | (kernel.autotune.sets or frozenset() if kernel.autotune is not None else frozenset())
     told_of = set[str | None]().union(*(told[code] for code in OF_A_CONSTEXPR))
@@ -83,17 +88,17 @@ def _of_kernel(
     yield from _causes(kernel, seen, told)
 
 
-def _is_per_model(seen: Seen, part: str, name: str) -> bool:
+def _is_per_model(seen: RecordedKernel, part: str, name: str) -> bool:
     """Whether a sweep says that a model fixes what this part of the key follows."""
     swept = seen.swept(part, name)
     return swept is not None and swept.per_model
 
 
-def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Finding:
+def _constexpr(parameter: Parameter, seen: RecordedKernel, values: Sequence[Scalar]) -> Finding:
     kernel, name = parameter.kernel, parameter.param.name
     price = seen.price(lambda change: change.name == name, with_first=True)
     source = _launched(parameter, seen) or parameter.worst or next(iter(parameter.sources), None)
-    at_launch = source is not None and source.kind is not Kind.FIXED
+    at_launch = source is not None and source.kind is not Variability.FIXED
     powers = all(type(value) is int and value.bit_count() == 1 for value in values)
     return Finding(
         path=source.path if source is not None and at_launch else kernel.path,
@@ -107,7 +112,7 @@ def _constexpr(parameter: Parameter, seen: Seen, values: Sequence[Scalar]) -> Fi
     )
 
 
-def _launched(parameter: Parameter, seen: Seen) -> Source | None:
+def _launched(parameter: Parameter, seen: RecordedKernel) -> ParameterSource | None:
     """The source at the launch where most compiles were seen, if its file and lines are still those."""
     sites = Counter(cause.event.launch_site for cause in seen.causes)
     for site, _ in sites.most_common():
@@ -119,7 +124,7 @@ def _launched(parameter: Parameter, seen: Seen) -> Source | None:
     return None
 
 
-def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> Finding:
+def _tuning(kernel: Kernel, name: str, seen: RecordedKernel, values: Sequence[Scalar]) -> Finding:
     price = seen.price(lambda change: change.part == "tuning" and change.name == name, with_first=True)
     param = next((param for param in kernel.params if param.name == name), None)
     return Finding(
@@ -134,7 +139,7 @@ def _tuning(kernel: Kernel, name: str, seen: Seen, values: Sequence[Scalar]) -> 
     )
 
 
-def _causes(kernel: Kernel, seen: Seen, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
+def _causes(kernel: Kernel, seen: RecordedKernel, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
     """The other causes, one finding each, that names all the parameters that had it."""
     params = {param.name: param for param in kernel.params}
     names = defaultdict[str, dict[str, None]](dict)
@@ -191,16 +196,16 @@ def advise_on(cause: str, names: str) -> str | None:
     return None if change is None else change.format(names=names)
 
 
-def _added(seen: Seen, what: str, price: Price, *, values: int | None = None) -> Evidence:
+def _added(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:
     return replace(confirmed(seen, what, price, values=values), verdict=Verdict.ADDED, dry=seen.dry)
 
 
 def _facts(kernel: Kernel, param: Param | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_place=Place(kernel.path, kernel.span.line),
+        kernel_place=Location(kernel.path, kernel.span.line),
         parameter=param.name if param is not None else None,
-        parameter_place=Place(kernel.path, param.span.line) if param is not None else None,
+        parameter_place=Location(kernel.path, param.span.line) if param is not None else None,
     )
 
 

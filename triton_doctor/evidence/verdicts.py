@@ -12,7 +12,7 @@ from triton_doctor.runtime.remedies import join_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import Seen
+    from triton_doctor.evidence.seen import RecordedKernel
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.runtime.variants import Saving
@@ -26,7 +26,7 @@ LAUNCHES_A_VALUE = 100
 SITUATIONS_A_VALUE = 8
 
 
-def judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) -> Evidence | None:
+def judge(finding: Finding, seen: RecordedKernel | None, advised: Mapping[str, Saving]) -> Evidence | None:
     """What `seen`, all that was recorded of the finding's kernel, says; None where a run cannot tell.
 
     `advised` are the constexprs that the report of the run advises to take out of the key, with what that saves.
@@ -37,7 +37,7 @@ def judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) ->
     return of_dry_runs(of_sweeps(finding, evidence, seen), dry=seen.dry, guessed=seen.guessed)
 
 
-def of_sweeps(finding: Finding, evidence: Evidence, seen: Seen) -> Evidence:
+def of_sweeps(finding: Finding, evidence: Evidence, seen: RecordedKernel) -> Evidence:
     """`evidence` as of sweeps, if all recordings are: what the values of the parameter follow decides, not how many."""
     name = finding.facts.parameter or ""
     judged = JUDGES[finding.code]
@@ -61,7 +61,7 @@ def of_dry_runs(evidence: Evidence, *, dry: bool, guessed: bool) -> Evidence:
     return replace(evidence, dry=dry)
 
 
-def _judge(finding: Finding, seen: Seen | None, advised: Mapping[str, Saving]) -> Evidence | None:
+def _judge(finding: Finding, seen: RecordedKernel | None, advised: Mapping[str, Saving]) -> Evidence | None:
     judged = JUDGES.get(finding.code)
     if judged is None or finding.facts.kernel is None:
         return None
@@ -97,7 +97,7 @@ def settle(finding: Finding, evidence: Evidence | None) -> Finding:
     return replace(finding, severity=severity, evidence=evidence)
 
 
-def by_values(finding: Finding, seen: Seen) -> Evidence:
+def by_values(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A constexpr: by the number of its values."""
     name = finding.facts.parameter or ""
     values = seen.constexpr_values(name)
@@ -106,7 +106,7 @@ def by_values(finding: Finding, seen: Seen) -> Evidence:
     return of_values(seen, name, values, "value")
 
 
-def by_saving(finding: Finding, seen: Seen, saving: Saving) -> Evidence:
+def by_saving(finding: Finding, seen: RecordedKernel, saving: Saving) -> Evidence:
     """A constexpr that multiplied the variants: by how many would remain without it."""
     values = seen.constexpr_values(finding.facts.parameter or "")
     others = [f"`{part.name}`" for part in saving.parts if part.name != finding.facts.parameter]
@@ -126,14 +126,14 @@ def by_saving(finding: Finding, seen: Seen, saving: Saving) -> Evidence:
     )
 
 
-def by_rounds(finding: Finding, seen: Seen) -> Evidence:
+def by_rounds(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A part of a tuning key: by the number of its values."""
     name = finding.facts.parameter or ""
     values = seen.key_values(name)
     return of_values(seen, name, values, "value") if values else _untold(seen, "no round of tuning was seen")
 
 
-def of_values(seen: Seen, name: str, values: Sequence[Scalar], noun: str) -> Evidence:
+def of_values(seen: RecordedKernel, name: str, values: Sequence[Scalar], noun: str) -> Evidence:
     """Many values confirm, few in many launches or situations clear."""
     count, launches = len(values), seen.launches
     numbers = f"{counted(count, noun)} seen"
@@ -154,7 +154,7 @@ def of_values(seen: Seen, name: str, values: Sequence[Scalar], noun: str) -> Evi
     return Evidence(verdict=Verdict.CLEARED, text=in_launches, values=count, launches=launches)
 
 
-def by_types(finding: Finding, seen: Seen) -> Evidence:
+def by_types(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A constexpr of equal values of several types: by the types."""
     values = seen.constexpr_values(finding.facts.parameter or "")
     types = sorted({type(value).__name__ for value in values})
@@ -168,7 +168,7 @@ def by_types(finding: Finding, seen: Seen) -> Evidence:
     return _rare(seen, f"{types[0]} alone")
 
 
-def by_objects(finding: Finding, seen: Seen) -> Evidence:
+def by_objects(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A kernel made anew: by the number of its objects."""
     made = max((event.made for process in seen.processes for event in process.compiles), default=1)
     if made > 1:
@@ -177,7 +177,7 @@ def by_objects(finding: Finding, seen: Seen) -> Evidence:
     return _rare(seen, "made once")
 
 
-def by_options(finding: Finding, seen: Seen) -> Evidence:
+def by_options(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A launch option: by its values, or by the spellings of all where none is named."""
     name = finding.facts.parameter
     price = seen.price(lambda change: change.part in ("option", "spelling") and (name is None or change.name == name))
@@ -186,10 +186,10 @@ def by_options(finding: Finding, seen: Seen) -> Evidence:
     return _rare(seen, f"`{name}` stayed" if name else "the options stayed")
 
 
-def by_code(code: str, what: str) -> Callable[[Finding, Seen], Evidence]:
+def by_code(code: str, what: str) -> Callable[[Finding, RecordedKernel], Evidence]:
     """A judge by how often the cause `code` made the kernel compile again; `what` is that it did not happen."""
 
-    def by_cause(finding: Finding, seen: Seen) -> Evidence:
+    def by_cause(finding: Finding, seen: RecordedKernel) -> Evidence:
         name = finding.facts.parameter
         price = seen.price(lambda change: change.code == code and name in (None, change.name))
         if price.times:
@@ -199,7 +199,7 @@ def by_code(code: str, what: str) -> Callable[[Finding, Seen], Evidence]:
     return by_cause
 
 
-def by_shadow(finding: Finding, seen: Seen) -> Evidence:
+def by_shadow(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A parameter that is called like a launch option: by what the kernel was compiled with."""
     name = finding.facts.parameter or ""
     pairs = {
@@ -217,7 +217,7 @@ def by_shadow(finding: Finding, seen: Seen) -> Evidence:
     )
 
 
-JUDGES: Mapping[str, Callable[[Finding, Seen], Evidence]] = {
+JUDGES: Mapping[str, Callable[[Finding, RecordedKernel], Evidence]] = {
     "TRD201": by_values,
     "TRD202": by_values,
     "TRD203": by_types,
@@ -232,7 +232,7 @@ JUDGES: Mapping[str, Callable[[Finding, Seen], Evidence]] = {
 }
 
 
-def confirmed(seen: Seen, what: str, price: Price, *, values: int | None = None) -> Evidence:
+def confirmed(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:
     """What was predicted happened, at that price."""
     return Evidence(
         verdict=Verdict.CONFIRMED,
@@ -273,7 +273,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural}{' ' if rest else ''}{rest}"
 
 
-def _rare(seen: Seen, what: str) -> Evidence:
+def _rare(seen: RecordedKernel, what: str) -> Evidence:
     """What was predicted did not happen: cleared by as much as one value would be."""
     text = f"{what} in {counted(seen.launches, 'launch')}"
     if seen.tuned:
@@ -285,5 +285,5 @@ def _rare(seen: Seen, what: str) -> Evidence:
     return Evidence(verdict=Verdict.CLEARED, text=text, launches=seen.launches)
 
 
-def _untold(seen: Seen, text: str, values: int | None = None) -> Evidence:
+def _untold(seen: RecordedKernel, text: str, values: int | None = None) -> Evidence:
     return Evidence(verdict=Verdict.NOT_EXERCISED, text=text, values=values, launches=seen.launches)

@@ -11,20 +11,21 @@ from triton_doctor.evidence.seen import has_guessed, is_dry, read_seen
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
 from triton_doctor.evidence.whose import match
-from triton_doctor.runtime.variants import CONSTEXPR
-from triton_doctor.static.parameters import Parameters
+from triton_doctor.runtime.remedies import CONSTEXPR
+from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.evidence.seen import Seen
+    from triton_doctor.evidence.seen import RecordedKernel
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.variants import Saving
-    from triton_doctor.static.model import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +68,7 @@ class Weighing:
         return [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
 
 
-def _advised(project: Project, seen: Mapping[KernelKey, Seen]) -> Mapping[KernelKey, Mapping[str, Saving]]:
+def _advised(project: Project, seen: Mapping[KernelKey, RecordedKernel]) -> Mapping[KernelKey, Mapping[str, Saving]]:
     """The constexprs that the report of the runs advises to take out of each kernel's key, with what that saves."""
     every = Parameters(project)
     return {
@@ -77,7 +78,7 @@ def _advised(project: Project, seen: Mapping[KernelKey, Seen]) -> Mapping[Kernel
     }
 
 
-def _saved_by_constexprs(kernel: Kernel, every: Parameters, seen: Seen) -> Mapping[str, Saving]:
+def _saved_by_constexprs(kernel: Kernel, every: Parameters, seen: RecordedKernel) -> Mapping[str, Saving]:
     uses = {one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)}
     savings = seen.savings(lambda part: may_leave_out(part, seen.configured, uses))
     return {part.name: saving for saving in savings for part in saving.parts if part.code == CONSTEXPR}

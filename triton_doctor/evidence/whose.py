@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence.seen import Seen
+from triton_doctor.evidence.seen import RecordedKernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence.seen import Process
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.static.model import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 KernelKey = tuple[str, str, int]
 
@@ -28,7 +29,7 @@ KernelKey = tuple[str, str, int]
 class Matched:
     """What was seen of the project's kernels, by `Kernel.key`; `ambiguous` names fit several, and count for none."""
 
-    seen: Mapping[KernelKey, Seen]
+    seen: Mapping[KernelKey, RecordedKernel]
     ambiguous: tuple[str, ...]
 
 
@@ -40,13 +41,13 @@ def match(project: Project, recorded: Mapping[KernelName, tuple[Process, ...]], 
     found: defaultdict[KernelKey, list[Process]] = defaultdict(list)
     ambiguous = set[str]()
     for name, processes in recorded.items():
-        owners = owners_of(name, Seen(processes=processes).parameters, by_name.get(name.name, ()), cwd)
+        owners = owners_of(name, RecordedKernel(processes=processes).parameters, by_name.get(name.name, ()), cwd)
         if len(owners) == 1:
             found[owners[0].key] += processes
         elif owners:
             ambiguous.add(name.name)
     return Matched(
-        seen={key: Seen(processes=tuple(processes)) for key, processes in found.items()},
+        seen={key: RecordedKernel(processes=tuple(processes)) for key, processes in found.items()},
         ambiguous=tuple(sorted(ambiguous)),
     )
 

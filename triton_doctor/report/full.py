@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from triton_doctor.finding import Place, Severity
+from triton_doctor.finding import Location, Severity
 from triton_doctor.report import Show
 from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
@@ -175,16 +175,16 @@ def tell_others(block: Block) -> str:
     return ", ".join([*parts, plural(launches, *what)] if launches > 0 else parts)
 
 
-def _places(block: Block) -> dict[Place, str | None]:
+def _places(block: Block) -> dict[Location, str | None]:
     """The other places of the cause, and the kernel of each where it is another one."""
     own = block.finding.facts.kernel
-    found: dict[Place, str | None] = {}
+    found: dict[Location, str | None] = {}
     for one in block.others:
-        found[Place(one.path, one.span.line)] = one.facts.kernel if one.facts.kernel != own else None
+        found[Location(one.path, one.span.line)] = one.facts.kernel if one.facts.kernel != own else None
     for one in (block.finding, *block.others):
         for place in one.facts.also:
             found.setdefault(place, one.facts.kernel if one.facts.kernel != own else None)
-    found.pop(Place(block.finding.path, block.finding.span.line), None)
+    found.pop(Location(block.finding.path, block.finding.span.line), None)
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from triton_doctor.finding import Finding, Place, Severity
+    from triton_doctor.finding import Finding, Location, Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class KernelBlocks:
     """The blocks that begin at one kernel, the most severe first; of no kernel, one block alone."""
 
     kernel: str | None
-    place: Place | None
+    place: Location | None
     blocks: tuple[Block, ...]
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import read_regular_file
-from triton_doctor.static.notebooks import read_notebook
+from triton_doctor.static.sources.notebooks import read_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,14 +13,14 @@ from rich.text import Text
 from triton_doctor.report.concise import plural
 from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
-from triton_doctor.static.flow.kinds import Kind
+from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.terminal import environment_of_console, escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Step
-    from triton_doctor.static.variants import Explained, ExplainedKernel
+    from triton_doctor.static.variability.explain import Explained, ExplainedKernel
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8
@@ -70,7 +70,7 @@ def _draw_kernel(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
             yield from hang("", heading, width)
             yield from _draw_rows(rows, width)
     for one in kernel.parameters:
-        if one.findings or (one.kind in (Kind.PER_CALL, Kind.LOGARITHMIC) and _counts(one)):
+        if one.findings or (one.kind in (Variability.PER_CALL, Variability.LOGARITHMIC) and _counts(one)):
             yield Text()
             yield _name_with_findings(one)
             yield from (line for step in one.trail for line in _draw_step(step, width))
@@ -122,15 +122,15 @@ def _draw_rows(rows: Sequence[Explained], width: int) -> Iterator[Text]:
 
 
 def _style(one: Explained) -> str:
-    if one.kind is Kind.UNKNOWN:
+    if one.kind is Variability.UNKNOWN:
         return "dim"
-    return "bold" if one.kind is Kind.PER_CALL and _counts(one) else ""
+    return "bold" if one.kind is Variability.PER_CALL and _counts(one) else ""
 
 
 def _cells(one: Explained) -> tuple[str, str, str, str]:
     """Name, how often its value changes, the rules that report it, and what the kernel uses it for."""
     changes = one.kind.label.replace("_", " ")
-    if one.bound is not None and one.kind in (Kind.FEW, Kind.LOGARITHMIC, Kind.PER_CALL):
+    if one.bound is not None and one.kind in (Variability.FEW, Variability.LOGARITHMIC, Variability.PER_CALL):
         changes += f", up to {one.bound:,}"
     if one.in_autotune_key:
         changes += ", in key"

@@ -43,7 +43,7 @@ VALUES_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ValuesSeen:
     """How many values `name` has had, this one included, and the `first` of them, oldest first."""
 
     name: str
@@ -62,7 +62,7 @@ class Recompile:
     nearest: CompileEvent | AutotuneEvent | None
     changes: tuple[KeyChange, ...]
     code: str
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[ValuesSeen, ...] = ()
 
 
 def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
@@ -153,14 +153,14 @@ class History:
                 break
         return best, fewest
 
-    def _seen(self, event: CompileEvent | AutotuneEvent, changes: tuple[KeyChange, ...]) -> Iterator[Seen]:
+    def _seen(self, event: CompileEvent | AutotuneEvent, changes: tuple[KeyChange, ...]) -> Iterator[ValuesSeen]:
         now = dict(_varying(event))
         for change in changes:
             if change.name in now:
                 values = self._values[change.name]
                 new = [] if repr(now[change.name]) in values else [now[change.name]]
                 first = (*islice(values.values(), VALUES_KEPT), *new)[:VALUES_KEPT]
-                yield Seen(name=change.name, count=len(values) + len(new), first=first)
+                yield ValuesSeen(name=change.name, count=len(values) + len(new), first=first)
 
 
 def identify(event: CompileEvent) -> object:

@@ -109,9 +109,9 @@ class KernelAccount:
 def account_kernels(processes: Sequence[Recording]) -> tuple[KernelAccount, ...]:
     """Each kernel of `processes`, by its name."""
     shares = share_time(processes)
-    seen: defaultdict[KernelName, list[Seen]] = defaultdict(list)
+    seen: defaultdict[KernelName, list[SeenInProcess]] = defaultdict(list)
     for process in processes:
-        of_process: defaultdict[KernelName, Seen] = defaultdict(Seen)
+        of_process: defaultdict[KernelName, SeenInProcess] = defaultdict(SeenInProcess)
         for event in process.events:
             if isinstance(event, OfKernel):
                 of_process[event.kernel].events.append(event)
@@ -129,7 +129,7 @@ def account_kernels(processes: Sequence[Recording]) -> tuple[KernelAccount, ...]
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenInProcess:
     """What one process saw of a kernel. `shares` are those of the process by itself, where it is a rank."""
 
     events: list[OfKernel] = field(default_factory=list)
@@ -163,7 +163,7 @@ class Seen:
         return sum(1 for event in self.compiles if not (event.warmup or event.direct or event.tuning))
 
 
-def _account_kernel(name: KernelName, seen: Sequence[Seen], shares: Shares) -> KernelAccount:
+def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Shares) -> KernelAccount:
     events = [event for process in seen for event in process.events]
     compiles = [event for process in seen for event in process.compiles]
     tunings = [event for process in seen for event in process.tunings]

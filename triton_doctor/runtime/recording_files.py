@@ -22,14 +22,14 @@ NO_HEADER = "has no header before it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadRecordings:
     """What could be read: `processes`, in the order of the files, and why a file could not, one error a file."""
 
     processes: tuple[Recording, ...]
     errors: tuple[DoctorError, ...]
 
 
-def read_recordings(paths: Iterable[str | Path]) -> Reading:
+def read_recordings(paths: Iterable[str | Path]) -> ReadRecordings:
     """Read the recordings in `paths`, files or folders of `*.jsonl`; what cannot be read does not hide the others."""
     processes: list[Recording] = []
     errors: list[DoctorError] = []
@@ -44,7 +44,7 @@ def read_recordings(paths: Iterable[str | Path]) -> Reading:
                 processes += read_file(file)
             except DoctorError as error:
                 errors.append(error)
-    return Reading(processes=tuple(processes), errors=tuple(errors))
+    return ReadRecordings(processes=tuple(processes), errors=tuple(errors))
 
 
 def list_files(path: Path) -> list[Path]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from triton_doctor.runtime.causes import Recompile
+
+CONSTEXPR = "TRD702"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class Remedy:
 
 REMEDIES = {
     "TRD701": Remedy(change=None, warm_up="launch it once before this, in the warm-up"),
-    "TRD702": Remedy(
+    CONSTEXPR: Remedy(
         change="pass {names} without tl.constexpr, unless the kernel needs the value while it compiles",
         rules=("TRD201", "TRD202", "TRD206"),
     ),
@@ -59,12 +61,48 @@ REMEDIES = {
 }
 
 
-def way_out(recompile: Recompile) -> str:
-    """What to do about `recompile` where it was not to happen: remove its cause, or let it happen earlier."""
+def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
+    """What to do about `recompile` where it was not to happen: remove its cause, or let it happen earlier.
+
+    `uses` says what the source of the kernel uses its constexprs for: `compile_time`, `read` or `unread`.
+    """
     remedy = REMEDIES[recompile.code]
-    names = [f"`{change.name}`" for change in recompile.changes if change.code == recompile.code]
-    change = None if remedy.change is None else remedy.change.format(names=join_names(names))
+    names = [change.name for change in recompile.changes if change.code == recompile.code]
+    if recompile.code == CONSTEXPR and uses is not None and uses.keys() >= set(names):
+        change: str | None = vary_less(names, uses)
+    else:
+        change = None if remedy.change is None else remedy.change.format(names=quote_names(names))
     return ", or ".join(filter(None, [change, remedy.warm_up]))
+
+
+def vary_less(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
+    """What to do about constexprs that vary, by what their kernel uses each for."""
+    needed = [name for name in constexprs if uses[name] == "compile_time"]
+    plain = [name for name in constexprs if name not in needed]
+    told = [pass_plain(plain, uses)] if plain else []
+    if needed:
+        them = refer_to(needed)
+        told.append(f"launch with fewer values of {quote_names(needed)}: the kernel needs {them} while it compiles")
+    return "; ".join(told)
+
+
+def pass_plain(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
+    """How to take constexprs that the kernel does not need while it compiles out of its key."""
+    them = refer_to(constexprs)
+    plain = f"pass {quote_names(constexprs)} without tl.constexpr"
+    if all(uses[name] == "unread" for name in constexprs):
+        return f"{plain}, or leave {them} out: the kernel never reads {them}"
+    return f"{plain}: the kernel does not need {them} while it compiles"
+
+
+def refer_to(names: Sequence[str]) -> str:
+    """`it`, or `them`."""
+    return "it" if len(names) == 1 else "them"
+
+
+def quote_names(names: Sequence[str]) -> str:
+    """`a`, `b` and `c`, each quoted."""
+    return join_names([f"`{name}`" for name in names])
 
 
 def join_names(names: Sequence[str]) -> str:

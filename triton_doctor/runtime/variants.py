@@ -14,13 +14,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.runtime.keys import INTEGERS, MODES
+from triton_doctor.runtime.remedies import CONSTEXPR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Scalar
 
-CONSTEXPR, TUNING_KEY = "TRD702", "TRD714"
+TUNING_KEY = "TRD714"
 # Two values of a constexpr are a choice that its author made, such as forward and backward, and so are few variants:
 # from five values on a prediction is confirmed, which is to save four compiles.
 CONSTEXPR_VALUES, CONSTEXPR_SAVES = 3, 4

@@ -8,7 +8,7 @@ from triton_doctor.runtime.causes import AT_ONCE
 from triton_doctor.runtime.keys import MODES
 
 if TYPE_CHECKING:
-    from triton_doctor.runtime.causes import Recompile, Seen
+    from triton_doctor.runtime.causes import Recompile, ValuesSeen
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.runtime.keys import KeyChange
 
@@ -26,7 +26,7 @@ def tell(recompile: Recompile) -> str:
     return "; ".join(tell_change(change, seen.get(change.name)) for change in ordered)
 
 
-def tell_change(change: KeyChange, seen: Seen | None = None) -> str:
+def tell_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
     """One change: now and before, and what follows. `seen` is what it has been so far, where that matters."""
     match change.part:
         case "integer" if change.after is None:
@@ -71,6 +71,6 @@ def launch_wrote(options: Scalar) -> str:
     return ", ".join(written) or "not at all"
 
 
-def _so_far(seen: Seen) -> str:
+def _so_far(seen: ValuesSeen) -> str:
     shown = ", ".join(repr(value) for value in seen.first)
     return f"{seen.count} values so far: {shown}{', ...' if seen.count > len(seen.first) else ''}"

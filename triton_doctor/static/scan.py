@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
+from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.asked_places import concerns, place_at_asked
-from triton_doctor.static.ignore_rules import compile_rules
-from triton_doctor.static.kernel_uses import find_uses
-from triton_doctor.static.library import Library
-from triton_doctor.static.memory import NO_MEMORY, NOTHING_KEPT, Memory
-from triton_doctor.static.notebooks import SUFFIX, Notebook, read_notebook, show_cells
-from triton_doctor.static.own_variables import leave_out_own
-from triton_doctor.static.path_patterns import Paths
-from triton_doctor.static.rests import NO_CHANGES
-from triton_doctor.static.results import combine_results
-from triton_doctor.static.scan_caches import emptying_scan_caches
-from triton_doctor.static.shown_paths import path_shower, show_finding
-from triton_doctor.static.sight import MORE_THAN_SEARCHED, Sight
-from triton_doctor.static.suppress import UNUSED, suppress
-from triton_doctor.static.unreadable import CODE as UNREADABLE
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.kernel_uses import find_uses
+from triton_doctor.static.project.results import combine_results
+from triton_doctor.static.project.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache
+from triton_doctor.static.project.visibility import MORE_THAN_SEARCHED, Visibility
+from triton_doctor.static.python.unreadable import CODE as UNREADABLE
+from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
+from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.sources.shown_paths import path_shower, show_finding
+from triton_doctor.static.suppression.asked_places import concerns, place_at_asked
+from triton_doctor.static.suppression.own_variables import leave_out_own
+from triton_doctor.static.suppression.suppress import UNUSED, suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.files import SourceFile
-    from triton_doctor.static.inquire import Weigh
+    from triton_doctor.static.project.analysis import Judge
+    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.sources.files import SourceFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +72,8 @@ def scan(
     projects: Sequence[Path] = (),
     asked: frozenset[str] | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
-    weigh: Weigh | None = None,
-    cache: Cache | None = None,
+    weigh: Judge | None = None,
+    cache: CacheStore | None = None,
 ) -> Scan:
     """Check `files`, whose paths are relative to `cwd` where they can be, and report on those `asked`; None for all.
 
@@ -83,30 +82,31 @@ def scan(
     What `cache` has of the scan before is not worked out again.
     """
     began = time.perf_counter()
-    kept = cache.read() if cache is not None else NOTHING_KEPT
-    library = Library(files, kept.seen)
-    is_same = kept is not NOTHING_KEPT and library.seen().digests == kept.seen.digests
+    kept = cache.read() if cache is not None else NO_CACHED_SCAN
+    library = Database(files, kept.seen)
+    is_same = kept is not NO_CACHED_SCAN and library.seen().digests == kept.seen.digests
     result = combine_results(kept.results, asked) if is_same and weigh is None else None
     outcome = None
     if result is not None:
         library.known.directives.update(kept.directives)
         checks = kept.checks
     else:
-        from triton_doctor.static.checks import CHECKS  # and all that they ask
-        from triton_doctor.static.inquire import inquire
-        from triton_doctor.static.registry import find_planned
+        from triton_doctor.static.project.analysis import analyze
+        from triton_doctor.static.rules.registry import all_rules, find_planned
 
         memory = kept.recall()
         changes = (
-            NO_CHANGES if memory is NO_MEMORY else memory.changes(library, Paths(settings.root, settings.tests, cwd))
+            NO_CHANGES
+            if memory is NO_SCAN_CACHE
+            else memory.changes(library, PathPatterns(settings.root, settings.tests, cwd))
         )
-        outcome, result = inquire(
+        outcome, result = analyze(
             library,
             settings,
             cwd,
             memory,
             changes,
-            rules=CHECKS,
+            rules=all_rules(),
             find=find_planned,
             asked=asked,
             on_progress=on_progress,
@@ -129,10 +129,10 @@ def scan(
     else:
         uses = find_uses(library, (one for answer in outcome.answers.values() for one in answer.found))
     if cache is not None and (outcome is not None or library.seen() != kept.seen):
-        left = kept.recall() if outcome is None else Memory(kept.seen, library.known, outcome, uses)
-        if left is not NO_MEMORY:
+        left = kept.recall() if outcome is None else ScanCache(kept.seen, library.known, outcome, uses)
+        if left is not NO_SCAN_CACHE:
             cache.write(left._replace(seen=library.seen()))
-    sight = Sight(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
+    sight = Visibility(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
     reported = (finding for finding in shown if concerns(finding, asked))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, library.source_of)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST, explain_all
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import way_out
+from triton_doctor.runtime.remedies import CONSTEXPR, way_out
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
@@ -53,9 +53,19 @@ def _by_cause(causes: Sequence[Recompile], root: Path) -> Iterable[str]:
     if len(told) > SHOWN:
         yield f"  and {len(told) - SHOWN} other causes"
     if told:
-        yield f"  hint: {way_out(told[0][-1])}"
+        yield f"  hint: {_hint(told[0][-1])}"
     if not told:
         yield f"  launched at {_sites((cause.event.launch_site for cause in causes), root)}"
+
+
+def _hint(recompile: Recompile) -> str:
+    """The way out; where the source of the kernel is there, it says what each constexpr is used for."""
+    if recompile.code != CONSTEXPR:
+        return way_out(recompile)
+    from triton_doctor.evidence.sources import read_sources
+
+    source = read_sources([recompile.event.kernel]).get(recompile.event.kernel)
+    return way_out(recompile, None if source is None else source.uses)
 
 
 def tell_unknown(unknown: Sequence[tuple[str, Variant]], baseline: Baseline, name: str) -> str:

@@ -13,7 +13,7 @@ from triton_doctor.testing.options import report_of_worker
 from triton_doctor.testing.session import IMPORTS
 
 if TYPE_CHECKING:
-    from triton_doctor.testing.session import Sent, Session
+    from triton_doctor.testing.session import PytestSession, Sent
 
 OUTPUT = "triton_doctor"
 
@@ -21,7 +21,7 @@ OUTPUT = "triton_doctor"
 class Gathering:
     """The hooks of the process that prints, which may be another than those that run tests."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: PytestSession) -> None:
         self._session = session
         self._setups_fail: str | None = None
         self._written: str | None = None

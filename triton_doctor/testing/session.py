@@ -39,7 +39,7 @@ class Sent(TypedDict):
     made_with: dict[str, str]
 
 
-class Session:
+class PytestSession:
     """What one process sees. Where workers run the tests, the rows that they send are added by the one who prints."""
 
     def __init__(self, options: Options, budgets: Iterable[tuple[str, int]], root: Path) -> None:

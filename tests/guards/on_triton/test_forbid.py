@@ -9,7 +9,7 @@ import triton_doctor
 from tests.runtime.on_triton.kernels import copy, launch, tuned
 from triton_doctor import CompileWarning, UnexpectedCompileError
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.causes import Seen
+from triton_doctor.runtime.causes import ValuesSeen
 
 
 def test_launch_that_is_in_memory_is_allowed(x):
@@ -28,7 +28,7 @@ def test_new_value_raises_where_it_was_launched_and_names_what_changed(x):
         launch(kernel, x, value=5)
 
     recompile = raised.value.recompile
-    assert (recompile.code, recompile.seen) == ("TRD702", (Seen(name="VALUE", count=3, first=(3, 4, 5)),))
+    assert (recompile.code, recompile.seen) == ("TRD702", (ValuesSeen(name="VALUE", count=3, first=(3, 4, 5)),))
     first, why, hint = str(raised.value).splitlines()
     assert first.startswith("`_copy` compiled in ")
     assert first.endswith(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from triton_doctor.report.recording import Order, RunForm, render_account
+from triton_doctor.report.recording import RunForm, SortOrder, render_account
 from triton_doctor.report.recording.choice import choose, sort_kernels
 from triton_doctor.runtime.account import Account, account
 from triton_doctor.runtime.recording import Recording
@@ -123,15 +123,15 @@ def test_look_elsewhere_is_said_where_compiling_was_over(name: str, settled: boo
     assert ("look elsewhere" in text) is settled
 
 
-@pytest.mark.parametrize("order", Order)
-def test_kernels_are_sorted_most_first(order: Order) -> None:
+@pytest.mark.parametrize("order", SortOrder)
+def test_kernels_are_sorted_most_first(order: SortOrder) -> None:
     whole = sort_kernels(account_of("liger_layer_norm", "liger_rope", "vector_add"), order)
     values = [
         {
-            Order.TIME: -kernel.waited_us,
-            Order.COMPILED: -kernel.compiled,
-            Order.LAUNCHES: -kernel.launches,
-            Order.NAME: kernel.kernel.name,
+            SortOrder.TIME: -kernel.waited_us,
+            SortOrder.COMPILED: -kernel.compiled,
+            SortOrder.LAUNCHES: -kernel.launches,
+            SortOrder.NAME: kernel.kernel.name,
         }[order]
         for kernel in whole.kernels
     ]

@@ -193,13 +193,19 @@ def test_a_gluon_kernel_is_a_variant(dry, tmp_path):
     assert [dict(event.key.constants) for event in dry.compiled] == [{"N": 2}, {"N": 3}]
 
 
-@pytest.mark.parametrize("size", [(1, 2, 64, 64)])
-def test_an_operator_that_only_runs_compiled_stops_the_program(dry, size):
+def test_an_operator_that_only_runs_compiled_stops_the_program(dry):
     import torch
     from torch.nn.attention.flex_attention import flex_attention
 
-    x = torch.randn(size, device="cuda")
+    x = torch.randn(1, 2, 64, 64, device="cuda")
     with pytest.raises(RuntimeError, match="higher-order operator"):
         flex_attention(x, x, x)
 
     assert len(dry.stops) == 1
+
+
+def test_memory_that_is_not_there_is_given_to_nobody(dry):
+    import torch
+
+    with pytest.raises(RuntimeError, match="__dlpack__ of a float32 tensor"):
+        torch.from_dlpack(torch.randn(3, device="cuda"))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.settings_of import settings_of, turned_on
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.read_settings import read_settings
+from triton_doctor.static.environment.read_file import read_settings
 
 WORKFLOW = ".github/workflows/ci.yml"
 

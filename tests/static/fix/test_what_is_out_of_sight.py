@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static import sight
+from triton_doctor.static.project import visibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,7 +227,7 @@ def test_excluded_folder_is_searched_for_the_kernel(write: Write, doctor: Doctor
 def test_more_text_than_is_searched_withholds_the_fix_and_is_said(
     write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sight, "MOST_FILES", 2)
+    monkeypatch.setattr(visibility, "MOST_FILES", 2)
     path = write("ops.py", OPS)
     for number in range(4):
         write(f"old/{number}.py", "")
@@ -243,8 +243,8 @@ def test_each_file_is_searched_once_however_many_kernels_there_are(
     write: Write, fixed: Fix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    read = sight.read_regular_file
-    monkeypatch.setattr(sight, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    read = visibility.read_regular_file
+    monkeypatch.setattr(visibility, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
     for number in range(5):
         write(f"old/{number}.py", "import ops\n")
     write(".gitignore", "old/\n")
@@ -272,8 +272,8 @@ def test_no_file_beside_two_folders_is_opened_for_the_kernels_of_both(
     write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     opened: list[str] = []
-    read = sight.read_regular_file
-    monkeypatch.setattr(sight, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    read = visibility.read_regular_file
+    monkeypatch.setattr(visibility, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
     write("elsewhere/readme.txt", "")
     for name in ("one", "two"):
         write(f"packages/{name}/ops.py", OPS)

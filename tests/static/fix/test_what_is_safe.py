@@ -9,7 +9,7 @@ import pytest
 
 from triton_doctor.settings import Settings
 from triton_doctor.static.scan import scan
-from triton_doctor.static.workspace import find_workspace
+from triton_doctor.static.sources.workspace import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.static.axes import flow_of
-from triton_doctor.static.expression import Attr, Const, Name, Truth
-from triton_doctor.static.flow.values import Tensor
-from triton_doctor.static.launched import launches_of, spelled_out
-from triton_doctor.static.whole import is_whole
+from triton_doctor.static.project.launches import launches_of, spelled_out
+from triton_doctor.static.python.ir import Attr, Compare, Const, Name
+from triton_doctor.static.variability.integers import is_integer
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.values import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from triton_doctor.runtime.event import CompileEvent
-    from triton_doctor.static.expression import Expr
-    from triton_doctor.static.model import Kernel, LinkedLaunch, Project
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel
 
 # What a parameter is taken to be where no recording tells: so many values in a row, some of them divisible by 16.
 VALUES = range(17, 57)
@@ -53,14 +54,14 @@ def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
     match expr:
         case Const(bool() | int() | float() | str() | None as value):
             return {"kind": "value", "value": value}
-        case Truth():
+        case Compare():
             return {"kind": "value", "value": True}
         case Attr(Name(base), name) if _is_of_triton(launch, base):
             return {"kind": "type", "name": name}
-    flow = flow_of(project)
+    flow = interpreter_of(project)
     if isinstance(flow.value(expr, flow.at(launch)), Tensor):
         return {"kind": "tensor", "dtype": None, "aligned": True}
-    return {"kind": "size" if is_whole(project, launch, expr) else "guess"}
+    return {"kind": "size" if is_integer(project, launch, expr) else "guess"}
 
 
 def _is_of_triton(launch: LinkedLaunch, name: str) -> bool:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import CompileEvent
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.static.model import Kernel, Project
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
 
 
-class Outcome(StrEnum):
+class TrialOutcome(StrEnum):
     """VERIFIED: compiles before and after. WITHDRAWN: before alone. UNVERIFIED: could not be tried."""
 
     VERIFIED = "verified"
@@ -32,7 +33,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class TrialVerdict:
     """What became of one kernel. `fixes` are those that change it; `why` says what failed.
 
     `before` and `after` count variants for the cases of `told`; `same_code` compares for equal arguments. `before` None
@@ -42,7 +43,7 @@ class Verdict:
     kernel: str
     path: str
     fixes: tuple[Finding, ...]
-    outcome: Outcome
+    outcome: TrialOutcome
     told: str = ""
     before: int | None = None
     after: int | None = None
@@ -51,7 +52,7 @@ class Verdict:
 
     def line(self) -> str:
         """It in one line."""
-        if self.outcome is not Outcome.VERIFIED:
+        if self.outcome is not TrialOutcome.VERIFIED:
             return f"{self.outcome}: `{self.kernel}` of {self.path}: {self.why}"
         if self.before is None:
             return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was"
@@ -80,10 +81,10 @@ def verify(
     cwd: Path,
     target: str,
     recordings: Sequence[Recording] = (),
-) -> tuple[Verdict, ...]:
+) -> tuple[TrialVerdict, ...]:
     """Try each kernel of `project` that `fixes` change; `files` are the edited ones, paths as findings spell them."""
     trials: list[_Trial] = []
-    told: list[Verdict] = []
+    told: list[TrialVerdict] = []
     seen = _seen(project, recordings, cwd)
     for kernel, of_kernel in _by_kernel(project, fixes):
         names = tuple(
@@ -129,7 +130,7 @@ def _seen(
     return found
 
 
-def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], target: str) -> list[Verdict]:
+def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], target: str) -> list[TrialVerdict]:
     with tempfile.TemporaryDirectory(prefix="triton-doctor-") as folder:
         before = _run(root, [_job(trial, trial.cases.arguments) for trial in trials], target, Path(folder))
         fixed = Path(folder) / "fixed"
@@ -144,11 +145,11 @@ def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], 
             continue
         compiles = "arguments" in now
         told.append(
-            Verdict(
+            TrialVerdict(
                 kernel=trial.kernel.name,
                 path=trial.kernel.path,
                 fixes=trial.fixes,
-                outcome=Outcome.VERIFIED if compiles else Outcome.WITHDRAWN,
+                outcome=TrialOutcome.VERIFIED if compiles else TrialOutcome.WITHDRAWN,
                 told=_told(trial),
                 before=was.get("variants"),
                 after=now.get("variants"),
@@ -166,8 +167,8 @@ def _told(trial: _Trial) -> str:
     return f" for {named} from {VALUES[0]} to {VALUES[-1]}" if named else ""
 
 
-def _unverified(kernel: Kernel, fixes: tuple[Finding, ...], why: str) -> Verdict:
-    return Verdict(kernel=kernel.name, path=kernel.path, fixes=fixes, outcome=Outcome.UNVERIFIED, why=why)
+def _unverified(kernel: Kernel, fixes: tuple[Finding, ...], why: str) -> TrialVerdict:
+    return TrialVerdict(kernel=kernel.name, path=kernel.path, fixes=fixes, outcome=TrialOutcome.UNVERIFIED, why=why)
 
 
 def _job(trial: _Trial, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class RunForm(StrEnum):
     MARKDOWN = "markdown"
 
 
-class Order(StrEnum):
+class SortOrder(StrEnum):
     """By what the kernels of a report are sorted; most first."""
 
     TIME = "time"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.report.recording import Order
+from triton_doctor.report.recording import SortOrder
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 from triton_doctor.runtime.program_event import MarkEvent
 from triton_doctor.runtime.recording import Recording
@@ -61,19 +61,19 @@ def read_seconds(text: str) -> float:
         raise DoctorError(f"--since takes warmup or seconds, not {text!r}", hint="--since 30") from None
 
 
-def sort_kernels(account: Account, order: Order) -> Account:
+def sort_kernels(account: Account, order: SortOrder) -> Account:
     """The same, most first."""
     return replace(account, kernels=tuple(sorted(account.kernels, key=lambda kernel: sort_key(kernel, order))))
 
 
-def sort_key(kernel: KernelAccount, order: Order) -> tuple[object, ...]:
+def sort_key(kernel: KernelAccount, order: SortOrder) -> tuple[object, ...]:
     """Smallest first is most first."""
     match order:
-        case Order.TIME:
+        case SortOrder.TIME:
             return (-kernel.waited_us, kernel.kernel)
-        case Order.COMPILED:
+        case SortOrder.COMPILED:
             return (-kernel.compiled, -kernel.waited_us, kernel.kernel)
-        case Order.LAUNCHES:
+        case SortOrder.LAUNCHES:
             return (-kernel.launches, kernel.kernel)
-        case Order.NAME:
+        case SortOrder.NAME:
             return (kernel.kernel.name, kernel.kernel)

@@ -12,14 +12,14 @@ from torch._subclasses import fake_tensor
 from triton_doctor.runtime.dry.streams import DryContext, DryEvent, DryGenerator, DryGraph, DryStream, GeneratorType
 
 if TYPE_CHECKING:
-    from triton_doctor.runtime.dry.gpu import Gpu
+    from triton_doctor.runtime.dry.gpu import AbsentGpu
     from triton_doctor.runtime.dry.patches import Patches
 
 # What torch says of itself where it is built for one of them.
 CUDA_VERSION, HIP_VERSION = "13.0", "6.4.0"
 
 
-def patch_cuda(patches: Patches, gpu: Gpu) -> None:
+def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
     """Have torch answer as if `gpu` were the one GPU here."""
     answers = _answers(gpu)
     for owner in (torch.cuda, torch.cuda.random, torch.cuda.memory, torch.cuda.streams):
@@ -75,7 +75,7 @@ def patch_cuda(patches: Patches, gpu: Gpu) -> None:
     patches.set_existing(fake_tensor, {"init_gpu_context": _nothing})
 
 
-def _answers(gpu: Gpu) -> dict[str, Any]:
+def _answers(gpu: AbsentGpu) -> dict[str, Any]:
     return {
         "is_available": _true,
         "is_initialized": _true,
@@ -133,7 +133,7 @@ def _answers(gpu: Gpu) -> dict[str, Any]:
     }
 
 
-def _memory(gpu: Gpu) -> dict[str, Any]:
+def _memory(gpu: AbsentGpu) -> dict[str, Any]:
     zeros = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
     resets = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")
     return {

@@ -35,7 +35,7 @@ BOARDS: dict[int | str, tuple[str, int, int]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
+class AbsentGpu:
     """A GPU that is not there. `memory` and `shared_memory` (of a block that opts in) are in bytes."""
 
     target: str
@@ -89,8 +89,8 @@ class Gpu:
         )
 
 
-def read_gpu(text: str | None) -> Gpu:
-    """`cuda:90,sms=132` to a Gpu; None to an H100. Raises DoctorError for what is no target."""
+def read_gpu(text: str | None) -> AbsentGpu:
+    """`cuda:90,sms=132` to an AbsentGpu; None to an H100. Raises DoctorError for what is no target."""
     target, *parts = (text or DEFAULT_TARGET).split(",")
     backend, arch, warp_size = parse_target(target)
     name, multiprocessors, memory = BOARDS.get(arch, (f"{backend} GPU {arch}", MULTIPROCESSORS, 80 * GIB))
@@ -100,7 +100,7 @@ def read_gpu(text: str | None) -> Gpu:
             raise DoctorError(f"no such part of a target: {part!r}", hint=HINT)
         multiprocessors = int(match[1])
     shared = SHARED_MEMORY_AMD if backend == "hip" else SHARED_MEMORY.get(str(arch), SHARED_MEMORY_SINCE_90)
-    return Gpu(
+    return AbsentGpu(
         target=target,
         name=name,
         capability=divmod(arch, 10) if isinstance(arch, int) else (9, 4 if arch == "gfx942" else 0),

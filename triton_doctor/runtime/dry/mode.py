@@ -50,7 +50,7 @@ RANDOM_FLOATS = frozenset({"rand", "randn", "normal"})
 OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
 
 
-class Here(threading.local):
+class ThreadState(threading.local):
     """What this thread is in: `engine`, the autograd engine; `beneath`, a Python kernel that asks for what it hides."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
     supports_higher_order_operators = True
 
     def __init__(self, questions: Questions) -> None:
-        self.here = Here()
+        self.here = ThreadState()
         super().__init__(allow_non_fake_inputs=True)
         self.questions = questions
         self.kernels = PythonKernels()
@@ -127,29 +127,30 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
                 with self, torch._C._AutoDispatchBelowAutograd():
                     return kernel(*args, **kwargs)
         short = name.rpartition("::")[2]
-        flat, spec = pytree.tree_flatten((args, kwargs))
-        tensors = [leaf for leaf in flat if isinstance(leaf, torch.Tensor)]
+        tensors = find_tensors(args, kwargs)
         known = short not in UNFILLED and all(value_of(tensor) is not None for tensor in tensors)
         if short in SCALARS or func in DATA_DEPENDENT:
-            return self._answer(func, short, args, flat, spec, tensors, known)
+            return self._answer(func, short, args, kwargs, tensors, known)
         try:
             result = super().dispatch(func, types, args, kwargs)
         except (DataDependentOutputException, DynamicOutputShapeException):
-            return self._answer(func, short, args, flat, spec, tensors, known)
+            return self._answer(func, short, args, kwargs, tensors, known)
+        results = find_tensors((result,), {})
         if schema is not None:
             if known:
-                self._keep_values(func, short, flat, spec, tensors, result)
+                self._keep_values(func, short, args, kwargs, tensors, results)
             elif schema.is_mutable:
                 _forget_written(schema, short, args, kwargs)
             elif short in FILLING and isinstance(result, FakeTensor) and is_worth_keeping(result):
                 replace_value(result, FILLING[short])
-        for leaf in pytree.tree_leaves(result):
-            if isinstance(leaf, FakeTensor):
-                remember_origin(short, tensors, leaf)
+        for tensor in results:
+            if isinstance(tensor, FakeTensor):
+                remember_origin(short, tensors, tensor)
         return result
 
-    def _keep_values(self, func: Any, short: str, flat: Any, spec: Any, tensors: list[Any], result: Any) -> None:
-        results = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, FakeTensor)]
+    def _keep_values(
+        self, func: Any, short: str, args: Any, kwargs: dict[str, Any], tensors: list[Any], results: list[Any]
+    ) -> None:
         mutable = func._schema.is_mutable
         # An operator that writes may return nothing, as `_foreach_add_` does.
         if not mutable and not (results and all(map(is_worth_keeping, results))):
@@ -157,7 +158,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         if not tensors and short in RANDOM_FLOATS:
             return
         try:
-            computed = compute(func, flat, spec)
+            computed = compute(func, args, kwargs)
         except Exception:  # an operator that the CPU does not have
             if mutable:
                 for tensor in tensors:
@@ -166,14 +167,14 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         values = (leaf for leaf in pytree.tree_leaves(computed) if isinstance(leaf, torch.Tensor))
         for tensor, value in zip(results, values, strict=False):
             # What was written in place had its value written in place, too.
-            if not any(tensor is one for one in tensors):
+            if isinstance(tensor, FakeTensor) and not any(tensor is one for one in tensors):
                 keep_value(tensor, value)
 
-    def _answer(self, func: Any, short: str, args: Any, flat: Any, spec: Any, tensors: list[Any], known: bool) -> Any:
+    def _answer(self, func: Any, short: str, args: Any, kwargs: dict[str, Any], tensors: list[Any], known: bool) -> Any:
         """The result of an operator that needs data: computed where they are known, guessed where not."""
         device = next((tensor.fake_device for tensor in tensors if isinstance(tensor, FakeTensor)), CPU)
         if known:
-            computed = compute(func, flat, spec)
+            computed = compute(func, args, kwargs)
             return pytree.tree_map_only(torch.Tensor, lambda value: self._fake(value, device), computed)
         first = tensors[0] if tensors else None
         question = describe_question(short, first)
@@ -196,8 +197,21 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         return tensor
 
 
-def compute(func: Any, flat: list[Any], spec: Any) -> Any:
+def find_tensors(args: Any, kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors among the arguments of an operator, also in lists."""
+    found: list[Any] = []
+    for given in (args, kwargs.values()) if kwargs else (args,):
+        for one in given:
+            if isinstance(one, torch.Tensor):
+                found.append(one)
+            elif isinstance(one, list | tuple | dict):
+                found += [leaf for leaf in pytree.tree_leaves(one) if isinstance(leaf, torch.Tensor)]
+    return found
+
+
+def compute(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """`func` of the values of its arguments, on the CPU."""
+    flat, spec = pytree.tree_flatten((args, kwargs))
     real = [
         value_of(leaf) if isinstance(leaf, torch.Tensor) else CPU if isinstance(leaf, torch.device) else leaf
         for leaf in flat

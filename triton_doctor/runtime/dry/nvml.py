@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from triton_doctor.runtime.dry.gpu import Gpu
+    from triton_doctor.runtime.dry.gpu import AbsentGpu
     from triton_doctor.runtime.dry.patches import Patches
 
 DRIVER, MIB = "580.65.06", 1 << 20
@@ -36,7 +36,7 @@ else:
 """
 
 
-def patch_nvml(patches: Patches, gpu: Gpu) -> Callable[[], None]:
+def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
     """Have both tell of `gpu`. Returns what removes the program that stands for nvidia-smi. Nothing on an AMD GPU."""
     if gpu.is_amd:
         return lambda: None
@@ -53,7 +53,7 @@ def patch_nvml(patches: Patches, gpu: Gpu) -> Callable[[], None]:
     return lambda: shutil.rmtree(folder, ignore_errors=True)
 
 
-def _known(gpu: Gpu) -> dict[str, tuple[str, str]]:
+def _known(gpu: AbsentGpu) -> dict[str, tuple[str, str]]:
     """The fields of a query, with their units."""
     whole = str(gpu.memory // MIB)
     return {
@@ -74,7 +74,7 @@ def _known(gpu: Gpu) -> dict[str, tuple[str, str]]:
     }
 
 
-def _make_pynvml(gpu: Gpu) -> Any:
+def _make_pynvml(gpu: AbsentGpu) -> Any:
     """The module that reads NVML, with what programs call most."""
     module: Any = types.ModuleType("pynvml", "NVML of a GPU that a dry run pretends to have.")
     memory = types.SimpleNamespace(total=gpu.memory, free=gpu.memory, used=0)

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
-    from triton_doctor.runtime.dry.gpu import Gpu
+    from triton_doctor.runtime.dry.gpu import AbsentGpu
     from triton_doctor.runtime.dry.triton_stub import Caches
 
 
 @contextlib.contextmanager
-def pretend(gpu: Gpu, unknown: Literal["guess", "stop"], world_size: int = 1, rank: int = 0) -> Iterator[DryProcess]:
+def pretend(
+    gpu: AbsentGpu, unknown: Literal["guess", "stop"], world_size: int = 1, rank: int = 0
+) -> Iterator[DryProcess]:
     """Inside, torch and Triton believe in `gpu`. At the end every attribute is what it was; the guard alone stays."""
     install_guard()
     questions = Questions(unknown)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal
 
-    from triton_doctor.runtime.dry.gpu import Gpu
+    from triton_doctor.runtime.dry.gpu import AbsentGpu
     from triton_doctor.runtime.dry.patches import Patches
     from triton_doctor.runtime.dry.questions import Questions
     from triton_doctor.runtime.dry.triton_stub import Caches
@@ -28,7 +28,7 @@ OLDEST_TORCH, OLDEST_TRITON = (2, 9), (3, 4)
 class DryProcess:
     """The dry run that this process is in. `caches` are those of each context, the innermost last."""
 
-    gpu: Gpu
+    gpu: AbsentGpu
     questions: Questions
     patches: Patches
     caches: list[Caches]
@@ -38,7 +38,7 @@ _process: DryProcess | None = None
 _lasting = contextlib.ExitStack()
 
 
-def active_gpu() -> Gpu | None:
+def active_gpu() -> AbsentGpu | None:
     """The GPU that this process pretends to have; None outside of a dry run."""
     return None if _process is None else _process.gpu
 

@@ -23,12 +23,12 @@ def find_written(fn: Any, depth: int = 0) -> frozenset[str]:
         source = textwrap.dedent(fn.src)
         function = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
         parameters = {argument.arg for argument in function.args.args + function.args.kwonlyargs}
-        return _Flow(function, fn, depth).written() & frozenset(parameters)
+        return _AddressFlow(function, fn, depth).written() & frozenset(parameters)
     except Exception:
         return frozenset(fn.arg_names)
 
 
-class _Flow:
+class _AddressFlow:
     """Where the addresses of a kernel come from: names, to the names that they are computed from."""
 
     def __init__(self, function: ast.FunctionDef, fn: Any, depth: int) -> None:

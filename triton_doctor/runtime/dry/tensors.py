@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.utils.dlpack
 from torch._subclasses.fake_tensor import FakeTensor
 
 from triton_doctor.runtime.dry.guesses import describe_question, guess_number
@@ -26,8 +27,9 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
 
     def data_ptr(self: Any) -> int:
         # One address for all views of a storage; triton asks it for the divisibility by 16.
-        address: int = self.untyped_storage()._cdata << ALIGNMENT_BITS
-        return address + self.storage_offset() * self.element_size()  # type: ignore[no-any-return]
+        with torch._C.DisableTorchFunction():
+            address: int = self.untyped_storage()._cdata << ALIGNMENT_BITS
+            return address + self.storage_offset() * self.element_size()  # type: ignore[no-any-return]
 
     def tolist(self: Any) -> Any:
         value = value_of(self)
@@ -55,6 +57,12 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
     def __format__(self: Any, spec: str) -> str:  # noqa: N807
         return format(self.item(), spec) if self.dim() == 0 and spec else repr(self)
 
+    def to_dlpack(self: Any, *_: Any, **__: Any) -> Any:
+        # Whoever gets it would read memory that is not there.
+        questions.stop(describe_question("__dlpack__", self))
+
+    patches.set(FakeTensor, "__dlpack__", to_dlpack)
+    patches.set(torch.utils.dlpack, "to_dlpack", to_dlpack)
     for function in (data_ptr, tolist, numpy, __array__, __format__):
         patches.set(FakeTensor, function.__name__, function)
     patches.set(FakeTensor, "record_stream", lambda self, stream: None)

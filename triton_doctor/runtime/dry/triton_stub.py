@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import collections
 import functools
+import types
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
 import triton.testing
+from torch._subclasses.fake_tensor import FakeTensor
 from triton.compiler import compiler
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.patches import Patches
     from triton_doctor.runtime.dry.questions import Questions
 
+# A field that options have once they are parsed (triton 3.9 backends/nvidia/compiler.py:118).
+PARSED = "backend_name"
 CAN_SET_RUN = not isinstance(vars(compiler.CompiledKernel).get("run"), property)
 # Of a kernel that uses little, so that programs which divide by them to size their grids get some.
 REGISTERS, THREADS, SHARED_BYTES = 32, 1024, 1024
@@ -48,7 +52,7 @@ class DryKernel(compiler.CompiledKernel):  # type: ignore[misc]
         self.kernel, self.function, self.module = "", 0, 0
         self.n_regs, self.n_spills, self.n_max_threads = REGISTERS, 0, THREADS
         self._module_pid = None
-        launch = _make_launch(_written_indices(src.fn), caches)
+        launch = DryLauncher(_written_indices(src.fn), caches)
         if CAN_SET_RUN:
             self.run = launch
         else:
@@ -76,8 +80,14 @@ def _written_indices(fn: Any) -> tuple[int, ...]:
     return indices
 
 
-def _make_launch(written: tuple[int, ...], caches: Caches) -> Callable[..., None]:
-    def launch(
+class DryLauncher:
+    """What launches a DryKernel; one for each, by which launches are counted."""
+
+    def __init__(self, written: tuple[int, ...], caches: Caches) -> None:
+        self._written, self._caches = written, caches
+
+    def __call__(
+        self,
         grid_x: int,
         grid_y: int,
         grid_z: int,
@@ -89,16 +99,15 @@ def _make_launch(written: tuple[int, ...], caches: Caches) -> Callable[..., None
         exit: Any,  # noqa: A002
         *arguments: Any,
     ) -> None:
-        if not caches.is_open:
+        """Call the launch hooks as Triton's own launchers do, and forget what is overwritten."""
+        if not self._caches.is_open:
             raise RuntimeError("this kernel was made by a dry run that is over: empty the cache that kept it")
         if enter is not None:
             enter(launch_metadata)
-        for index in written:
+        for index in self._written:
             _overwrite(arguments[index])
         if exit is not None:
             exit(launch_metadata)
-
-    return launch
 
 
 def _overwrite(argument: Any) -> None:
@@ -107,9 +116,9 @@ def _overwrite(argument: Any) -> None:
             _overwrite(each)
         return
     # A tensor, or a descriptor of one.
-    tensor = getattr(argument, "base", argument) if not hasattr(argument, "_dry_made") else argument
-    forget_value(tensor)
-    if hasattr(tensor, "_dry_made"):
+    tensor = argument if isinstance(argument, FakeTensor) else getattr(argument, "base", None)
+    if isinstance(tensor, FakeTensor):
+        forget_value(tensor)
         tensor._dry_made, tensor._dry_uniform = BY_A_KERNEL, None
 
 
@@ -170,7 +179,11 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
         if not isinstance(src, compiler.ASTSource):
             questions.stop(f"a kernel compiled from the file {src}")
         target = driver.active.get_current_target() if target is None else target
-        parsed = compiler.make_backend(target).parse_options(dict(options or {}))
+        # A launch gives what it has parsed: to parse it again would take as long as the rest.
+        if options is not None and PARSED in options:
+            parsed: Any = types.SimpleNamespace(**options)
+        else:
+            parsed = compiler.make_backend(target).parse_options(dict(options or {}))
         kernel = DryKernel(src, target, parsed, open_caches[-1])
         hooks.tell_dry_compile(src, options=parsed, target=target, guessed=questions.guessed)
         return kernel
@@ -184,6 +197,8 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
     patches.set(Autotuner, "check_disk_cache", _run_benchmark)
     patches.set(triton.testing, "do_bench", _measure_equal)
     patches.set(triton.testing, "do_bench_cudagraph", _measure_equal)
+    # Launches are counted by launchers of the driver's class.
+    patches.set(driver.active, "launcher_cls", DryLauncher)
     active = type(driver.active)
     patches.set(active, "get_active_torch_device", lambda self: CUDA)
     patches.set(active, "get_device_interface", lambda self: torch.cuda)

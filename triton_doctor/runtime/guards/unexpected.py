@@ -52,7 +52,7 @@ def tell_event(event: CompileEvent | AutotuneEvent) -> str:
         took = "" if event.duration_us is None else f" for {milliseconds(event.duration_us)}"
         return f"{name} was tuned{took}"
     happened = f"was {event.tier}" if event.tier.startswith("loaded") else event.tier
-    return f"{name} {happened} in {milliseconds(event.duration_us)}"
+    return f"{name} {happened}" + ("" if event.dry else f" in {milliseconds(event.duration_us)}")
 
 
 def tell_cause(recompile: Recompile) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from triton_doctor.runtime.event import CompileEvent, Event, KernelName
-    from triton_doctor.runtime.hooks.slots import Replacement
+    from triton_doctor.runtime.hooks.slots import Patch
 
     Sink = Callable[[Event], None]
 
@@ -40,9 +40,9 @@ class _Attached:
         self.lock = threading.RLock()
         self.observer: Observer | None = None
         self.triton: ModuleType | None = None
-        self.slots: list[Replacement] = []
+        self.slots: list[Patch] = []
         self.counter: LaunchCounter | None = None
-        self.counter_slots: list[Replacement] = []
+        self.counter_slots: list[Patch] = []
         self.counting: list[Sink] = []
 
 
@@ -203,7 +203,7 @@ def _stop_counting() -> None:
     _attached.counter, _attached.counter_slots = None, []
 
 
-def _watch(observer: Observer, version: tuple[int, ...]) -> list[Replacement]:
+def _watch(observer: Observer, version: tuple[int, ...]) -> list[Patch]:
     if version >= (3, 4):
         from triton_doctor.runtime.hooks.compiling import watch_compiles
     else:
@@ -218,7 +218,7 @@ def _watch(observer: Observer, version: tuple[int, ...]) -> list[Replacement]:
     return [slot for what, slots in watched for slot in _as_far_as_possible(observer, what, slots)]
 
 
-def _as_far_as_possible(observer: Observer, what: str, slots: Iterator[Replacement]) -> Iterator[Replacement]:
+def _as_far_as_possible(observer: Observer, what: str, slots: Iterator[Patch]) -> Iterator[Patch]:
     try:
         yield from slots
     except Exception as error:  # a triton that moved what we look for

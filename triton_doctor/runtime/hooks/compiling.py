@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
-    from triton_doctor.runtime.hooks.slots import Replacement
+    from triton_doctor.runtime.hooks.slots import Patch
 
 
-def watch_compiles(observer: Observer) -> Iterator[Replacement]:
+def watch_compiles(observer: Observer) -> Iterator[Patch]:
     """`observer` learns of each compile from now on."""
     yield watch_listener(observer)
     yield watch_beginning(observer)

@@ -23,7 +23,7 @@ PLAIN = (bool, int, float, str, type(None))
 
 
 @dataclass(slots=True, kw_only=True)
-class Launch:
+class LaunchOnStack:
     """What the stack says about a launch. `written` are its keyword arguments, tensors left out.
 
     `found` is False where no launch is on the stack; `tuning` is whether a round of tuning tries it. `maker` is
@@ -40,10 +40,10 @@ class Launch:
     maker: str = ""
 
 
-def read_stack() -> tuple[Mapping[str, Any], Launch]:
+def read_stack() -> tuple[Mapping[str, Any], LaunchOnStack]:
     """The locals of the `compile` that is on this thread's stack, empty where there is none, and its launch."""
     compiling: Mapping[str, Any] = {}
-    launch = Launch()
+    launch = LaunchOnStack()
     for frame in _callers():
         package = _package(frame)
         if package == "torch" and str(frame.f_globals.get("__name__")).startswith("torch._inductor."):
@@ -101,7 +101,7 @@ def _launches(owner: Any) -> bool:
     return any(kind.__name__ == "KernelInterface" for kind in type(owner).__mro__)
 
 
-def _read_launch(launch: Launch, running: Mapping[str, Any]) -> None:
+def _read_launch(launch: LaunchOnStack, running: Mapping[str, Any]) -> None:
     bound = running.get("bound_args", {})
     written = running.get("kwargs", {})
     launch.found = True

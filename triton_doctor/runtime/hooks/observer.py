@@ -33,7 +33,7 @@ from triton_doctor.runtime.hooks.describe import (
     target_text,
 )
 from triton_doctor.runtime.hooks.failing import refused_launch
-from triton_doctor.runtime.hooks.frames import Launch, launch_site, read_stack, source_on_stack
+from triton_doctor.runtime.hooks.frames import LaunchOnStack, launch_site, read_stack, source_on_stack
 from triton_doctor.runtime.hooks.surroundings import CacheFolder, is_capturing, is_dry, rank
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Observer:
         self._interned: dict[Any, Any] = {}
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._made: dict[KernelName, int] = {}
-        self._submitted: weakref.WeakKeyDictionary[Any, Launch] = weakref.WeakKeyDictionary()
+        self._submitted: weakref.WeakKeyDictionary[Any, LaunchOnStack] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._cache_folder = CacheFolder()
 
@@ -250,7 +250,7 @@ class Observer:
                 return fn
         return None
 
-    def _key(self, src: Any, compiling: Mapping[str, Any], launch: Launch) -> CompileKey:
+    def _key(self, src: Any, compiling: Mapping[str, Any], launch: LaunchOnStack) -> CompileKey:
         if not hasattr(src, "fn"):
             return CompileKey(signature=(), target=target_text(compiling["target"]))
         key = compile_key(src, self._options_of(compiling["options"]), compiling["target"], launch.written)

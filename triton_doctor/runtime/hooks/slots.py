@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 ABSENT = object()
 
 
-class Replacement(Protocol):
+class Patch(Protocol):
     """Something of ours in triton, until it is restored. `place` is the attribute that it replaces."""
 
     place: tuple[int, str]
@@ -131,7 +131,7 @@ class _Interception:
         del vars(knobs)[self._name]
 
 
-def are_ours(replacements: Iterable[Replacement]) -> bool:
+def are_ours(replacements: Iterable[Patch]) -> bool:
     """Whether the program has replaced none of them. Of several in one place the last hides the others."""
     last = {each.place: each for each in replacements if not each.is_restored}
     return all(each.is_ours for each in last.values())

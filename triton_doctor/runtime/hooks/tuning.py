@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.hooks.observer import Observer
-    from triton_doctor.runtime.hooks.slots import Replacement
+    from triton_doctor.runtime.hooks.slots import Patch
 
 
-def watch_tuning(observer: Observer) -> Iterator[Replacement]:
+def watch_tuning(observer: Observer) -> Iterator[Patch]:
     """`observer` learns of each round of tuning from now on."""
     import triton
     from triton.runtime.autotuner import Autotuner

@@ -26,7 +26,7 @@ class Utilization(ctypes.Structure):
 
 
 @dataclass(slots=True)
-class Gpu:
+class GpuUse:
     """One GPU, and what was seen of it so far."""
 
     handle: ctypes.c_void_p
@@ -40,7 +40,7 @@ class Gauge:
     """Reads all GPUs when asked. `gpus` is empty where there is no NVML."""
 
     def __init__(self) -> None:
-        self.gpus: list[Gpu] = []
+        self.gpus: list[GpuUse] = []
         try:
             self._nvml = ctypes.CDLL(LIBRARY)
         except OSError:
@@ -54,7 +54,7 @@ class Gauge:
                 continue
             self._nvml.nvmlDeviceGetName(handle, name, LONGEST_NAME)
             self._nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory))
-            self.gpus.append(Gpu(handle, name.value.decode(errors="replace"), memory.total // MIB))
+            self.gpus.append(GpuUse(handle, name.value.decode(errors="replace"), memory.total // MIB))
 
     def read(self) -> None:
         """Take a sample."""

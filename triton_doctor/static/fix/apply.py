@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from triton_doctor.plan import Replacement
-from triton_doctor.static.fix.cannot import CannotEditError
 from triton_doctor.static.fix.edits import Editor
+from triton_doctor.static.fix.text import CannotEditError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -22,11 +22,9 @@ from triton_doctor.plan import (
     RenameString,
     Replace,
 )
-from triton_doctor.static.fix.cannot import CannotEditError
-from triton_doctor.static.fix.comments import drop_codes
-from triton_doctor.static.fix.listed import drop_items
+from triton_doctor.static.fix.listed import drop_codes, drop_items
 from triton_doctor.static.fix.statements import drop_statement
-from triton_doctor.static.fix.text import Edit, Text
+from triton_doctor.static.fix.text import CannotEditError, Edit, Text
 from triton_doctor.static.fix.tree import Tree
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class Editor:
 
     def edits(self, changes: Sequence[Change]) -> Iterator[OwnedEdit]:
         """The edits that make `changes`. Those of one list are made together. Raises CannotEditError(why)."""
-        groups = _Groups()
+        groups = _DroppedItems()
         for change in dict.fromkeys(changes):
             for edit in self._of(change, groups):
                 yield OwnedEdit(edit, frozenset({change}))
@@ -71,7 +69,7 @@ class Editor:
             edit = drop_codes(self.text, span, frozenset(codes))
             yield OwnedEdit(edit, frozenset(codes.values()))
 
-    def _of(self, change: Change, groups: _Groups) -> Iterator[Edit]:
+    def _of(self, change: Change, groups: _DroppedItems) -> Iterator[Edit]:
         text, tree = self.text, self._tree
         match change:
             case DropAnnotation(_, span):
@@ -115,7 +113,7 @@ class Editor:
             raise CannotEditError("it is written in an unusual way")
         return Edit(name_end, start, "=")
 
-    def _drop_parameter(self, span: Span, change: Change, groups: _Groups) -> None:
+    def _drop_parameter(self, span: Span, change: Change, groups: _DroppedItems) -> None:
         function, param = self._tree.param(span)
         if param not in function.params.params:
             raise CannotEditError("it is written in an unusual way")
@@ -135,7 +133,7 @@ class Editor:
         between = f"{self.text.newline(start)}{indent}" if not indent.strip() else " "
         return Edit(end, end, f",{between}{given}")
 
-    def _drop_listed(self, change: DropListed, groups: _Groups) -> None:
+    def _drop_listed(self, change: DropListed, groups: _DroppedItems) -> None:
         call = self._tree.at(cst.Call, change.call)
         for number, argument in enumerate(call.args):
             by_position = change.option == "key" and argument.keyword is None and number == 1
@@ -181,7 +179,7 @@ class Editor:
             raise CannotEditError("the name is not spelled out there")
 
 
-class _Groups:
+class _DroppedItems:
     """What goes out of each list, gathered before edits are made: neighbours that go share their commas."""
 
     def __init__(self) -> None:

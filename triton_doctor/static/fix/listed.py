@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.fix.text import Edit
+from triton_doctor.static.fix.text import CannotEditError, Edit
+from triton_doctor.static.sources.directives import COMMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.finding import Span
     from triton_doctor.static.fix.text import Text
+
+# A reason ends with the line, or where the next comment begins.
+_REASON = re.compile(r"[^\r\n#]*")
 
 _REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 _COMMA = re.compile(r"\s*,")
@@ -48,3 +53,24 @@ def _stretch(text: Text, items: Sequence[tuple[int, int]], first: int, last: int
         comma = _COMMA.match(text.text, end)
         return start, comma.end() if comma else end
     return before, end
+
+
+def drop_codes(text: Text, span: Span, codes: frozenset[str]) -> Edit:
+    """Take `codes` out of the directive at `span`; with its last code it goes itself, reason and all."""
+    start, end = text.bounds(span)
+    found = COMMENT.fullmatch(text.text, start, end)
+    if found is None or found["inner"] is None:
+        raise CannotEditError("the comment is not what it was")
+    kept = [code for part in found["inner"].split(",") if (code := part.strip()) and code not in codes]
+    if kept:
+        return Edit(found.start("inner"), found.end("inner"), ", ".join(kept))
+    reason = _REASON.match(text.text, end)
+    assert reason is not None
+    end = reason.end()
+    line = text.line_start(start)
+    alone = not text.text[line:start].strip()
+    if end < len(text.text) and text.text[end] == "#":
+        return Edit(start, end, "")
+    if alone:
+        return Edit(line, text.line_end(start), "")
+    return Edit(line + len(text.text[line:start].rstrip()), end, "")

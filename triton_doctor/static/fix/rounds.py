@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.fix.write import Edited
 from triton_doctor.static.scan import Scan, scan
-from triton_doctor.static.texts import read_bytes
+from triton_doctor.static.sources.contents import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.cache import Cache
-    from triton_doctor.static.inquire import Weigh
-    from triton_doctor.static.workspace import Workspace
+    from triton_doctor.static.project.analysis import Judge
+    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.sources.workspace import Workspace
 
 # A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
 _MOST_ROUNDS = 10
@@ -40,9 +40,9 @@ def fix(
     unsafe: bool,
     without: Container[tuple[str, ...]] = (),
     narrow: Callable[[Scan], Scan] = lambda found: found,
-    weigh: Weigh | None = None,
+    weigh: Judge | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
-    cache: Cache | None = None,
+    cache: CacheStore | None = None,
 ) -> Fixed:
     """Fix what is asked for of `workspace` in memory, the unsafe way too where `unsafe`.
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from triton_doctor.static.fix.cannot import CannotEditError
 from triton_doctor.static.fix.listed import drop_items
-from triton_doctor.static.fix.text import Edit
+from triton_doctor.static.fix.text import CannotEditError, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,11 @@ import tokenize
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.fix.cannot import CannotEditError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from triton_doctor.finding import Span
+
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -89,3 +88,7 @@ class Text:
             parts += [self.text[done : edit.start], edit.text]
             done = edit.end
         return self._mark + ("".join(parts) + self.text[done:]).encode(self._encoding)
+
+
+class CannotEditError(Exception):
+    """Why an edit is left undone, as the end of a sentence."""

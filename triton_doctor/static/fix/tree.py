@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from triton_doctor.static.fix.cannot import CannotEditError
+from triton_doctor.static.fix.text import CannotEditError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

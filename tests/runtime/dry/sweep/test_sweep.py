@@ -161,6 +161,14 @@ def test_limit_counts_values_that_the_sweep_did_not_come_by(operators):
         rows.assert_bounded("scale_rows", at_most=rows.kernels[0].variants)
 
 
+def test_limit_is_of_one_model(operators):
+    swept = triton_doctor.sweep(operators.interleave, {"batch": "1..16", "heads": (4, 7, 9, 33)}, fixed=["heads"])
+    kernel = swept.kernels[0]
+
+    assert (kernel.needs, kernel.variants > 16) == (16, True)
+    swept.assert_bounded("scale_rows", at_most=16)
+
+
 def test_limit_of_a_kernel_that_was_not_launched_fails(operators):
     swept = triton_doctor.sweep(operators.copy, {"length": (64, 128)})
 

@@ -21,7 +21,7 @@ import time
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.dry.sweep.attribution import Attribution, Memory
+from triton_doctor.runtime.dry.sweep.attribution import Attribution, LearnedFormulas
 from triton_doctor.runtime.dry.sweep.dimensions import choose_points, far_points, read_dimensions
 from triton_doctor.runtime.dry.sweep.probe import observe
 from triton_doctor.runtime.dry.sweep.search import find_unpredicted, require_hypothesis
@@ -129,7 +129,7 @@ def _learn(
     held_back: frozenset[Point],
 ) -> Attribution:
     """Observe further points while formulas that fit differ there. A point that raised shows nothing."""
-    memory = Memory()
+    memory = LearnedFormulas()
     asked = 0
     while True:
         usable = {point: seen for point, seen in (observations | dict(beyond)).items() if seen.is_complete}

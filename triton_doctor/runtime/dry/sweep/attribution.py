@@ -22,7 +22,7 @@ from triton_doctor.runtime.dry.sweep.learning import (
     find_formulas,
     judge_growth,
 )
-from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, Part
+from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, ProbedPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,8 @@ COUNTED_EXACTLY = 50_000
 class Explanation:
     """What a part follows: the dimensions, the formula where one is certain, and how it grows.
 
-    `count` is how many values the formula has over all sizes that were to be swept; None where that is not known.
+    `count` is how many values the formula has over all sizes to be swept, of one model if a call moves it; None where
+    that is not known.
     """
 
     follows: tuple[str, ...]
@@ -50,7 +51,7 @@ class Explanation:
 
 
 @dataclass(slots=True)
-class Memory:
+class LearnedFormulas:
     """What one round of learning leaves to the next: formulas by the values they fit, and those once challenged."""
 
     fitted: dict[object, list[Formula]] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class Attribution:
         dimensions: tuple[Dimension, ...],
         held_back: frozenset[Point],
         observations: Mapping[Point, Observation],
-        memory: Memory,
+        memory: LearnedFormulas,
     ) -> None:
         self._dimensions, self._held_back, self._memory = dimensions, held_back, memory
         self._observations = observations
@@ -76,7 +77,7 @@ class Attribution:
             for variant in seen.variants
             for part, value in variant.parts
         }
-        self._chosen: dict[tuple[KernelName, Part], Explanation] = {}
+        self._chosen: dict[tuple[KernelName, ProbedPart], Explanation] = {}
         self._known: dict[KernelName, tuple[Formula, ...]] = {}
 
     def find_points(self) -> list[Point]:
@@ -117,13 +118,13 @@ class Attribution:
         samples = self._presence(kernel)
         return choose_formula(self._fit(samples, ()), samples)
 
-    def explain(self, kernel: KernelName, part: Part) -> Explanation:
+    def explain(self, kernel: KernelName, part: ProbedPart) -> Explanation:
         """What a part that moved follows."""
         if (kernel, part) not in self._chosen:
             self._chosen[kernel, part] = self._explain(kernel, part)
         return self._chosen[kernel, part]
 
-    def _explain(self, kernel: KernelName, part: Part) -> Explanation:
+    def _explain(self, kernel: KernelName, part: ProbedPart) -> Explanation:
         at = self.moving[kernel, part]
         samples = self._samples(at)
         formula = choose_formula(self._find(samples, kernel), samples)
@@ -194,7 +195,10 @@ class Attribution:
         return growth, self._count(formula, condition)
 
     def _count(self, formula: Formula, condition: Formula | None) -> int | None:
-        """How many values `formula` has over all sizes of the `condition`, where these are few enough to try."""
+        """How many values `formula` has over all sizes of the `condition`, where these are few enough to try.
+
+        Of a formula that a call moves too, the most for one setting of the dimensions that a model fixes.
+        """
         names = formula.dimensions | (frozenset() if condition is None else condition.dimensions)
         spans = {
             one.name: range(one.first, one.last + 1) if one.is_range else one.sizes
@@ -204,16 +208,24 @@ class Attribution:
         if prod(map(len, spans.values())) > COUNTED_EXACTLY:
             return None
         points = (dict(zip(spans, point, strict=True)) for point in product(*spans.values()))
-        return len({formula.evaluate(at) for at in points if condition is None or condition.evaluate(at)})
+        fixed = {one.name for one in self._dimensions if one.is_fixed}
+        own = sorted(fixed & formula.dimensions) if formula.dimensions - fixed else []
+        values: defaultdict[tuple[int, ...], set[Value]] = defaultdict(set)
+        for at in points:
+            if condition is None or condition.evaluate(at):
+                values[tuple(at[name] for name in own)].add(formula.evaluate(at))
+        return max(map(len, values.values()), default=0)
 
 
-def find_moving(observations: Mapping[Point, Observation]) -> dict[tuple[KernelName, Part], dict[Point, list[Value]]]:
+def find_moving(
+    observations: Mapping[Point, Observation],
+) -> dict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]]:
     """The values at each point of each part that has not the same ones everywhere.
 
     Of an integer that changes its class, these are the integers themselves, where all are known.
     """
-    values: defaultdict[tuple[KernelName, Part], dict[Point, list[Value]]] = defaultdict(dict)
-    integers: defaultdict[tuple[KernelName, Part], dict[Point, list[Value]]] = defaultdict(dict)
+    values: defaultdict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]] = defaultdict(dict)
+    integers: defaultdict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]] = defaultdict(dict)
     for point, seen in observations.items():
         for variant in seen.variants:
             arguments = dict(variant.integers)

@@ -27,7 +27,7 @@ CONSTEXPR, TUNING_KEY, INTEGER, TYPE, OPTION = "constexpr", "autotune key", "int
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Part:
+class ProbedPart:
     """One part of a kernel's key: its kind, and the name of the parameter or option."""
 
     kind: str
@@ -35,12 +35,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class ProbedVariant:
     """What one launch needed. `integers` are its arguments, from which Triton makes their classes."""
 
     kernel: KernelName
     site: LaunchSite | None
-    parts: tuple[tuple[Part, Value], ...]
+    parts: tuple[tuple[ProbedPart, Value], ...]
     integers: tuple[tuple[str, Value], ...]
 
 
@@ -51,7 +51,7 @@ class Observation:
     Where only the backward of its result raised, the forward is complete, and shows what it needs.
     """
 
-    variants: tuple[Variant, ...] = ()
+    variants: tuple[ProbedVariant, ...] = ()
     launches: int = 0
     events: tuple[Event, ...] = ()
     error: str = ""
@@ -94,7 +94,7 @@ def differentiate(result: object) -> None:
             return
 
 
-def read_variants(events: Iterable[Event]) -> Iterator[Variant]:
+def read_variants(events: Iterable[Event]) -> Iterator[ProbedVariant]:
     """The variants in `events` that launches needed: for a round of tuning, what its configs have in common."""
     trials: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
     for event in events:
@@ -105,7 +105,9 @@ def read_variants(events: Iterable[Event]) -> Iterator[Variant]:
                 yield _variant(event, dict(_parts(event.key)))
             case AutotuneEvent():
                 tried = trials.pop(event.kernel, [])
-                key = {Part(TUNING_KEY, name): value for name, value in event.key if not name.startswith("dtype ")}
+                key = {
+                    ProbedPart(TUNING_KEY, name): value for name, value in event.key if not name.startswith("dtype ")
+                }
                 if tried:
                     yield _variant(tried[0], _common([dict(_parts(trial.key)) for trial in tried]) | key)
             case _:
@@ -114,24 +116,24 @@ def read_variants(events: Iterable[Event]) -> Iterator[Variant]:
         yield _variant(tried[0], _common([dict(_parts(trial.key)) for trial in tried]))
 
 
-def _variant(event: CompileEvent, parts: Mapping[Part, Value]) -> Variant:
+def _variant(event: CompileEvent, parts: Mapping[ProbedPart, Value]) -> ProbedVariant:
     integers = tuple((name, value) for name, value in event.values if type(value) is int)
-    return Variant(kernel=event.kernel, site=event.launch_site, parts=tuple(parts.items()), integers=integers)
+    return ProbedVariant(kernel=event.kernel, site=event.launch_site, parts=tuple(parts.items()), integers=integers)
 
 
-def _parts(key: CompileKey) -> Iterator[tuple[Part, Value]]:
+def _parts(key: CompileKey) -> Iterator[tuple[ProbedPart, Value]]:
     classes = dict(key.attributes)
     for name, value in key.constants:
-        yield Part(CONSTEXPR, name), value
+        yield ProbedPart(CONSTEXPR, name), value
     for name, kind in key.signature:
         if kind in INTEGERS:
-            yield Part(INTEGER, name), f"{kind}{classes.get(name, '')}"
+            yield ProbedPart(INTEGER, name), f"{kind}{classes.get(name, '')}"
         elif kind != "constexpr":
-            yield Part(TYPE, name), f"{kind}{classes.get(name, '')}"
+            yield ProbedPart(TYPE, name), f"{kind}{classes.get(name, '')}"
     for name, value in key.options:
-        yield Part(OPTION, name), value
+        yield ProbedPart(OPTION, name), value
 
 
-def _common(trials: list[dict[Part, Value]]) -> dict[Part, Value]:
+def _common(trials: list[dict[ProbedPart, Value]]) -> dict[ProbedPart, Value]:
     first, *others = trials
     return {part: value for part, value in first.items() if all(other.get(part, ...) == value for other in others)}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Attribution
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
     from triton_doctor.runtime.dry.sweep.formulas import Value
-    from triton_doctor.runtime.dry.sweep.probe import Observation, Part
+    from triton_doctor.runtime.dry.sweep.probe import Observation, ProbedPart
     from triton_doctor.runtime.event import Event, Header, KernelName, LaunchSite
 
 
@@ -62,7 +62,7 @@ def _kernel(
     sites: dict[LaunchSite, None] = {}
     variants: set[object] = set()
     models: defaultdict[Point, set[object]] = defaultdict(set)
-    values: defaultdict[Part, dict[object, Value]] = defaultdict(dict)
+    values: defaultdict[ProbedPart, dict[object, Value]] = defaultdict(dict)
     rounds: set[object] = set()
     points = tried = 0
     for point, seen in observations.items():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Explanation
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
     from triton_doctor.runtime.dry.sweep.formulas import Formula, Value
-    from triton_doctor.runtime.dry.sweep.probe import Part
+    from triton_doctor.runtime.dry.sweep.probe import ProbedPart
     from triton_doctor.runtime.event import GuessEvent, KernelName, LaunchSite
     from triton_doctor.runtime.recording import Recording
 
@@ -26,7 +26,7 @@ class Moved:
     """
 
     kernel: KernelName
-    part: Part
+    part: ProbedPart
     values: tuple[Value, ...]
     explanation: Explanation
     is_fixed: bool
@@ -42,7 +42,6 @@ class SweptKernel:
     """A kernel with its launch sites, and at how many `points` it was launched: by `condition`, where one is certain.
 
     `variants` are those seen over all points, without what tuning tried.
-
     `per_model` is the most of them for one setting of the fixed dimensions. `rounds` of tuning tried `tried` variants.
     """
 
@@ -59,8 +58,8 @@ class SweptKernel:
     @property
     def needs(self) -> int:
         """How many variants a model needs at least over the swept sizes, seen or by formula."""
-        per_call = (moved.count for moved in self.moved if not moved.is_fixed and moved.part.kind != TUNING_KEY)
-        return max([self.per_model, *per_call])
+        per_call = (moved for moved in self.moved if not moved.is_fixed and moved.part.kind != TUNING_KEY)
+        return max([self.per_model, *(moved.explanation.count or 0 for moved in per_call)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,364 @@
+"""The cache of `check`: whatever happens to the files or to the cache, the findings are those of a scan without it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.static.project.cached_project import FIXED, KERNEL, LAUNCH, VARYING, found
+from triton_doctor.settings import Settings
+from triton_doctor.static.project.cache_folder import FOLDER, CacheStore
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.sources import contents
+from triton_doctor.static.sources.files import find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.conftest import Outcome
+
+ROOT = Path(__file__).parent.parent.parent.parent
+CALLER = "# triton\nfrom launch import launch\n\ndef step(x, requests):\n    launch(x, {})\n"
+USER = "# triton\nfrom hub import launch\n\ndef use(x, requests):\n    launch(x, requests.numel())\n"
+LOCAL = """\
+# triton
+from hub import launch
+
+def use(x, requests):
+    def launch(x, n):
+        pass
+
+    launch(x, requests.numel())
+"""
+# Read only where a value or a caller leads there: the whole of it does not parse, or one function that may not be read.
+BROKEN = "# triton\nfrom launch import launch\ndef step(:\n"
+BROKEN_FUNCTION = "# triton\nfrom hub import launch\n\ndef use(x, requests):\n    launch(x, requests.numel()\n"
+# It imports what is looked for, and does not call it: a scan without memory never parses it.
+IDLE = "# triton\nfrom launch import launch\nimport kernels\n"
+SIZES_AND_BROKEN = "# triton\nfrom hub import launch\nimport kernels\n\n{}\ndef other():\n    (launch, kernels.kernel\n"
+BROKEN_OTHER = USER + "\ndef other(x):\n    launch = (x\n"
+# A script that tries its own kernel, unless some other file imports it: one that does not name Triton too.
+TRIAL = LAUNCH + '\nif __name__ == "__main__":\n    torch.allclose(launch(x, rows), x)\n'
+# What each file of the project may be in turn; None is a file that is not there.
+STATES: dict[str, Sequence[str | None]] = {
+    "kernels.py": (KERNEL, KERNEL.replace("x, N:", "x, y, N:"), "def kernel(:  # triton jit", None),
+    "launch.py": (
+        LAUNCH.replace("size(rows)", "rows"),
+        LAUNCH,
+        LAUNCH.replace("from sizes import size", "size = max"),
+        TRIAL,
+    ),
+    "sizes.py": (
+        VARYING,
+        FIXED,
+        None,
+        "from other import size\n",
+        VARYING.replace("item()", "item("),
+        "def other(:",
+        "from user import size\n",
+    ),
+    "other.py": (VARYING, None, FIXED, FIXED + "\ndef more():\n    return (\n"),
+    "caller.py": (
+        *(CALLER.format("len(requests)"), None, CALLER.format("16"), CALLER.replace("# triton", "")),
+        *(BROKEN, BROKEN.replace("launch", "other")),
+    ),
+    "hub.py": (
+        *("from launch import launch\n", "from launch import *\n", "def launch(x, rows):\n    pass\n", None),
+        *("from launch import launch\n(", "from launch import launch\n\ndef f():\n    (\n"),
+    ),
+    "user.py": (
+        *(USER, USER.replace("hub", "launch"), USER.replace("from hub import launch", "launch = max"), LOCAL),
+        *(BROKEN_FUNCTION, BROKEN_OTHER, BROKEN_OTHER.replace("hub", "launch"), USER + "("),
+        SIZES_AND_BROKEN.format(VARYING),
+    ),
+    "idle.py": (IDLE, None, IDLE + "x = [\n", IDLE + "\ndef other():\n    [launch\n", IDLE + "def launch(:\n"),
+    "keeper.py": (
+        *("# triton\nimport kernels\n", "# triton\nimport kernels\n\nTABLE = [kernels.kernel]\n", None),
+        *("# triton\nimport kernels\n\nTABLE = [kernels.kernel\n", "# triton\nimport kernels\n(\n"),
+    ),
+    "env.py": ("import os\nos.environ['TRITON_INTERPRET'] = '1'\n", None, "os.environ['TRITON_INTERPRET'] = ('1'\n"),
+    "Dockerfile": ("ENV TRITON_INTERPRET=1\n", None),
+    "quiet.py": ("import triton  # triton-doctor: ignore-file[TRD201]\n", None),
+}
+
+
+opened: list[str] = []
+
+
+def note(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open":
+        opened.append(str(arguments[0]))
+
+
+def put(path: Path, text: str | None) -> None:
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.write_text(text)
+
+
+@pytest.fixture
+def short_of_breath(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are trusted a moment after they were written, as they are after two seconds."""
+    monkeypatch.setattr(contents, "_MARGIN_NS", 20_000_000)
+
+
+def breathe() -> None:
+    time.sleep(0.03)
+
+
+@example([("idle.py", 2, False)])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(sorted(STATES)), st.integers(0, 9), st.booleans()), max_size=12))
+@pytest.mark.usefixtures("short_of_breath")
+def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits: list[tuple[str, int, bool]]) -> None:
+    """Also where the time of a file is set back to what it was."""
+    for name, states in STATES.items():
+        put(folder / name, states[0])
+    breathe()
+    cache = CacheStore(folder, ["."], Settings(root=folder))
+    assert {finding.code for finding in found(folder, cache)} == {"TRD101", "TRD102", "TRD201", "TRD901"}
+
+    for name, state, set_back in edits:
+        file = folder / name
+        before = file.stat() if file.exists() else None
+        put(file, STATES[name][state % len(STATES[name])])
+        if set_back and before is not None and file.exists():
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert found(folder, cache) == found(folder, None)
+
+
+CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            {"launch.py": LAUNCH.replace("size(rows)", "rows"), "caller.py": CALLS_LATER.format("pass")},
+            {"caller.py": CALLS_LATER.format("launch.launch(x, len(requests))")},
+            id="a call, in a file that imported the module before",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL, "caller.py": "x = 1\n"},
+            {"caller.py": "from launch import launch\n"},
+            id="an import of what was a trial, in a file without Triton",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL, "caller.py": "import launch\n"},
+            {"caller.py": "import other\n"},
+            id="no import any more of what is a trial then",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL},
+            {"launch.py": TRIAL.replace("allclose", "relu")},
+            id="a trial that compares nothing any more",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL, "hub.py": ""},
+            {"hub.py": "from launch import *\n"},
+            id="a package that hands on all of a trial",
+        ),
+        pytest.param(
+            {"p/__init__.py": "", "p/kernels.py": KERNEL.replace("tl.store(x, N)", "pass")},
+            {"p/__init__.py": None},
+            id="a package that is none any more",
+        ),
+        pytest.param(
+            {"kernels.py": "def kernel(:", "launch.py": "# triton\n" + LAUNCH},
+            {"notes.py": "import triton\n"},
+            id="a file that does not parse, and that no finding is about",
+        ),
+    ],
+)
+def test_findings_are_those_without_a_cache_after(
+    folder: Path, write: Callable[[str, str], Path], before: dict[str, str], after: dict[str, str | None]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, before.get(path, content))
+    for path, content in before.items():
+        write(path, content)
+    cache = CacheStore(folder, ["."], Settings(root=folder))
+    assert found(folder, cache) == found(folder, None)
+
+    for path, changed in after.items():
+        put(folder / path, changed)
+
+    assert found(folder, cache) == found(folder, None)
+
+
+@pytest.mark.usefixtures("short_of_breath")
+def test_files_that_are_as_they_were_are_not_read(folder: Path, write: Callable[[str, str], Path]) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    breathe()
+    cache = CacheStore(folder, ["."], Settings(root=folder))
+    before = found(folder, cache)
+    sys.addaudithook(note)
+    opened.clear()
+
+    assert found(folder, cache) == before
+    assert opened
+    assert not [path for path in opened if path.endswith(".py")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "anew"),
+    [
+        pytest.param("notes.py", None, set(), id="nothing"),
+        pytest.param("sizes.py", FIXED, set(), id="a helper of the value, which no launch is linked by"),
+        pytest.param("kernels.py", KERNEL + "\n", {"kernels.py", "launch.py"}, id="the kernel"),
+        pytest.param("other.py", "import triton\nf[grid](x)\n", {"other.py"}, id="a file that is not asked by others"),
+    ],
+)
+def test_only_what_rests_on_a_change_is_worked_out_again(
+    folder: Path, write: Callable[[str, str], Path], name: str, text: str | None, anew: set[str]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    cache = CacheStore(folder, ["."], Settings(root=folder))
+    found(folder, cache)
+    put(folder / name, text)
+    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    memory = cache.read().recall()
+
+    shares = summarize_files(library, memory.outcome.shares, memory.changes(library))
+
+    assert shares.anew == anew
+
+
+HUB = "from launch import launch\n"
+NAMESAKE = "# triton\nimport hub\nfrom elsewhere import launch\n\ndef use(x, requests):\n    launch(x, len(requests))\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "stands"),
+    [
+        pytest.param("hub.py", HUB + "\ndef other():\n    pass\n", True, id="more in a file that hands the name on"),
+        pytest.param("hub.py", HUB.replace("launch import", "other import"), False, id="another is handed on"),
+        pytest.param("namesake.py", "# a comment\n" + NAMESAKE, True, id="lines move in a file with a namesake"),
+        pytest.param("namesake.py", NAMESAKE.replace("elsewhere", "hub"), False, id="the namesake is the function"),
+        pytest.param(
+            "namesake.py", NAMESAKE.replace("    launch(", "    hub.launch("), False, id="it is called besides"
+        ),
+        pytest.param("user.py", "\n" + USER, False, id="lines move in a caller"),
+        pytest.param("test_launch.py", USER + "\n", True, id="a test"),
+    ],
+)
+def test_answer_stands_while_what_was_asked_is_answered_the_same(
+    folder: Path, write: Callable[[str, str], Path], name: str, text: str, stands: bool
+) -> None:
+    launch = LAUNCH.replace("size(rows)", "rows")
+    files = {"kernels.py": KERNEL, "launch.py": launch, "hub.py": HUB, "user.py": USER, "namesake.py": NAMESAKE}
+    for path, content in (files | {"test_launch.py": USER}).items():
+        write(path, content)
+    cache = CacheStore(folder, ["."], Settings(root=folder))
+    found(folder, cache)
+    put(folder / name, text)
+    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    memory = cache.read().recall()
+
+    rests = memory.outcome.answers["kernels.py"].rests
+
+    assert rests.stands(memory.changes(library, {"test_launch.py"})) == stands
+
+
+def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:
+    write("kernels.py", KERNEL)
+    cache = CacheStore(folder, ["."], Settings(root=folder))
+    found(folder, cache)
+    (file,) = (folder / FOLDER).glob("*.scan")
+    before = file.read_bytes()
+    write("kernels.py", KERNEL + "\n")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with_cache = found(folder, cache)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert with_cache == found(folder, None)
+    assert file.read_bytes() == before
+    assert {path.name for path in (folder / FOLDER).iterdir()} == {file.name, ".gitignore", "CACHEDIR.TAG"}
+
+
+def test_place_that_cannot_be_written_is_no_obstacle(
+    doctor: Callable[..., Outcome], write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+    write(FOLDER, "a file where the folder would be")
+
+    assert doctor("check") == doctor("check", "--no-cache")
+
+
+def test_folder_ignores_itself_in_git(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+    subprocess.run(["git", "init", "-q", folder], check=True)
+
+    doctor("check")
+
+    said = subprocess.run(["git", "status", "--porcelain"], cwd=folder, capture_output=True, text=True, check=True)
+    assert said.stdout == "?? kernels.py\n"
+
+
+def test_runs_at_once_say_the_same(folder: Path, write: Callable[[str, str], Path]) -> None:
+    for number in range(8):
+        write(f"kernel{number}s.py", KERNEL.replace("kernel", f"kernel{number}"))
+        write(f"launch{number}.py", LAUNCH.replace("kernel", f"kernel{number}"))
+    write("sizes.py", VARYING)
+    command = [sys.executable, "-m", "triton_doctor", "check", "--output-format", "concise", "--exit-zero"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    running = [
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+    said = {process.communicate()[0] for process in running}
+
+    assert {process.returncode for process in running} == {0}
+    assert len(said) == 1
+    assert said.pop().count("TRD201") == 8
+
+
+def test_ways_of_asking_do_not_disturb_each_other(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    everything, one_rule = doctor("check"), doctor("check", "--select", "TRD1")
+
+    assert everything != one_rule
+    assert doctor("check") == everything
+    assert doctor("check", "--select", "TRD1") == one_rule
+    assert len(list((folder / FOLDER).glob("*.scan"))) == 2
+
+
+def test_clean_removes_what_check_keeps(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+    doctor("check")
+
+    assert doctor("clean").out == f"removed {FOLDER}\n"
+    assert doctor("clean").out == "nothing to remove\n"
+    assert [path.name for path in folder.iterdir()] == ["kernels.py"]
+
+
+def test_no_cache_leaves_nothing(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("kernels.py", KERNEL)
+
+    doctor("check", "--no-cache")
+
+    assert [path.name for path in folder.iterdir()] == ["kernels.py"]

@@ -1,0 +1,125 @@
+"""Uses of a constexpr to the remedy that TRD201 names; each is followed to the letter, and compiled by Triton."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.tritons import NEWEST, Runner, triton_folder
+from triton_doctor.settings import Settings
+from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import FileKind, SourceFile
+
+HEAD = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def twice(x, n: tl.constexpr):
+    return x * n
+
+
+"""
+LAUNCH = "\n\ndef launch(out, x):\n    work[(1,)](out, x.numel())\n"
+ADD = "    tl.atomic_add(out, {})\n"
+# Of each body: what TRD201 says of `n` in its remedy, and whether a plain argument compiles.
+BODIES = {
+    "arithmetic": (ADD.format("n % 7 + n // 3"), "drop the `tl.constexpr`", True),
+    "a branch that stores": ("    if n > 64:\n    " + ADD.format("n"), "drop the `tl.constexpr`", True),
+    "an early return": ("    if n < 2:\n        return\n" + ADD.format("n"), "drop the `tl.constexpr`", True),
+    "a branch on what is loaded": (
+        "    y = tl.load(out)\n    k = 1\n    if y > n:\n        k = 2\n" + ADD.format("k"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "a total that grows in a branch": (
+        "    total = tl.load(out)\n    if n > 2:\n        total += n\n" + ADD.format("total"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "one of two numbers": (ADD.format("1 if n > 2 else 3"), "drop the `tl.constexpr`", True),
+    "the count of a loop": ("    for i in range(n):\n    " + ADD.format("i"), "drop the `tl.constexpr`", True),
+    "a call of a helper": (ADD.format("twice(1, n)"), "drop the `tl.constexpr`", True),
+    "a cast to the type of a pointer": (
+        "    at = out + n\n    tl.atomic_add(at, tl.load(out).to(at.dtype.element_ty))\n",
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "a type that a branch decides": (
+        "    if n > 2:\n        y = tl.full([4], 1, tl.int32)\n    else:\n        y = 1.5\n"
+        + ADD.format("tl.sum(y + 0, 0)"),
+        "pass that outcome as the constexpr",
+        False,
+    ),
+    "a name that one arm binds": (
+        "    if n > 2:\n        y = 4\n" + ADD.format("y"),
+        "pass that outcome as the constexpr",
+        False,
+    ),
+    "a return in a loop": (
+        "    for i in range(3):\n        if n > 2:\n            return\n    " + ADD.format("i"),
+        "pass that outcome as the constexpr",
+        False,
+    ),
+    "an unrolled loop": (
+        "    for i in tl.static_range(n):\n    " + ADD.format("i"),
+        "with `range` a plain argument works",
+        False,
+    ),
+    "a block": ("    tl.store(out + tl.arange(0, n), 1)\n", "mask what lies beyond", False),
+    "a block and a stride": (
+        "    tl.store(out + tl.program_id(0) * n + tl.arange(0, n), 1)\n",
+        "give the block a constexpr of its own",
+        False,
+    ),
+    "a shape": ("    tl.store(out + n, tl.sum(tl.zeros([n], tl.int32)))\n", "give the block a constexpr", False),
+    "an assertion": ("    tl.static_assert(n > 0)\n" + ADD.format("n"), "needs `n` while it compiles", False),
+}
+PROGRAM = """
+import json, sys
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+sys.path.insert(0, sys.argv[1])
+import kernels
+compiled = {}
+for name, kernel in vars(kernels).items():
+    if name.startswith("work_"):
+        try:
+            source = ASTSource(kernel, {"out": "*i32", "n": "i32"}, {})
+            triton.compile(source, target=GPUTarget("cuda", 90, 32))
+            compiled[name] = True
+        except Exception:
+            compiled[name] = False
+print(json.dumps(compiled))
+"""
+
+
+def kernel(name: str, annotation: str, body: str) -> str:
+    return f"@triton.jit\ndef {name}(out, n{annotation}):\n{body}"
+
+
+@pytest.mark.parametrize(("body", "remedy", "compiles"), BODIES.values(), ids=BODIES.keys())
+def test_remedy_is_that_of_the_use(body: str, remedy: str, *, compiles: bool) -> None:
+    text = HEAD + kernel("work", ": tl.constexpr", body) + LAUNCH
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text.encode())
+
+    (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
+
+    assert remedy in (finding.advice or "")
+    assert finding.facts.use == ("read" if compiles else "compile_time")
+    assert ("next_power_of_2" in (finding.advice or "")) == ("block" in (finding.advice or ""))
+
+
+def test_plain_argument_compiles_where_the_remedy_says_so(tmp_path: Path) -> None:
+    names = {f"work_{number}": id_ for number, id_ in enumerate(BODIES)}
+    bodies = (kernel(name, "", BODIES[id_][0]) for name, id_ in names.items())
+    (tmp_path / "kernels.py").write_text(HEAD + "\n\n".join(bodies), encoding="utf-8")
+
+    run = Runner(triton_folder(NEWEST), tmp_path / "cache")
+    compiled = json.loads(run("-c", PROGRAM, str(tmp_path)).stdout.splitlines()[-1])
+
+    assert {names[name]: said for name, said in compiled.items()} == {id_: body[2] for id_, body in BODIES.items()}

@@ -1,0 +1,129 @@
+"""Which Triton a project's requirements pin, and what TRD204 and TRD210 say of a kernel that this Triton compiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.finding import Severity
+from triton_doctor.settings import Settings
+from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.pinned_triton import find_pinned_triton
+from triton_doctor.static.sources.workspace import find_workspace
+from triton_doctor.variables import Version
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
+
+KERNEL = """
+import triton
+import triton.language as tl
+
+EPS: tl.constexpr = 1
+{name} = 2
+
+
+@triton.jit
+def k(x_ptr):
+    tl.store(x_ptr, {name})
+"""
+LISTED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit(do_not_specialize=["n"])
+def k(x_ptr, n: tl.constexpr):
+    tl.store(x_ptr, n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "pinned"),
+    [
+        pytest.param("requirements.txt", "triton==2.1.0\n", Version(2, 1), id="triton"),
+        pytest.param("requirements-cuda.txt", "torch == 2.3.0\n", Version(2, 3), id="torch brings its own"),
+        pytest.param("requirements/gpu.txt", "torch==2.7.1+cu128\n", Version(3, 3), id="a folder of requirements"),
+        pytest.param("setup.py", 'setup(install_requires=["triton==2.1.0"])\n', Version(2, 1), id="setup.py"),
+        pytest.param("pyproject.toml", '[project]\ndependencies = ["torch==2.1.2"]\n', Version(2, 1), id="pyproject"),
+        pytest.param("requirements.txt", "torch==2.3.0\ntriton==3.1.0\n", Version(3, 1), id="triton's own pin counts"),
+        pytest.param("requirements.txt", "triton==2.1.0\ntriton==3.2.0\n", Version(3, 2), id="the newest of several"),
+        pytest.param("requirements/npu.txt", "triton-ascend==3.2.1\n", Version(3, 2), id="a build for other chips"),
+        pytest.param("requirements.txt", "torch-ascend==3.2.1\n", None, id="no build of torch"),
+        pytest.param("requirements.txt", "triton>=2.1\n", None, id="a range"),
+        pytest.param("requirements.txt", "# triton==2.1.0\n", None, id="a comment"),
+        pytest.param("requirements.txt", "pytorch-triton==2.1.0\ntorch-scatter==2.1.2\n", None, id="another package"),
+        pytest.param("vendored/requirements.txt", "triton==2.1.0\n", None, id="somebody else's requirements"),
+    ],
+)
+def test_pin_is_read_from_the_requirements_at_the_root(
+    tmp_path: Path, path: str, text: str, pinned: Version | None
+) -> None:
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text(text, encoding="utf-8")
+
+    assert find_pinned_triton(tmp_path) == pinned
+
+
+@pytest.mark.parametrize(
+    ("name", "pin", "severity"),
+    [
+        pytest.param("PLAIN", "", Severity.ERROR, id="no pin"),
+        pytest.param("PLAIN", "triton==2.1.0", Severity.INFO, id="a global, before 3.0"),
+        pytest.param("PLAIN", "triton==3.0.0", Severity.ERROR, id="a global, since 3.0"),
+        pytest.param("EPS", "triton==3.2.0", Severity.INFO, id="an annotated one, before 3.3"),
+        pytest.param("EPS", "triton==3.3.0", Severity.ERROR, id="an annotated one, since 3.3"),
+    ],
+)
+def test_global_that_the_pinned_triton_lets_a_kernel_read_is_info(
+    tmp_path: Path, name: str, pin: str, severity: Severity
+) -> None:
+    finding = find(tmp_path, "TRD210", KERNEL.replace("{name} = 2", "PLAIN = 2").format(name=name), pin)
+
+    assert finding.severity is severity
+    assert ("; the project pins Triton" in finding.message) is (severity is Severity.INFO)
+
+
+@pytest.mark.parametrize(
+    ("pin", "severity", "message"),
+    [
+        pytest.param(
+            "triton>=3.2",
+            Severity.ERROR,
+            "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value",
+            id="no pin",
+        ),
+        pytest.param(
+            "triton-ascend==3.2.1",
+            Severity.WARNING,
+            "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer do not",
+            id="one that compiles it",
+        ),
+        pytest.param(
+            "triton==3.6.0",
+            Severity.ERROR,
+            "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value",
+            id="one that refuses it",
+        ),
+    ],
+)
+def test_listed_constexpr_that_the_pinned_triton_compiles_is_a_warning(
+    tmp_path: Path, pin: str, severity: Severity, message: str
+) -> None:
+    finding = find(tmp_path, "TRD204", LISTED, pin)
+
+    assert finding.severity is severity
+    assert finding.message == f"`do_not_specialize` of `k` names the constexpr `n`: {message}"
+
+
+def find(root: Path, code: str, source: str, pin: str) -> Finding:
+    """The one finding of `code` in a project of `source` whose requirements are `pin`."""
+    (root / "pyproject.toml").touch()
+    (root / "requirements.txt").write_text(pin, encoding="utf-8")
+    (root / "kernels.py").write_text(source, encoding="utf-8")
+    workspace = find_workspace([Path()], Settings(root=root), cwd=root)
+    found = scan(list(workspace.files), workspace.settings, cwd=root, projects=workspace.projects).findings
+    (finding,) = [one for one in found if one.code == code]
+    return finding

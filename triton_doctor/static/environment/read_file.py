@@ -1,0 +1,125 @@
+"""Dockerfiles, workflows, shell scripts and other files that set variables, to EnvironmentFile."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.regular_files import TooLargeError
+from triton_doctor.static.environment.explained_settings import mark_explained
+from triton_doctor.static.environment.python_code import hides_gpus, may_set
+from triton_doctor.static.environment.setting import EnvironmentFile
+from triton_doctor.static.sources.files import settings_kind
+
+if TYPE_CHECKING:
+    from triton_doctor.static.environment.setting import EnvSetting
+
+# Nobody writes more by hand, and some readers take a second for each MB.
+_LARGEST_BYTES = 1 << 20
+
+_RUNNER = re.compile(r"(?m)^[ \t-]*runs-on:[ \t]*([^\s#][^\n#]*?)[ \t]*(?:#.*)?$")
+_HOSTED = re.compile(r"[\"']?(?:ubuntu|macos|windows)-(?:latest|[\d.]+)(?:-arm|-large|-xlarge|-intel)?[\"']?")
+# `"$@"` as a command of the script itself, not the end of one that begins above; in a function it means something else.
+_RUNS_WHAT_IS_GIVEN = re.compile(r"(?m)(?<!\\\n)^(?:eval[ \t]+)?\"?\$(?:[1@*]|\{[1@*]\})\"?(?=[\s;|&>]|$)")
+_READS_DUMPS = re.compile(
+    r"(?m)^[^#\n]*\b(?:grep|sed|awk)\b[^\n]*(?:IR Dump|amdgcn|triton_gpu|[vs]gpr|spill|\bttg|ttir|llvm|ptx|mlir)",
+    re.IGNORECASE,
+)
+_FOR_TESTS = frozenset({"tox", "pytest"})
+
+
+def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
+    """The settings of the file at `path`, a path as findings spell it; None where it can hold none.
+
+    That is: it is no settings file, names no variable of interest, or is binary. What does not parse has no settings.
+    Raises TooLargeError for what is larger than what is written by hand, RecursionError for what is nested too deeply,
+    and other errors of `ast.parse` for the Python of a notebook.
+    """
+    kind = settings_kind(path)
+    if kind is None or b"\0" in data[:8192] or not may_set(data):
+        return None
+    if len(data) > _LARGEST_BYTES:
+        raise TooLargeError(path, _LARGEST_BYTES)
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    settings = mark_explained(_read(kind, text), text)
+    return EnvironmentFile(
+        path=path,
+        kind=kind,
+        settings=settings,
+        for_tests=kind in _FOR_TESTS
+        or (kind in {"toml", "setup.cfg"} and bool(settings) and _only_for_tests(text, settings)),
+        cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
+        runs_programs=kind == "shell" and _runs_what_is_given(path, text),
+        reads_dumps=kind == "shell" and _READS_DUMPS.search(text) is not None,
+    )
+
+
+def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
+    # Readers are imported for the kinds that occur: PyYAML alone costs as much as all the others.
+    match kind:
+        case "dockerfile":
+            from triton_doctor.static.environment.settings_files.dockerfile import read_dockerfile
+
+            return read_dockerfile(text)
+        case "compose" | "yaml":
+            from triton_doctor.static.environment.settings_files.yaml import read_yaml
+
+            return read_yaml(text)
+        case "json":
+            from triton_doctor.static.environment.settings_files.yaml import read_json
+
+            return read_json(text)
+        case "dotenv":
+            from triton_doctor.static.environment.settings_files.shell_printed import read_assignments
+
+            return tuple(read_assignments(text, 1, "a file of variables"))
+        case "shell":
+            from triton_doctor.static.environment.settings_files.shell import read_shell
+
+            return read_shell(re.sub(r"(?m)^#SBATCH ", " sbatch ", text))
+        case "powershell" | "batch":
+            from triton_doctor.static.environment.settings_files.windows import read_batch, read_powershell
+
+            return read_batch(text) if kind == "batch" else read_powershell(text)
+        case "procfile" | "unit":
+            from triton_doctor.static.environment.settings_files.units import read_procfile, read_unit
+
+            return read_procfile(text) if kind == "procfile" else read_unit(text)
+        case "jenkins":
+            from triton_doctor.static.environment.settings_files.jenkins import read_jenkinsfile
+
+            return read_jenkinsfile(text)
+        case "make" | "just":
+            from triton_doctor.static.environment.settings_files.make import read_justfile, read_makefile
+
+            return read_makefile(text) if kind == "make" else read_justfile(text)
+        case "toml":
+            from triton_doctor.static.environment.settings_files.toml import read_toml
+
+            return read_toml(text)
+        case _:
+            from triton_doctor.static.environment.settings_files.ini import read_ini
+
+            return read_ini(text)
+
+
+def _runs_what_is_given(path: str, text: str) -> bool:
+    """Whether a shell script runs a command that its user gives; the entry point of an image runs what that is for."""
+    return "entry" not in path.rpartition("/")[2] and _RUNS_WHAT_IS_GIVEN.search(text) is not None
+
+
+def _runs_on_hosted_cpus(text: str) -> bool:
+    """Whether every job of a GitHub workflow runs on a plain runner of GitHub's, which has no GPU."""
+    runners = _RUNNER.findall(text)
+    return bool(runners) and all(_HOSTED.fullmatch(runner) for runner in runners)
+
+
+def _only_for_tests(text: str, settings: tuple[EnvSetting, ...]) -> bool:
+    """Whether every setting stands in the part of pyproject.toml or setup.cfg that configures a test runner."""
+    lines = text.split("\n")
+    for setting in settings:
+        above = reversed(lines[: setting.span.line])
+        section = next((line for line in above if line.startswith("[")), "")
+        if not re.match(r"\[(?:tool[.:])?(?:pytest|tox|testenv)", section):
+            return False
+    return True

@@ -1,0 +1,114 @@
+"""Shell scripts to settings: commands, pipelines, groups and here-documents, whatever they set and wherever."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Span
+from triton_doctor.static.environment.settings_files.embedded_python import read_embedded_python
+from triton_doctor.static.environment.settings_files.shell_command_words import program
+from triton_doctor.static.environment.settings_files.shell_commands import Commands
+from triton_doctor.static.environment.settings_files.shell_guards import Guards
+from triton_doctor.static.environment.settings_files.shell_printed import (
+    Groups,
+    Printed,
+    is_environment_file,
+    read_assignments,
+    read_printed,
+)
+from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Operator, Word
+from triton_doctor.static.environment.settings_files.windows import read_powershell
+
+if TYPE_CHECKING:
+    from triton_doctor.static.environment.setting import EnvSetting
+
+_DEEPEST = 6
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "ash"})
+
+
+def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPEST) -> tuple[EnvSetting, ...]:
+    """The settings that the commands of `text` make; it begins at `line` and `column` of its file."""
+    if depth == 0 or not text.strip():
+        return ()
+    return (*_Shell(text, line, column, depth).settings(), *read_powershell(text, line, column))
+
+
+class _Shell:
+    def __init__(self, text: str, line: int, column: int, depth: int) -> None:
+        self._depth = depth
+        self._guards = Guards()
+        self._groups = Groups()
+        self._commands = Commands(self._guards, self._read)
+        self._lexer = Lexer(text, line, column, self._commands.known)
+        self._words: list[Word] = []
+        self._targets: list[Word] = []
+        # What a pipe, or the group that has just closed, hands on.
+        self._piped: list[Printed] = []
+        self._closed: list[Printed] = []
+        self._waiting: tuple[list[Word], list[Word]] = ([], [])
+
+    def settings(self) -> tuple[EnvSetting, ...]:
+        redirect: str | None = None
+        while (piece := self._lexer.next()) is not None:
+            match piece:
+                case HereDocument():
+                    self._document(piece)
+                    redirect = None
+                case Word():
+                    if redirect is not None:
+                        self._targets += [piece] if ">" in redirect else []
+                        redirect = None
+                    else:
+                        self._words.append(piece)
+                    self._commands.assign_within(piece)
+                case Operator(text=text) if "<" in text or (">" in text):
+                    redirect = text if text not in {"<<", "<<-", ">&", "<&"} else None
+                    if text in {"<<", "<<-"}:
+                        self._waiting = (list(self._words), self._targets)
+                case Operator(text=text):
+                    self._end(text)
+        self._end("newline")
+        return tuple({(one.variable, one.span): one for one in self._commands.finished()}.values())
+
+    def _end(self, operator: str) -> None:
+        """`operator` ends the command that has been read."""
+        words, targets = self._words, self._targets
+        if words and (words[0].text or "").endswith("tee"):
+            self._commands.found += read_printed(self._piped, words[1:])
+        self._commands.run(words, targets)
+        printed = self._groups.add(words, guarded=self._guards.decide(None)) or self._closed
+        if not (words and words[0].text in {"echo", "printf"}):
+            self._commands.found += read_printed(printed, targets)
+        self._guards.join(operator, words)
+        self._piped = printed if operator == "|" else []
+        if operator == "(":
+            self._groups.begin()
+        self._closed = self._groups.end() if operator == ")" else []
+        self._words, self._targets = [], []
+
+    def _document(self, document: HereDocument) -> None:
+        piped = self._words
+        words, targets = self._waiting
+        targets = [*targets, *piped] if program(piped) == "tee" else targets
+        self._commands.run(words, targets)
+        first = program(words)
+        if first.startswith("python"):
+            for one in read_embedded_python(document.text):
+                span = _below(one.span, document.line)
+                guarded = one.guarded or self._guards.decide(one.variable)
+                self._commands.found.append(replace(one, span=span, guarded=guarded))
+        elif first in _SHELLS | {"ssh", "sbatch", "srun"}:
+            self._commands.extend(self._read(document.text, document.line, 1))
+        elif any(map(is_environment_file, [*targets, *words[1:]])):
+            self._commands.extend(read_assignments(document.text, document.line, "a file of variables"))
+        self._guards.join("newline", words)
+        self._words, self._targets = [], []
+
+    def _read(self, text: str, line: int, column: int) -> tuple[EnvSetting, ...]:
+        return read_shell(text, line, column, depth=self._depth - 1)
+
+
+def _below(span: Span, first: int) -> Span:
+    """`span` of a text that begins at line `first` of its file."""
+    return Span(span.line + first - 1, span.column, span.end_line + first - 1, span.end_column)

@@ -1,0 +1,273 @@
+"""A shell command to what it sets: `export X=1`, `env X=1`, `docker run -e X=1`, and commands within commands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.settings_files.places import is_watched
+from triton_doctor.static.environment.settings_files.shell_command_words import ASSIGNMENT, pair, split
+from triton_doctor.static.environment.settings_files.shell_options import HandedOn
+from triton_doctor.static.environment.settings_files.shell_printed import (
+    Printed,
+    announced,
+    is_environment_file,
+    read_printed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from triton_doctor.static.environment.settings_files.shell_guards import Guards
+    from triton_doctor.static.environment.settings_files.shell_words import Word
+
+    Read = Callable[[str, int, int], Iterable[EnvSetting]]
+
+_DEEPEST = 6
+# How `VAR=1 pytest x` is told: what comes after the command does not have the variable.
+ONE_COMMAND = "a command's variables"
+# So is `VAR=1 torchrun train.py`, whose command is what the script is for.
+WHOLE_PROGRAM = "a program's variables"
+_LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
+_LAUNCHER_MODULES = ("torch.distributed", "accelerate", "deepspeed")
+_LOOKS_CLOSER = re.compile(
+    r"(?:^|[/_.-])(?:py)?(?:test|bench|debug|prof|dump|trac|sanit|lint|build|setup)", re.IGNORECASE
+)
+# Options of Python with a value, and those after which no program comes.
+_VALUED, _NO_PROGRAM = frozenset({"-W", "-X"}), frozenset({"-c", "-", "-V", "--version", "-h"})
+# Commands that run the command after them, with how many words of their own come before it.
+_WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs", "stdbuf", "setsid", "ionice"), 0)
+_WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
+_RUNS_ITS_ARGUMENT = frozenset({"eval", "ssh", "tmux", "screen", "hyperfine", "watch", "parallel", "su", "wsl"})
+
+
+class Commands:
+    """The variables of one shell while it runs its commands, in order. `read` reads the text of a shell within it."""
+
+    def __init__(self, guards: Guards, read: Read) -> None:
+        self._guards = guards
+        self._read = read
+        self._handed_on = HandedOn(self, guards)
+        self._assigned_at: dict[str, Word] = {}
+        self._exported: set[str] = set()
+        self._exports_all = False
+        self.known: dict[str, str | None] = {}
+        self.found: list[EnvSetting] = []
+        self._programs: list[tuple[str, frozenset[str]]] = []
+
+    def extend(self, found: Iterable[EnvSetting]) -> None:
+        """What was found elsewhere is set here, if this command runs."""
+        guarded = self._guards.decide(None)
+        self.found.extend(replace(one, guarded=one.guarded or guarded) for one in found)
+
+    def finished(self) -> list[EnvSetting]:
+        """What was found; the variables of a program that is also started without them, to compare, are brief."""
+        compared = {
+            variable
+            for started, variables in self._programs
+            for variable in variables
+            if any(other == started and variable not in others for other, others in self._programs)
+        }
+        return [
+            replace(one, is_brief=True) if one.how == WHOLE_PROGRAM and one.variable in compared else one
+            for one in self.found
+        ]
+
+    def assign_within(self, word: Word) -> None:
+        """What the substitutions in `word` run and assign."""
+        for text, line, column in word.inner:
+            self.extend(self._read(text, line, column))
+        for name, value in word.sets:
+            self.known[name] = value
+            self._assigned_at[name] = word
+            if name in self._exported:
+                self.add(name, value, word, "export")
+
+    def run(self, words: list[Word], targets: list[Word], wrappers: int = 0) -> None:
+        """Run the command `words`, whose output goes to `targets`.
+
+        `wrappers` is how many commands that run another, such as `env`, stood before it.
+        """
+        words = self._guards.take_keywords(words)
+        if not words or wrappers > _DEEPEST:
+            return
+        assignments, rest = split(words)
+        if not rest:
+            for word in assignments:
+                self._assign(word)
+            return
+        how = ONE_COMMAND
+        if (started := _program_started(rest)) is not None:
+            self._programs.append((started, frozenset(pair(word)[0] for word in assignments)))
+            how = ONE_COMMAND if _LOOKS_CLOSER.search(started) else WHOLE_PROGRAM
+        for word in assignments:
+            self.set_by(word, how)
+        self._run(rest, targets, wrappers)
+
+    def _run(self, words: list[Word], targets: list[Word], wrappers: int) -> None:
+        name = (words[0].text or "").rpartition("/")[2]
+        args = words[1:]
+        match name:
+            case "export" | "declare" | "typeset" | "local" | "readonly":
+                self._declare(name, args)
+                return
+            case "set":
+                self._set_command(args)
+                return
+            case "setenv" if len(args) > 1:
+                self.add(args[0].text or "", args[1].text, args[0], "setenv", args[1].fleeting)
+                return
+            case "unset":
+                for word in args:
+                    self._unset(word.text or "")
+                return
+            case "echo" | "printf":
+                for variable, value, word in announced(args):
+                    self.add(variable, value, word, "echo")
+                self.found += read_printed([Printed(words, self._guards.decide(None))], targets)
+                if len(words) > 2 and words[1].text == "export" and any(map(is_environment_file, targets)):
+                    self.set_by(words[2], "a file of variables")
+                return
+            case "env" | "sudo" | "doas":
+                self.env(args, targets, wrappers + 1)
+                return
+            case "alias" | "cat" | "grep":
+                return
+            case _ if name in _WRAPPERS:
+                rest = [word for word in args if not word.raw.startswith("-")][_WRAPPERS[name] :]
+                self.run(rest, targets, wrappers + 1)
+            case _:
+                pass
+        self._handed_on.read(name, args)
+        if name in _RUNS_ITS_ARGUMENT:
+            for word in args:
+                if word.text is not None and " " in word.text:
+                    self.nested(word, word.text)
+
+    def _unset(self, name: str) -> None:
+        """The variable `name` has no value from here on; what was exported before is taken back, if nothing decides."""
+        self.known.pop(name, None)
+        self._exported.discard(name)
+        if not self._guards.decide(None):
+            self.found = [
+                replace(one, is_brief=True) if one.variable == name and one.how == "export" else one
+                for one in self.found
+            ]
+
+    def _assign(self, word: Word) -> None:
+        name, value = pair(word)
+        if name in self.known and self.known[name] != value and self._guards.decide(name):
+            value = None
+        self.known[name] = value
+        self._assigned_at[name] = word
+        if name in self._exported or self._exports_all:
+            self.set_by(word, "export")
+
+    def _declare(self, command: str, args: list[Word]) -> None:
+        options = "".join(word.raw for word in args if word.raw.startswith(("-", "+")))
+        exports = (command == "export" and "n" not in options) or "x" in options.partition("+")[0]
+        for word in args:
+            if word.raw.startswith(("-", "+")):
+                continue
+            if ASSIGNMENT.match(word.raw):
+                name, value = pair(word)
+                self.known[name] = value
+                if exports:
+                    self._exported.add(name)
+                    self.set_by(word, "export")
+            elif exports and word.text:
+                self._exported.add(word.text)
+                if word.text in self.known:
+                    at = self._assigned_at.get(word.text, word)
+                    self.add(word.text, self.known[word.text], at, "export", at.fleeting)
+
+    def _set_command(self, args: list[Word]) -> None:
+        options = [word.raw for word in args if word.raw.startswith("-")]
+        names = [word for word in args if not word.raw.startswith("-")]
+        if any("x" in option or option == "--export" for option in options) and len(names) > 1:
+            self.add(names[0].text or "", names[1].text, names[0], "set -x", names[1].fleeting)
+        self._exports_all = self._exports_all or "-a" in options or "allexport" in [word.text for word in names]
+        if any(word.raw == "+a" for word in args):
+            self._exports_all = False
+
+    def env(self, args: list[Word], targets: list[Word], wrappers: int) -> None:
+        """`env` and its like: assignments, then a command."""
+        rest = list(args)
+        while rest:
+            word = rest[0]
+            if word.raw in {"-u", "--unset", "-C", "--chdir", "-g"}:
+                rest = rest[2:]
+            elif word.raw in {"-S", "--split-string"} and len(rest) > 1:
+                self.nested(rest[1], f"env {rest[1].text or ''}")
+                rest = rest[2:]
+            elif word.raw.startswith("-"):
+                rest = rest[1:]
+            elif ASSIGNMENT.match(word.raw):
+                self.set_by(word, "env")
+                rest = rest[1:]
+            elif word.raw.startswith("$") and word.text and "=" in word.text:
+                self.extend(self._read(f"env {word.text} true", word.span.line, word.span.column))
+                rest = rest[1:]
+            else:
+                break
+        self.run(rest, targets, wrappers)
+
+    def nested(self, word: Word, text: str) -> None:
+        """`word` holds the commands `text` for a shell within this one."""
+        plain = word.raw.strip("\"'")
+        exact = plain == text
+        line, column = word.span.line, word.span.column + (1 if word.quoted else 0)
+        for one in self._read(text, line, column):
+            span = one.span if exact else word.span
+            self.found.append(replace(one, span=span, guarded=one.guarded or self._guards.decide(one.variable)))
+
+    def set_by(self, word: Word, how: str) -> None:
+        """The assignment `word` reaches some process."""
+        name, value = pair(word)
+        self.add(name, value, word, how, word.fleeting)
+
+    def add(self, name: str, value: str | None, word: Word, how: str, fleeting: Fleeting | None = None) -> None:
+        """The variable `name` is set at `word`, if it is of interest."""
+        if is_watched(name):
+            guarded = self._guards.decide(name)
+            self.found.append(
+                EnvSetting(
+                    variable=name,
+                    value=value,
+                    span=word.span,
+                    how=how,
+                    guarded=guarded,
+                    build_only=how == "--build-arg",
+                    fleeting=fleeting,
+                    is_brief=how == ONE_COMMAND,
+                )
+            )
+
+
+def _program_started(words: list[Word]) -> str | None:
+    """The script or module that the command starts with Python, or on its devices with a launcher; None for neither."""
+    texts = [word.text or "" for word in words]
+    name = texts[0].rpartition("/")[2]
+    if name in _LAUNCHERS:
+        return next(
+            (text for text in texts[1:] if text.endswith(".py")),
+            texts[texts.index("-m") + 1] if "-m" in texts[:-1] else name,
+        )
+    if not re.fullmatch(r"python[\d.]*", name):
+        return None
+    rest = texts[1:]
+    while rest and rest[0].startswith("-"):
+        if rest[0] in _NO_PROGRAM:
+            return None
+        if rest[0] == "-m":
+            module = rest[1] if len(rest) > 1 else ""
+            started = next((text for text in rest[2:] if text.endswith(".py")), module)
+            return started if _is_launcher(module) else module
+        rest = rest[2:] if rest[0] in _VALUED else rest[1:]
+    return rest[0] if rest else None
+
+
+def _is_launcher(module: str) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in _LAUNCHER_MODULES)

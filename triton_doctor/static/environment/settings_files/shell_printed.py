@@ -1,0 +1,103 @@
+"""What a shell prints to a file that a later shell or CI step reads its environment from: `echo X=1 >> $GITHUB_ENV`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Span
+from triton_doctor.static.environment.setting import EnvSetting
+from triton_doctor.static.environment.settings_files.places import is_watched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.static.environment.settings_files.shell_words import Word
+
+_ENVIRONMENT_FILE = re.compile(
+    r"GITHUB_ENV|BASH_ENV|bashrc|profile|/etc/environment|zshrc|zshenv|\.env\w*$|environment\.d|activate"
+)
+_SETS_VARIABLE = re.compile(
+    r"##vso\[task\.setvariable variable=(\w+)[^\]]*\]([^\"'\s]*)|::set-env name=(\w+)::([^\"'\s]*)"
+)
+_HOW = "a file of variables"
+_OPENS, _CLOSES = frozenset({"{", "do"}), frozenset({"}", "done"})
+_PASSED = frozenset({"then", "else", "!", "time"})
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The words of an `echo` or `printf`, and whether a test decides over it."""
+
+    words: Sequence[Word]
+    guarded: bool
+
+
+class Groups:
+    """What the commands between `{` and `}`, `(` and `)`, `do` and `done` print."""
+
+    def __init__(self) -> None:
+        self._open: list[list[Printed]] = [[]]
+
+    def begin(self) -> None:
+        """A group opens."""
+        self._open.append([])
+
+    def end(self) -> list[Printed]:
+        """The innermost group closes; what was printed in it."""
+        if len(self._open) == 1:
+            return []
+        printed = self._open.pop()
+        self._open[-1] += printed
+        return printed
+
+    def add(self, words: Sequence[Word], *, guarded: bool) -> list[Printed]:
+        """The command `words` ended: what it, or the group that it closes, printed."""
+        rest = list(words)
+        printed: list[Printed] = []
+        while rest and not rest[0].quoted and rest[0].text in _OPENS | _CLOSES | _PASSED:
+            word = rest.pop(0).text
+            if word in _OPENS:
+                self.begin()
+            elif word in _CLOSES:
+                printed = self.end()
+        if rest and rest[0].text in {"echo", "printf"}:
+            printed = [Printed(rest, guarded)]
+            self._open[-1] += printed
+        return printed
+
+
+def is_environment_file(word: Word) -> bool:
+    """Whether `word` names a file of variables."""
+    return _ENVIRONMENT_FILE.search(word.raw.strip("\"'")) is not None
+
+
+def read_printed(printed: Iterable[Printed], targets: Iterable[Word]) -> Iterator[EnvSetting]:
+    """The settings in what is printed to `targets`, where one is a file of variables."""
+    if not any(map(is_environment_file, targets)):
+        return
+    for one in printed:
+        for word in one.words[1:]:
+            text = word.text if word.text is not None else word.raw.strip("\"'")
+            for setting in read_assignments(text.replace("\\n", "\n"), word.span.line, _HOW):
+                yield replace(setting, span=word.span, guarded=one.guarded)
+
+
+def announced(args: Iterable[Word]) -> Iterator[tuple[str, str, Word]]:
+    """Names and values that CI takes from the output of a step: `echo "##vso[task.setvariable variable=X]1"`."""
+    for word in args:
+        for match in _SETS_VARIABLE.finditer(word.text or word.raw):
+            yield match[1] or match[3], match[2] or match[4], word
+
+
+def read_assignments(text: str, line: int, how: str) -> Iterable[EnvSetting]:
+    """The settings of lines of the form `X=1` or `export X=1`, which begin at `line`."""
+    for number, content in enumerate(text.splitlines(), line):
+        match = re.match(
+            r"\s*(?:export\s+|set\s+-g?x\s+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"]*\"|'[^']*'|[^#\s]*)", content
+        )
+        if match and is_watched(match[1]):
+            value = match[2].strip("\"'")
+            span = Span(number, match.start(1) + 1, number, match.end(2) + 1)
+            yield EnvSetting(variable=match[1], value=None if "$" in value else value, span=span, how=how)

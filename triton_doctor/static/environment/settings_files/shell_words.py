@@ -1,0 +1,245 @@
+"""Shell text to words and operators: quotes, comments, line continuations, here-documents, substitutions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Span
+from triton_doctor.static.environment.settings_files.places import fleeting_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from triton_doctor.static.environment.setting import Fleeting
+
+_OPERATORS = ("&&", "||", ";;", ";", "|", "&", "(", ")")
+_REDIRECT = re.compile(r"\d*(?:<<-?(?!<)|<<<|&>>|&>|>>|>\||<>|>&|<&|>|<)")
+_EXPANSION = re.compile(
+    r"\$(?:\{\{\s*(?P<expression>[^}]*?)\s*\}\}|\{(?P<braced>[A-Za-z_]\w*)(?P<rest>[^}]*)\}"
+    r"|(?P<name>[A-Za-z_]\w*)|(?P<special>[$!#?@*\-0-9]))"
+)
+
+
+@dataclass(slots=True)
+class Word:
+    """One word: `raw` as written, `text` with quotes removed and known variables filled in, None if not all known.
+
+    `inner` are the command substitutions in it; `sets` what `${NAME:=value}` assigns.
+    """
+
+    raw: str
+    text: str | None
+    span: Span
+    quoted: bool = False
+    fleeting: Fleeting | None = None
+    inner: list[tuple[str, int, int]] = field(default_factory=list)
+    sets: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Operator:
+    """`;`, `&&`, a redirection and so on; a line end is `newline`."""
+
+    text: str
+    span: Span
+
+
+@dataclass(slots=True)
+class HereDocument:
+    """What stands between `<<END` and `END`, and the place of its first line."""
+
+    text: str
+    line: int
+
+
+class Lexer:
+    """Reads words one at a time, so that assignments seen before can fill in later ones."""
+
+    def __init__(self, text: str, line: int, column: int, known: Mapping[str, str | None]) -> None:
+        """`line` and `column` are where `text` begins; `known` the variables assigned so far, kept up by the caller."""
+        self._text = text
+        self._at = 0
+        self._line = line
+        self._column = column
+        self._known = known
+        self._pending: list[tuple[str, bool]] = []
+
+    def next(self) -> Word | Operator | HereDocument | None:
+        """The next piece; None at the end."""
+        self._blank()
+        if self._at >= len(self._text):
+            return None
+        start = (self._line, self._column)
+        if self._text[self._at] == "\n":
+            self._take(1)
+            if self._pending:
+                return self._here_document()
+            return Operator("newline", Span(*start, *start))
+        if match := _REDIRECT.match(self._text, self._at):
+            self._take(len(match[0]))
+            operator = Operator(match[0].lstrip("0123456789"), Span(*start, self._line, self._column))
+            if operator.text in {"<<", "<<-"}:
+                self._note_here_document(operator.text)
+            return operator
+        for text in _OPERATORS:
+            if self._text.startswith(text, self._at):
+                self._take(len(text))
+                return Operator(text, Span(*start, self._line, self._column))
+        return self._word()
+
+    def _take(self, count: int) -> str:
+        taken = self._text[self._at : self._at + count]
+        self._at += count
+        lines = taken.count("\n")
+        if lines:
+            self._line += lines
+            self._column = len(taken) - taken.rfind("\n")
+        else:
+            self._column += count
+        return taken
+
+    def _blank(self) -> None:
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char in " \t\r":
+                self._take(1)
+            elif self._text.startswith("\\\n", self._at):
+                self._take(2)
+            elif self._text.startswith("\\\r\n", self._at):
+                self._take(3)
+            elif char == "#":
+                end = self._text.find("\n", self._at)
+                self._take((len(self._text) if end < 0 else end) - self._at)
+            else:
+                return
+
+    def _note_here_document(self, operator: str) -> None:
+        match = re.compile(r"[ \t]*([\"']?)([\w.\-]+)\1").match(self._text, self._at)
+        if match:
+            self._take(len(match[0]))
+            self._pending.append((match[2], operator == "<<-"))
+
+    def _here_document(self) -> HereDocument:
+        end, strips = self._pending.pop(0)
+        line = self._line
+        begin = self._at
+        while self._at < len(self._text):
+            stop = self._text.find("\n", self._at)
+            stop = len(self._text) if stop < 0 else stop
+            content = self._text[self._at : stop]
+            if (content.strip() if strips else content.strip("\r ").lstrip()) == end:
+                text = self._text[begin : self._at]
+                self._take(stop - self._at)
+                return HereDocument(text, line)
+            self._take(min(stop + 1, len(self._text)) - self._at)
+        return HereDocument(self._text[begin:], line)
+
+    def _word(self) -> Word:
+        line, column, begin = self._line, self._column, self._at
+        pieces: list[str | None] = []
+        word = Word("", None, Span(line, column, line, column))
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char in " \t\r\n;|&()<>":
+                break
+            pieces.append(self._piece(word, char))
+        word.raw = self._text[begin : self._at]
+        word.text = "".join(piece for piece in pieces if piece is not None) if None not in pieces else None
+        word.span = Span(line, column, self._line, self._column)
+        return word
+
+    def _piece(self, word: Word, char: str) -> str | None:
+        match char:
+            case "'":
+                word.quoted = True
+                end = self._text.find("'", self._at + 1)
+                if end < 0:
+                    self._take(len(self._text) - self._at)
+                    return None
+                return self._take(end + 1 - self._at)[1:-1]
+            case '"':
+                return self._double_quoted(word)
+            case "\\":
+                return self._take(2)[1:].replace("\n", "")
+            case "$" | "`":
+                return self._expanded(word)
+            case _:
+                end = self._at + 1
+                while end < len(self._text) and self._text[end] not in " \t\r\n;|&()<>'\"\\$`":
+                    end += 1
+                return self._take(end - self._at)
+
+    def _double_quoted(self, word: Word) -> str | None:
+        word.quoted = True
+        self._take(1)
+        pieces: list[str | None] = []
+        while self._at < len(self._text) and self._text[self._at] != '"':
+            if self._text[self._at] in "$`":
+                pieces.append(self._expanded(word))
+            elif self._text[self._at] == "\\":
+                pieces.append(self._take(2)[1:].replace("\n", ""))
+            else:
+                end = self._at + 1
+                while end < len(self._text) and self._text[end] not in '"$`\\':
+                    end += 1
+                pieces.append(self._take(end - self._at))
+        is_closed = self._take(1) == '"'
+        return None if None in pieces or not is_closed else "".join(piece for piece in pieces if piece is not None)
+
+    def _expanded(self, word: Word) -> str | None:
+        if self._text[self._at] == "`" or self._text.startswith("$(", self._at):
+            self._substituted(word)
+            return None
+        match = _EXPANSION.match(self._text, self._at)
+        if match is None:
+            return self._take(1)
+        self._take(len(match[0]))
+        name = match["braced"] or match["name"] or match["special"] or match["expression"]
+        word.fleeting = word.fleeting or fleeting_folder(name)
+        return self._variable(word, name, match["rest"] or "")
+
+    def _variable(self, word: Word, name: str, rest: str) -> str | None:
+        known = self._known.get(name)
+        operator, default = re.fullmatch(r"(:?[-=+?]?)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
+        if operator in {":-", "-", ":=", "="}:
+            value = known if name in self._known else default.strip("\"'")
+            if "=" in operator and value is not None:
+                word.sets.append((name, value))
+            return None if value is None or "$" in value else value
+        return known if not rest else None
+
+    def _substituted(self, word: Word) -> None:
+        if self._text[self._at] == "`":
+            end = self._text.find("`", self._at + 1)
+            opening, end = 1, (len(self._text) if end < 0 else end)
+        else:
+            opening, end = 2, _closing(self._text, self._at + 1)
+        self._take(opening)
+        inner = self._text[self._at : end]
+        word.inner.append((inner, self._line, self._column))
+        word.fleeting = word.fleeting or fleeting_folder(inner.strip())
+        self._take(end + 1 - self._at)
+
+
+def _closing(text: str, at: int) -> int:
+    """Where the parenthesis that opens at `at` closes, quotes aside."""
+    depth = 0
+    quote = ""
+    while at < len(text):
+        char = text[at]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char == "\\":
+            at += 1
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+            if not depth:
+                return at
+        at += 1
+    return len(text)

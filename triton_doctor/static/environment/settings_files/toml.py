@@ -1,0 +1,82 @@
+"""pyproject.toml and other TOML files to settings."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.finding import Span
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.static.environment.setting import EnvSetting
+from triton_doctor.static.environment.settings_files.ini import read_ini
+from triton_doctor.static.environment.settings_files.places import is_watched
+from triton_doctor.static.environment.settings_files.shell import read_shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_COMMANDS = frozenset({"cmd", "command", "commands", "shell", "script", "sequence", "run", "test", "bench"})
+_VARIABLES = re.compile(r"env|environment|env[-_]vars|env_files|variables|set_?env|environment-pass", re.IGNORECASE)
+
+
+def read_toml(text: str) -> tuple[EnvSetting, ...]:
+    """The settings of `text`, in order; none when it does not parse. tomllib keeps no lines: they are looked up."""
+    try:
+        data = with_own_stack(tomllib.loads, text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return ()
+    lines = text.split("\n")
+    used: set[tuple[int, int]] = set()
+    placed = []
+    for setting in _walk(data, (), text):
+        span = _place(setting, lines, used)
+        placed.append(setting if span is None else replace(setting, span=span))
+    return tuple(sorted(placed, key=lambda setting: setting.span))
+
+
+def _walk(data: Any, keys: tuple[str, ...], text: str) -> Iterator[EnvSetting]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if is_watched(key) and not isinstance(value, list):
+                given = value.get("value", value.get("default")) if isinstance(value, dict) else value
+                yield _setting(key, given)
+            elif key == "legacy_tox_ini" and isinstance(value, str):
+                before = text[: max(0, text.find(value[:40].strip() or value))].count("\n")
+                yield from read_ini(value, before + 1)
+            else:
+                yield from _walk(value, (*keys, key), text)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _walk(item, keys, text)
+    elif isinstance(data, str) and keys:
+        if any(_VARIABLES.fullmatch(key) for key in keys[-2:]):
+            for part in re.split(r"[\s,]+(?=[A-Za-z_:]+=)", data):
+                match = re.fullmatch(r"(?:[DRU]:)*\s*(\w+)\s*=\s*(.*)", part.strip())
+                if match and is_watched(match[1]):
+                    yield _setting(match[1], match[2].strip("\"'"))
+        elif any(key in _COMMANDS or key in {"scripts", "tasks"} for key in keys):
+            for one in read_shell(data):
+                yield replace(one, span=Span(0, 0, 0, 0))
+
+
+def _setting(name: str, value: object) -> EnvSetting:
+    text = {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+    known = isinstance(value, str | int | float) and "{" not in text
+    return EnvSetting(variable=name, value=text if known else None, span=Span(0, 0, 0, 0), how="env")
+
+
+def _place(setting: EnvSetting, lines: list[str], used: set[tuple[int, int]]) -> Span | None:
+    """Where its name stands next, outside comments; None when it has a place already."""
+    if setting.span.line:
+        return None
+    pattern = re.compile(rf"(?<!\w){re.escape(setting.variable)}(?!\w)")
+    for number, line in enumerate(lines, 1):
+        comment = re.search(r"(?:^|\s)#[^\"']*$", line)
+        code = line[: comment.start()] if comment else line
+        for match in pattern.finditer(code):
+            if (number, match.start()) not in used:
+                used.add((number, match.start()))
+                return Span(number, match.start() + 1, number, match.end() + 1)
+    return Span(1, 1, 1, 1)

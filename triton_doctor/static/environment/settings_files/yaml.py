@@ -1,0 +1,268 @@
+"""YAML to settings: compose files, GitHub, GitLab and other workflows, Kubernetes manifests, Helm values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import yaml
+
+from triton_doctor.finding import Span
+from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.settings_files.places import fleeting_folder, is_watched
+from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.environment.settings_files.yaml_mounts import lost_with_container, read_mounts
+from triton_doctor.variables import CACHE_FOLDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_DEEPEST = 60
+# What one node sets is read for that many containers that share it by aliases.
+_MOST_PLACES = 32
+# Where a variable's name is a key, but nothing is set.
+_NO_SETTINGS = frozenset(
+    {"matrix", "inputs", "outputs", "secrets", "parameters", "on", "needs", "strategy", "labels", "annotations"}
+)
+_COMMANDS = frozenset(
+    [
+        "run",
+        "script",
+        "before_script",
+        "after_script",
+        "command",
+        "commands",
+        "cmd",
+        "args",
+        "entrypoint",
+        "test",
+        "steps",
+        "pre-commands",
+        "post-commands",
+        "install",
+        "before_install",
+        "build_script",
+        "test_script",
+        "setup",
+        "deploy",
+        "exec",
+        "shell",
+        "bash",
+        "pwsh",
+        "tasks",
+        "prepare",
+        "cmds",
+        "sh",
+    ]
+)
+# A job or step that only runs when somebody asks for it.
+_SWITCH = re.compile(r"\binputs\.|\bvars\.|\benv\.|debug|\$\w", re.IGNORECASE)
+_ASSIGNMENTS = re.compile(r"\s*([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|\$\{\{.*?\}\}|[^\s]*)")
+_REFERENCE = re.compile(r"\$\{\{\s*([\w.]+)|\$\(?\{?([\w.]+)(?::?-([^}]*))?")
+_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(text: str) -> tuple[EnvSetting, ...]:
+    """The settings of every document in `text`, in order of lines; of none that does not parse."""
+    lines = text.split("\n")
+    found: list[EnvSetting] = []
+    try:
+        if _is_too_deep(text):
+            return ()
+        for document in yaml.compose_all(text, Loader=_LOADER):
+            if document is not None:
+                found += _Document(lines).settings(document)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return tuple(found)
+    return tuple(sorted(found, key=lambda setting: setting.span))
+
+
+def _is_too_deep(text: str) -> bool:
+    """Whether composing nodes would recurse so deep that libyaml, written in C, ends the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return False
+
+
+class _Document:
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._found: dict[tuple[str, Span], EnvSetting] = {}
+        self._walked: dict[int, set[tuple[bool, tuple[tuple[str, bool], ...]]]] = {}
+
+    def settings(self, root: yaml.Node) -> Iterator[EnvSetting]:
+        self._walk(root, (), [])
+        yield from self._found.values()
+
+    def _walk(self, node: yaml.Node, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
+        if len(keys) > _DEEPEST or not self._is_new(node, keys, mounts):
+            return
+        match node:
+            case yaml.MappingNode():
+                self._mapping(node, keys, [*mounts, *read_mounts(node)])
+            case yaml.SequenceNode():
+                is_exec_form = bool(node.flow_style) and self._is_command(keys)
+                for child in node.value:
+                    if not is_exec_form:
+                        self._walk(child, keys, mounts)
+                    if isinstance(child, yaml.ScalarNode) and not self._is_command(keys):
+                        self._listed(child, mounts)
+                if is_exec_form:
+                    self._exec_form(node)
+            case yaml.ScalarNode() if self._is_command(keys):
+                self._command(node)
+            case _:
+                pass
+
+    def _is_new(self, node: yaml.Node, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> bool:
+        """Whether `node` was not walked yet in such a place: aliases lead to one node along any number of paths."""
+        places = self._walked.setdefault(id(node), set())
+        place = (self._is_command(keys), tuple(mounts))
+        if place in places or len(places) == _MOST_PLACES:
+            return False
+        places.add(place)
+        return True
+
+    def _mapping(self, node: yaml.MappingNode, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
+        fields = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        condition = fields.get("if")
+        if isinstance(condition, yaml.ScalarNode) and _SWITCH.search(condition.value):
+            before = set(self._found)
+            self._fields(node, fields, keys, mounts)
+            for key in self._found.keys() - before:
+                self._found[key] = replace(self._found[key], guarded=True)
+        else:
+            self._fields(node, fields, keys, mounts)
+
+    def _fields(
+        self,
+        node: yaml.MappingNode,
+        fields: dict[str, yaml.Node],
+        keys: tuple[str, ...],
+        mounts: list[tuple[str, bool]],
+    ) -> None:
+        name = fields.get("name") or fields.get("key")
+        given = fields.get("value")
+        if isinstance(name, yaml.ScalarNode) and isinstance(given, yaml.ScalarNode) and is_watched(name.value):
+            self._add(name.value, given, name, mounts)
+        for key, value in node.value:
+            text = key.value if isinstance(key, yaml.ScalarNode) else ""
+            if text in _NO_SETTINGS:
+                continue
+            if is_watched(text) and isinstance(value, yaml.ScalarNode):
+                self._add(text, value, key, mounts)
+            elif is_watched(text) and isinstance(value, yaml.MappingNode):
+                inner = {one.value: its for one, its in value.value if isinstance(one, yaml.ScalarNode)}
+                chosen = inner.get("value") or inner.get("default")
+                if isinstance(chosen, yaml.ScalarNode):
+                    self._add(text, chosen, key, mounts)
+            elif _holds_variables(text) and isinstance(value, yaml.ScalarNode):
+                self._listed(value, mounts)
+            else:
+                self._walk(value, (*keys, text), mounts)
+
+    def _is_command(self, keys: tuple[str, ...]) -> bool:
+        return bool(keys) and keys[-1] in _COMMANDS
+
+    def _listed(self, node: yaml.ScalarNode, mounts: list[tuple[str, bool]]) -> None:
+        """`- X=1`, or `A=1 B=2` in one text."""
+        if not re.match(r"\s*[A-Za-z_]\w*=", node.value):
+            return
+        for match in _ASSIGNMENTS.finditer(node.value):
+            if is_watched(match[1]):
+                self._add(match[1], replace_value(node, match[2].strip("\"'")), node, mounts)
+
+    def _exec_form(self, node: yaml.SequenceNode) -> None:
+        children = [child for child in node.value if isinstance(child, yaml.ScalarNode)]
+        before = len(self._found)
+        for child in children:
+            if " " in child.value:
+                self._command(child)
+        if len(self._found) > before:
+            return
+        words = [child.value for child in children]
+        command = " ".join(f"'{word}'" if " " in word else word for word in words)
+        span = _span(node)
+        for one in read_shell(command):
+            self._found[one.variable, span] = replace(one, span=span)
+
+    def _command(self, node: yaml.ScalarNode) -> None:
+        start, end = node.start_mark, node.end_mark
+        if node.style in {"|", ">"}:
+            body = self._lines[start.line + 1 : end.line + (1 if end.column else 0)]
+            text = "\n".join(body)
+            if node.style == ">":
+                text = re.sub(r"\n(?=[ \t]*\S)", " \\\n", text)
+            found = read_shell(_without_expressions(text), start.line + 2)
+        else:
+            raw = node.style in {"'", '"'}
+            found = read_shell(_without_expressions(node.value), start.line + 1, start.column + (2 if raw else 1))
+        for one in found:
+            self._found[one.variable, one.span] = one
+
+    def _add(self, name: str, value: yaml.ScalarNode, place: yaml.Node, mounts: list[tuple[str, bool]]) -> None:
+        text, fleeting = _resolved(value)
+        if name in CACHE_FOLDERS and text and fleeting is None:
+            fleeting = lost_with_container(text, mounts)
+        span = _span(place)
+        if (
+            place.end_mark.line == value.end_mark.line
+            and place is not value
+            and place.start_mark.index < value.start_mark.index
+        ):
+            span = Span(span.line, span.column, value.end_mark.line + 1, value.end_mark.column + 1)
+        self._found[name, span] = EnvSetting(variable=name, value=text, span=span, how="env", fleeting=fleeting)
+
+
+def replace_value(node: yaml.ScalarNode, value: str) -> yaml.ScalarNode:
+    """`node` as if only `value` stood there."""
+    return yaml.ScalarNode(node.tag, value, node.start_mark, node.end_mark, style=node.style)
+
+
+def _span(node: yaml.Node) -> Span:
+    start, end = node.start_mark, node.end_mark
+    return Span(start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
+def _holds_variables(key: str) -> bool:
+    return key.lower() in {"env", "environment", "variables", "env_vars", "envs", "setenv", "set_env"}
+
+
+def _without_expressions(text: str) -> str:
+    """`${{ a || b }}` would read as shell operators: kept as wide as it was."""
+    return re.sub(
+        r"\$\{\{.*?\}\}", lambda found: "${" + re.sub(r"\W", "_", found[0][3:-2])[: len(found[0]) - 3] + "}", text
+    )
+
+
+def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
+    """Its text; None where it is a reference without a default. YAML's own true is what Triton is given as "true"."""
+    text = node.value
+    if node.style is None and text.lower() in {"null", "~", ""}:
+        return (None if text else ""), None
+    match = _REFERENCE.search(text)
+    if match is None:
+        return text, None
+    fleeting = fleeting_folder(match[1] or match[2])
+    if match[3] is not None and match[0] + "}" == text:
+        return match[3], fleeting
+    if default := re.fullmatch(r"\$\{\{.*\|\|\s*'([^']*)'\s*\}\}", text):
+        return default[1], fleeting
+    return None, fleeting
+
+
+def read_json(text: str) -> tuple[EnvSetting, ...]:
+    """The settings of `text`. JSON is YAML, but for tabs and the comments that editors allow."""
+    lines = []
+    for line in text.replace("\t", " ").split("\n"):
+        stripped = line.lstrip()
+        lines.append("" if stripped.startswith("//") else line)
+    return read_yaml("\n".join(lines))

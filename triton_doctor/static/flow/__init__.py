@@ -1,1 +1,0 @@
-"""Value flow: expression to Variability, with the path that shows it."""

@@ -1,0 +1,270 @@
+"""The files of a scan: all are looked at as bytes, and parsed where they could matter or where something leads."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.regular_files import TooLargeError
+from triton_doctor.static.environment.python_code import may_set, python_may_set
+from triton_doctor.static.environment.read_file import read_settings
+from triton_doctor.static.project.dependencies import QUERIES, digest
+from triton_doctor.static.project.import_index import ImportIndex
+from triton_doctor.static.project.roles import (
+    LAUNCH,
+    Role,
+    imported_words,
+    may_define_kernels,
+    role_of,
+    subscripted_members,
+    takes_all,
+)
+from triton_doctor.static.python.newer_syntax import newer_syntax
+from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
+from triton_doctor.static.python.unreadable import explain_unreadable
+from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
+from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
+from triton_doctor.static.sources.files import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.environment.setting import EnvironmentFile
+    from triton_doctor.static.project.dependencies import ModuleQuery
+    from triton_doctor.static.project.import_index import NamingFiles
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.sources.directives import Directive
+    from triton_doctor.static.sources.files import SourceFile
+    from triton_doctor.static.sources.text_patterns import TextPattern
+
+Read = TypeVar("Read")
+
+
+class FileFacts(NamedTuple):
+    """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
+
+    `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
+    something. Nobody has asked about the files that are not there.
+    """
+
+    roles: dict[str, Role]
+    words: dict[str, frozenset[str]]
+    members: dict[str, frozenset[str]]
+    setting: dict[str, bool]
+    directives: dict[str, tuple[Directive, ...]]
+
+    def but(self, paths: frozenset[str]) -> FileFacts:
+        """What is known of other files than those at `paths`."""
+        return FileFacts(
+            roles=_but(self.roles, paths),
+            words=_but(self.words, paths),
+            members=_but(self.members, paths),
+            setting=_but(self.setting, paths),
+            directives=_but(self.directives, paths),
+        )
+
+
+def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
+    return {path: one for path, one in known.items() if path not in paths}
+
+
+class Database:
+    """Reads `files`, by path as findings spell it.
+
+    `python` and `settings` hold the bytes of those that could be read; `unopened` a TRD900 for each that could not.
+    `known` grows by what the bytes alone tell, as somebody asks.
+    """
+
+    def __init__(self, files: Iterable[SourceFile], seen: FileStamps = NO_STAMPS) -> None:
+        """Look at all `files`, which some scan before may have `seen`."""
+        self.python = FileContents(seen)
+        self.settings = FileContents(seen)
+        self.unopened: dict[str, Finding] = {}
+        self.known = FileFacts({}, {}, {}, {}, {})
+        # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
+        self._unparsed: dict[str, Finding] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._environments: dict[str, EnvironmentFile | None] = {}
+        self._said: dict[tuple[str, ModuleQuery], bytes | None] = {}
+        for file in files:
+            try:
+                (self.settings if file.kind is FileKind.SETTINGS else self.python).add(file)
+            except OSError as error:
+                self.unopened[file.shown] = explain_unreadable(file.shown, error)
+
+    def source_of(self, path: str) -> bytes | None:
+        """The bytes of the file at `path` that findings are about; None where it has changed, none if not readable.
+
+        What memory holds of a file is about these bytes too, though they are read only now.
+        """
+        texts = self.python if path in self.python else self.settings
+        return texts.as_scanned(path) if path in texts else b""
+
+    def seen(self) -> FileStamps:
+        """The files as they are, for the next scan."""
+        python, settings = self.python.seen(), self.settings.seen()
+        return FileStamps({**python.digests, **settings.digests}, {**python.statuses, **settings.statuses})
+
+    @cached_property
+    def roles(self) -> Mapping[str, Role]:
+        """What each Python file is read for."""
+        return {path: self.role(path) for path in self.python}
+
+    def role(self, path: str) -> Role:
+        """What the Python file at `path` is read for."""
+        known = self.known.roles
+        if path not in known:
+            known[path] = role_of(self.python[path])
+        return known[path]
+
+    @property
+    def idle(self) -> int:
+        """The number of files that nothing is looked for in."""
+        return len(self.python) + len(self.settings) - len(self.subjects())
+
+    def subjects(self) -> list[str]:
+        """The files that may hold what a check speaks of, by path."""
+        working = (Role.SUBJECT, Role.SETTER)
+        return sorted([*(path for path, role in self.roles.items() if role in working), *self._setting])
+
+    def is_code(self, path: str) -> bool:
+        """Whether the file at `path` may hold kernels or launches."""
+        role = self.roles.get(path)
+        return role is Role.SUBJECT or (role is not None and LAUNCH in self.python[path])
+
+    def launchers(self, kernels: Iterable[tuple[str, str]]) -> list[str]:
+        """The files, but for the subjects, that may launch one of `kernels`, by path.
+
+        Each of `kernels` is the last name of its module, and its own.
+        """
+        names = {name for _, name in kernels}
+        homes = {home for home, _ in kernels}
+        found = []
+        for path, role in self.roles.items():
+            if role is Role.LAUNCHER:
+                words = self.words(path)
+                by_module = (not words.isdisjoint(homes) or takes_all(self.python[path])) and not self._members(
+                    path
+                ).isdisjoint(names)
+                if by_module or not words.isdisjoint(names):
+                    found.append(path)
+        return sorted(found)
+
+    def module(self, path: str) -> Module | None:
+        """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
+        if path not in self._modules:
+            read = read_module if self._is_read_in_full(path) else read_consulted
+            self._modules[path] = self._parsed(path, read, self.python) if path in self.python else None
+        return self._modules[path]
+
+    def _is_read_in_full(self, path: str) -> bool:
+        """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
+        role = self.roles.get(path)
+        if role is Role.SUBJECT:
+            return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
+        return role is Role.SETTER and self.is_code(path)
+
+    def ask(self, path: str, question: ModuleQuery) -> bytes | None:
+        """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
+        key = (path, question)
+        if key not in self._said:
+            module = self.module(path)
+            said = digest(QUERIES[question.kind](module, question.word)) if module is not None else None
+            self._said[key] = None if module is None or module.unread else said
+        return self._said[key]
+
+    def environment(self, path: str) -> EnvironmentFile | None:
+        """What the file at `path` sets; None where it can set nothing."""
+        if path not in self._environments:
+            self._environments[path] = self._environment(path)
+        return self._environments[path]
+
+    def directives(self) -> dict[str, tuple[Directive, ...]]:
+        """The comments to the doctor, by path."""
+        known = self.known.directives
+        for texts, read in ((self.python, read_python_directives), (self.settings, read_hash_directives)):
+            for path in texts:
+                if path not in known:
+                    known[path] = read(texts[path])
+        return {path: found for path, found in known.items() if found}
+
+    def naming(self, name: str, home: str, member: str | None) -> NamingFiles:
+        """The files that may name what `home` defines as `name`, and say `something.member` where that is given."""
+        return self._importers.naming(name, home, member)
+
+    def showing(self, sign: TextPattern, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths` in whose text `sign` stands."""
+        return self._importers.showing(sign, paths)
+
+    def index(self) -> None:
+        """Look through all imports now, rather than when somebody first asks who imports what."""
+        _ = self._importers
+
+    def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
+        """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
+        word, taking = name.encode(), re.compile(rb"\b" + re.escape(name.encode()) + rb"[ \t\\\n]+import\b")
+        for path in paths:
+            text = self.python[path]
+            if word in text and (taking.search(text) or name in self.words(path)):
+                yield path
+
+    def words(self, path: str) -> frozenset[str]:
+        """The names that stand after an `import` in the Python file at `path`."""
+        known = self.known.words
+        if path not in known:
+            known[path] = imported_words(self.python[path])
+        return known[path]
+
+    def _members(self, path: str) -> frozenset[str]:
+        known = self.known.members
+        if path not in known:
+            known[path] = subscripted_members(self.python[path])
+        return known[path]
+
+    @cached_property
+    def _importers(self) -> ImportIndex:
+        named = (path for path, role in self.roles.items() if role is not Role.BYSTANDER)
+        return ImportIndex(self.python, {path: self.words(path) for path in named})
+
+    @cached_property
+    def _setting(self) -> Sequence[str]:
+        known = self.known.setting
+        for path in self.settings:
+            if path not in known:
+                known[path] = may_set(self.settings[path])
+        return [path for path in self.settings if known[path]]
+
+    def _environment(self, path: str) -> EnvironmentFile | None:
+        if path in self.settings:
+            return self._parsed(path, read_settings, self.settings)
+        if self._is_read_in_full(path):
+            module = self.module(path)
+            return module.environment if module is not None else None
+        return self._parsed(path, read_setter, self.python) if self.roles.get(path) is Role.SETTER else None
+
+    def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
+        """The findings of those of `paths` that could not be read, or not all of them."""
+        for path in sorted(paths):
+            module = self._modules.get(path)
+            if module is not None and module.unread:
+                yield min((explain_unreadable(path, error) for error in module.unread), key=lambda one: one.span)
+            elif path in self._unparsed:
+                yield self._unparsed[path]
+            elif path in self.unopened:
+                yield self.unopened[path]
+
+    def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
+        """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""
+        try:
+            return with_own_stack(read, path, texts[path])
+        except (SyntaxError, ValueError, RecursionError, MemoryError, TooLargeError) as error:
+            # The checks lose nothing by a file in newer syntax that has no kernel and no launch.
+            if newer_syntax(error) is None or texts is not self.python or self.is_code(path):
+                self._unparsed[path] = explain_unreadable(path, error)
+            return None
+        except Exception as error:
+            error.add_note(f"it was reading {path}")
+            raise

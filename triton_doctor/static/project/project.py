@@ -1,0 +1,64 @@
+"""What the rules look at: a part of the scanned files, with the launches of its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping
+
+    from triton_doctor.static.environment.setting import EnvironmentFile
+    from triton_doctor.static.project.resolver import Resolver
+    from triton_doctor.static.project.tracked_modules import TrackedModules
+    from triton_doctor.static.python.function import Function, Launch
+    from triton_doctor.static.python.module import Kernel, Module
+    from triton_doctor.variables import Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinkedLaunch:
+    """A launch, where it is made, and the kernels that it may start: several where a condition chooses one."""
+
+    module: Module
+    function: Function
+    launch: Launch
+    kernels: tuple[Kernel, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Project:
+    """What the checks look at: the files of `scope`, and all that their values lead to.
+
+    `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
+    in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
+    that some file of the scan sets. `tests` tells which modules only test, `demonstrations` which measure or teach;
+    with `recognizes_trials`, so does a script that only tries its own kernels. `declared` are the names of values that
+    the user calls `fixed` or `per_call`. `triton_version` None is the newest; `pinned_triton` is the release line that
+    the project's requirements pin.
+    """
+
+    scope: tuple[str, ...]
+    modules: TrackedModules
+    names: Resolver
+    launches: tuple[LinkedLaunch, ...] = ()
+    environment: tuple[EnvironmentFile, ...] = ()
+    set_anywhere: Container[str] = frozenset()
+    tests: Container[str] = frozenset()
+    demonstrations: Container[str] = frozenset()
+    recognizes_trials: bool = False
+    declared: Mapping[str, str] = field(default_factory=dict)
+    triton_version: str | None = None
+    pinned_triton: Version | None = None
+
+    def subjects(self) -> Iterator[Module]:
+        """The modules of `scope`, in its order."""
+        for path in self.scope:
+            module = self.modules.get(path)
+            if module is not None:
+                yield module
+
+    def kernels(self) -> Iterator[Kernel]:
+        """Every kernel of `scope`, by path and place."""
+        for module in self.subjects():
+            yield from module.kernels

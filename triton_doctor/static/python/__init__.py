@@ -1,0 +1,19 @@
+"""Python text to the intermediate representation: modules, functions, kernels and expressions.
+
+In: the bytes of one file. Out: a `Module`, plain values that hold no syntax tree.
+
+- An **expression** (`ir.Expr`) keeps what of Python's syntax decides how often a value changes. The rest is `Opaque`.
+- A **kernel** is a function that Triton compiles, with what its body does with each parameter.
+- A **function** runs on the host. Its bindings, calls and launches are read when they are first asked for.
+- A **launch** is `kernel[grid](arguments)`.
+- The **order** of an event in its function, and the **branch arms** around it, say which bindings it can see:
+  `reaching_definitions`.
+
+Example: in a module that holds
+
+    def run(x):
+        copy[(1,)](x, n=x.numel())
+
+the function `run` has one `Launch` whose kernel is `Name("copy")`, whose grid is `TupleExpr((Const(1),))`, and whose
+argument `n` is `Call(Attr(Name("x"), "numel"), (), ())`.
+"""

@@ -1,0 +1,173 @@
+"""Decorators of a kernel to what they say: its tuning, its heuristics, and what `jit` is told of its parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Comprehension,
+    Const,
+    DictExpr,
+    Expr,
+    Name,
+    Star,
+    Subscript,
+    TupleExpr,
+    dotted,
+)
+from triton_doctor.static.python.module import Autotune, Heuristic, Param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.finding import Span
+    from triton_doctor.static.python.imports import Imports
+
+# Options of a library's own tuner by which it compares a rounded key: triton has none that is called so.
+_ROUNDING = frozenset({"nearest", "round", "rounded", "power", "bucket", "buckets"})
+
+
+def decorator_name(decorator: Expr) -> str:
+    """The dotted name of a decorator, called or not."""
+    return dotted(decorator.func if isinstance(decorator, Call) else decorator) or "?"
+
+
+def heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
+    """The parameters that are computed at each launch; `*` where a table made elsewhere says which."""
+    for decorator, span in decorators:
+        if not isinstance(decorator, Call) or decorator_name(decorator).rsplit(".", 1)[-1] != "heuristics":
+            continue
+        match _argument(decorator, 0, "values"):
+            case DictExpr(items):
+                for key, value in items:
+                    if isinstance(key, Const) and isinstance(key.value, str):
+                        yield Heuristic(param=key.value, value=value, span=span)
+            case Call(Name("dict"), _, keywords):
+                for name, value in keywords:
+                    if name is not None:
+                        yield Heuristic(param=name, value=value, span=span)
+            case Name() | Subscript() | Attr() | Call() as elsewhere:
+                yield Heuristic(param="*", value=elsewhere, span=span)
+            case _:
+                pass
+
+
+def autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autotune | None:
+    """A decorator with `configs` and `key` tunes, whatever a library calls it."""
+    for decorator, span in decorators:
+        if not isinstance(decorator, Call):
+            continue
+        named = dict(decorator.keywords)
+        tunes = decorator_name(decorator).rsplit(".", 1)[-1] == "autotune"
+        if not tunes and not ("configs" in named and "key" in named):
+            continue
+        configs = _argument(decorator, 0, "configs")
+        key = _strings(_argument(decorator, 1, "key"))
+        return Autotune(
+            key=() if _rounds(named) else key if tunes else _as_they_are(key, named),
+            sets=_sets(configs),
+            config_count=_count(configs),
+            span=span,
+            configs=configs,
+            by=imports.full_name(decorator.func) or "",
+            prunes=_argument(decorator, 2, "prune_configs_by") not in (None, Const(None)) or None in named,
+            keeps=named.get("cache_results") not in (None, Const(False)),
+        )
+    return None
+
+
+def _rounds(named: dict[str | None, Expr]) -> bool:
+    """Whether a library's own tuner is told to compare rounded values: `nearest_power_of_two=True`."""
+    return any(
+        option is not None and _ROUNDING & set(option.split("_")) and value not in (Const(False), Const(None))
+        for option, value in named.items()
+    )
+
+
+def _as_they_are(key: tuple[str, ...], named: dict[str | None, Expr]) -> tuple[str, ...]:
+    """The names of a library's own tuner whose values it compares as they are.
+
+    An argument that names something else for each name of the key, or that is called a strategy, puts them in buckets.
+    """
+    for option, value in named.items():
+        if option == "key":
+            continue
+        words = _strings(value)
+        if len(words) == len(key) and isinstance(value, TupleExpr):
+            key = tuple(name for name, word in zip(key, words, strict=True) if word == "default")
+        elif option is not None and "strategy" in option and value != Const("default"):
+            return ()
+    return key
+
+
+def _argument(call: Call, position: int, name: str) -> Expr | None:
+    if len(call.args) > position:
+        return call.args[position]
+    return dict(call.keywords).get(name)
+
+
+def _strings(expr: Expr | None) -> tuple[str, ...]:
+    match expr:
+        case TupleExpr(items):
+            return tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))
+        case DictExpr(items):
+            return tuple(key.value for key, _ in items if isinstance(key, Const) and isinstance(key.value, str))
+        case _:
+            return ()
+
+
+def _sets(configs: Expr | None) -> frozenset[str] | None:
+    """The names that `[Config({...}), ...]` gives values to; None where a config is made out of sight."""
+    names: set[str] = set()
+    for config in _configs(configs):
+        match config:
+            case Call(_, args, keywords):
+                meta = args[0] if args else dict(keywords).get("kwargs")
+                if not isinstance(meta, DictExpr):
+                    return None
+                names.update(
+                    key.value for key, _ in meta.items if isinstance(key, Const) and isinstance(key.value, str)
+                )
+            case _:
+                return None
+    return frozenset(names) if names else None
+
+
+def _count(configs: Expr | None) -> int | None:
+    listed = _configs(configs)
+    if isinstance(configs, TupleExpr) and not any(isinstance(config, Star) for config in listed):
+        return len(listed)
+    return None
+
+
+def _configs(configs: Expr | None) -> tuple[Expr, ...]:
+    match configs:
+        case TupleExpr(items):
+            return items
+        case Comprehension(element, _, _, _):
+            return (element,)
+        case None:
+            return ()
+        case other:
+            return (other,)
+
+
+def listed(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:
+    """The parameters that a list of `jit` names by name or position; a number that is no position as it stands."""
+    if not isinstance(jit, Call):
+        return ()
+    listed = dict(jit.keywords).get(keyword)
+    if not isinstance(listed, TupleExpr):
+        return ()
+    names = []
+    for item in listed.items:
+        match item:
+            case Const(str(name)):
+                names.append(name)
+            case Const(int(position)):
+                names.append(params[position].name if 0 <= position < len(params) else str(position))
+            case _:
+                pass
+    return tuple(names)

@@ -1,0 +1,258 @@
+"""A host function's statements to its bindings, stores, returns, calls and launches, in the order they stand."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.conditions import (
+    catches_compile_error,
+    decided_flag,
+    expects_error,
+    is_main_guard,
+    limits_of,
+)
+from triton_doctor.static.python.function import (
+    Argument,
+    AssertedBound,
+    Binding,
+    BranchArm,
+    CallSite,
+    Contents,
+    Launch,
+    Returned,
+    Stored,
+)
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Subscript, Unpacked
+from triton_doctor.static.python.lower import Lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.sources.source_text import SourceText
+
+_LAUNCHING_METHODS = frozenset({"run", "warmup"})
+
+
+class Body:
+    """Collects one function; nested definitions are handed back through `nested`, to be read on their own."""
+
+    def __init__(self, source: SourceText) -> None:
+        """Nothing is read yet: `read` the statements, then ask for the `contents`."""
+        self._source = source
+        self._lowering = Lowering(self._on_call, self._bind)
+        self._order = 0
+        self._branches = 0
+        self._arms: tuple[BranchArm, ...] = ()
+        self._bindings: dict[str, list[Binding]] = {}
+        self._stored: list[Stored] = []
+        self._returns: list[Returned] = []
+        self.calls: list[CallSite] = []
+        self._launches: list[Launch] = []
+        self._limits: dict[str, list[AssertedBound]] = {}
+        self._globals: set[str] = set()
+        self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
+
+    def contents(self) -> Contents:
+        """What was read so far."""
+        return Contents(
+            bindings={name: tuple(bindings) for name, bindings in self._bindings.items()},
+            stored=tuple(self._stored),
+            returns=tuple(self._returns),
+            calls=tuple(self.calls),
+            launches=tuple(self._launches),
+            limits={name: tuple(limits) for name, limits in self._limits.items()},
+            globals=frozenset(self._globals),
+        )
+
+    def read(self, statements: Sequence[ast.stmt]) -> None:
+        """Take in `statements`, after those that were read before."""
+        for statement in statements:
+            self._order += 1
+            self._statement(statement)
+
+    def read_defaults(self, args: ast.arguments) -> None:
+        """Take in the defaults of the parameters, for the calls in them."""
+        for default in (*args.defaults, *args.kw_defaults):
+            if default is not None:
+                self._lowering.lower(default)
+
+    def release(self) -> None:
+        """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
+        del self._lowering
+
+    def _statement(self, node: ast.stmt) -> None:
+        lower = self._lowering.lower
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                lowered = lower(value)
+                for target in targets:
+                    self._assign(target, lowered, node.lineno)
+            case ast.Expr(value=value):
+                if not isinstance(value, ast.Constant):
+                    lower(value)
+            case ast.If(test=test, body=body, orelse=orelse):
+                lower(test)
+                self._branch(body, orelse, test)
+                if isinstance(body[-1], ast.Raise | ast.Return):
+                    self._limit(test, holds=False)
+            case ast.Return(value=value):
+                if value is not None:
+                    self._returns.append(Returned(lower(value), self._order, node.lineno))
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._augment(target, ast.BinOp(target, op, value), node.lineno)
+            case ast.AnnAssign(target=target, value=value):
+                if value is not None and isinstance(target, ast.Name):
+                    self._bind(target.id, lower(value), node.lineno, annotation_word(node.annotation))
+                elif value is not None:
+                    self._assign(target, lower(value), node.lineno)
+            case ast.For() | ast.AsyncFor():
+                source = lower(node.iter)
+                self._loop(node.body, node.orelse, (node.target, IterItem(source), node.lineno))
+            case ast.While(test=test, body=body, orelse=orelse):
+                lower(test)
+                self._loop(body, orelse, None)
+            case ast.With() | ast.AsyncWith():
+                for item in node.items:
+                    entered = lower(item.context_expr)
+                    if item.optional_vars is not None:
+                        self._assign(item.optional_vars, entered, node.lineno)
+                self._guarded(node.body, expects_error=any(expects_error(item.context_expr) for item in node.items))
+            case ast.Try() | ast.TryStar():
+                self._guarded(node.body, expects_error=any(catches_compile_error(one) for one in node.handlers))
+                for handler in node.handlers:
+                    self._branch(handler.body, [])
+                self.read(node.orelse)
+                self.read(node.finalbody)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self.nested.append((node, self._lowering.lower_all(node.decorator_list)))
+            case ast.Assert(test=test):
+                lower(test)
+                self._limit(test, holds=True)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                self._globals.update(names)
+            case ast.Match(subject=subject, cases=cases):
+                lower(subject)
+                for case in cases:
+                    self._branch(case.body, [])
+
+    def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
+        self._branches += 1
+        branch, outer = self._branches, self._arms
+        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *decided_flag(test, holds=True)))
+        if test is not None:
+            self._limit(test, holds=True)
+        self.read(body)
+        if orelse:
+            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *decided_flag(test, holds=False)))
+            if test is not None:
+                self._limit(test, holds=False)
+            self.read(orelse)
+        self._arms = outer
+
+    def _guarded(self, body: list[ast.stmt], *, expects_error: bool) -> None:
+        outer = self._arms
+        if expects_error:
+            self._branches += 1
+            self._arms = (*outer, BranchArm(self._branches, 0, 1, False, expects_error=True))
+        self.read(body)
+        self._arms = outer
+
+    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], target: tuple[ast.expr, Expr, int] | None) -> None:
+        self._branches += 1
+        outer = self._arms
+        self._arms = (*outer, BranchArm(self._branches, 0, 2, True))
+        if target is not None:
+            self._assign(*target)
+        self.read(body)
+        self._arms = outer
+        self.read(orelse)
+
+    def _assign(self, target: ast.expr, value: Expr, line: int) -> None:
+        match target:
+            case ast.Name(id=name):
+                self._bind(name, value, line)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                starred = [index for index, elt in enumerate(elts) if isinstance(elt, ast.Starred)]
+                count = len(elts) - len(starred)
+                for index, elt in enumerate(elts):
+                    if isinstance(elt, ast.Starred):
+                        self._assign(elt.value, Unpacked(value, None, count, True), line)
+                    else:
+                        after_star = bool(starred) and index > starred[0]
+                        part = Unpacked(value, index - len(elts) if after_star else index, count, bool(starred))
+                        self._assign(elt, part, line)
+            case ast.Attribute(value=ast.Name(id=base), attr=name):
+                self._stored.append(Stored(base, name, value, self._order, line))
+            case ast.Subscript(value=ast.Name(id=base), slice=ast.Constant(value=str(name))):
+                self._stored.append(Stored(base, name, value, self._order, line))
+            case _:
+                pass
+
+    def _augment(self, target: ast.expr, value: ast.BinOp, line: int) -> None:
+        if isinstance(target, ast.Name):
+            self._bind(target.id, self._lowering.lower(value), line)
+        else:
+            self._lowering.lower(value.right)
+
+    def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
+        self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
+
+    def _limit(self, test: ast.expr, *, holds: bool) -> None:
+        """Take in what a test which `holds`, or does not, says of names and axes."""
+        for name, axis, high, choices in limits_of(test, holds=holds):
+            bound = self._lowering.lower(high) if high is not None else None
+            self._limits.setdefault(name, []).append(AssertedBound(axis, bound, choices, self._order, self._arms))
+
+    def _on_call(self, node: ast.Call, call: Call) -> None:
+        func = node.func
+        # A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing.
+        if isinstance(call.func, Subscript) and not isinstance(call.func.key, Const):
+            self._launch(node, call, kernel=call.func.base, grid=call.func.key, method=None)
+        elif isinstance(func, ast.Attribute) and func.attr in _LAUNCHING_METHODS:
+            assert isinstance(call.func, Attr)
+            grid = next((value for name, value in call.keywords if name == "grid"), None)
+            if grid is not None:
+                self._launch(node, call, kernel=call.func.base, grid=grid, method=func.attr)
+        if isinstance(func, ast.Attribute) and func.attr == "update" and isinstance(func.value, ast.Name):
+            for name, value in call.keywords:
+                if name is not None:
+                    self._stored.append(Stored(func.value.id, name, value, self._order, node.lineno))
+        span = None if node.args or node.keywords else self._source.span(node)
+        self.calls.append(CallSite(call, self._order, node.lineno, self._arms, span))
+
+    def _launch(self, node: ast.Call, call: Call, *, kernel: Expr, grid: Expr, method: str | None) -> None:
+        arguments = [
+            Argument(None, value, self._source.span(arg)) for arg, value in zip(node.args, call.args, strict=True)
+        ]
+        for keyword, (name, value) in zip(node.keywords, call.keywords, strict=True):
+            if method is None or name != "grid":
+                arguments.append(Argument(name or "**", value, self._source.span(keyword.value)))
+        self._launches.append(
+            Launch(
+                kernel=kernel,
+                grid=grid,
+                arguments=tuple(arguments),
+                method=method,
+                span=self._source.span(node),
+                order=self._order,
+                arms=self._arms,
+            )
+        )
+
+
+def annotation_word(node: ast.expr | None) -> str | None:
+    """The last name of an annotation: `Tensor` of `torch.Tensor`, `int` of `Optional[int]` and of `int | None`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Constant(value=str(text)):
+            return text.rsplit(".", 1)[-1].strip()
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return annotation_word(inner)
+        case ast.Subscript(value=base):
+            return annotation_word(base)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return annotation_word(left) if annotation_word(left) not in (None, "None") else annotation_word(right)
+        case _:
+            return None

@@ -1,0 +1,179 @@
+"""Host functions: their parameters at once, their contents when somebody asks for them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import TYPE_CHECKING, TypeAlias
+
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.static.python.function import HostParam
+from triton_doctor.static.python.function_body import Body, annotation_word
+from triton_doctor.static.python.lower import lower_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from triton_doctor.static.python.function import Contents
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.sources.source_text import SourceText
+    from triton_doctor.static.sources.text_patterns import TextPattern
+
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Nested: TypeAlias = Definition | ast.ClassDef
+_DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
+
+
+class ModuleTree:
+    """A module, parsed; of some functions it has the header alone, and `whole` has the rest."""
+
+    def __init__(
+        self, parse: Callable[[], Iterator[Sequence[ast.stmt]]], source: SourceText, ends: Mapping[int, int]
+    ) -> None:
+        """`parse` gives the statements of the top level, of one piece of the text after the other.
+
+        `ends` are the last lines of the functions that have a header alone, by that of their `def`.
+        """
+        self.pieces = parse
+        self.source = source
+        self._ends = ends
+        self._whole: dict[int, Definition] = {}
+
+    def last_line(self, node: Definition) -> int:
+        """The last line of the function."""
+        return self._ends.get(node.lineno) or node.end_lineno or node.lineno
+
+    def has_whole(self, node: Definition) -> bool:
+        """Whether it is all of the function, and no header."""
+        return node.lineno not in self._ends
+
+    def whole(self, node: Definition) -> Definition:
+        """All of the function."""
+        if self.has_whole(node):
+            return node
+        if node.lineno not in self._whole:
+            whole = parse_alone(self.source, node.lineno, self.last_line(node), indented=node.col_offset > 0)
+            whole.decorator_list = node.decorator_list
+            self._whole[node.lineno] = whole
+        return self._whole[node.lineno]
+
+
+class FunctionText:
+    """The lines of `tree` that a function fills; those of its decorators are none of them."""
+
+    __slots__ = ("_contents", "_first", "_indented", "_last", "_source")
+
+    def __init__(self, tree: ModuleTree, node: Definition, contents: Contents | None = None) -> None:
+        """`contents` is None where they were not read yet; then they are read from the text, not from `node`."""
+        self._source = tree.source
+        self._first = node.lineno
+        self._last = tree.last_line(node)
+        self._indented = node.col_offset > 0
+        self._contents = contents
+
+    def holds(self, word: bytes) -> bool:
+        """Whether `word` stands anywhere in it."""
+        return self._source.holds(word, self._first, self._last)
+
+    def times(self, sign: TextPattern) -> int:
+        """How often `sign` stands in it."""
+        return self._source.times(sign, self._first, self._last)
+
+    def defines_more(self) -> bool:
+        """Whether it may define functions or classes of its own."""
+        words = self._source.count(b"def ", self._first, self._last) > 1 or self.holds(b"class ")
+        return words and self._source.matches(_DEFINING, self._first + 1, self._last)
+
+    @property
+    def contents(self) -> Contents:
+        """What it says; nothing where it turns out not to parse."""
+        if self._contents is None:
+            try:
+                self._contents = with_own_stack(self._read)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                self._source.unread.append(error)
+                self._contents = Body(self._source).contents()
+        return self._contents
+
+    def _read(self) -> Contents:
+        node = parse_alone(self._source, self._first, self._last, indented=self._indented)
+        body = read_contents(node, self._source)
+        body.release()
+        return body.contents()
+
+
+class ModuleText:
+    """The top level of a module: `holds` looks at all of the file, since functions of it may stand anywhere."""
+
+    __slots__ = ("_source", "contents")
+
+    def __init__(self, source: SourceText, contents: Contents) -> None:
+        """What it says is read with the file."""
+        self._source = source
+        self.contents = contents
+
+    def holds(self, word: bytes) -> bool:
+        """Whether `word` stands anywhere in the file."""
+        return self._source.holds(word, 1, self._source.last_line)
+
+    def times(self, sign: TextPattern) -> int:
+        """How often `sign` stands in the file."""
+        return self._source.times(sign, 1, self._source.last_line)
+
+
+def parse_alone(source: SourceText, first: int, last: int, *, indented: bool) -> Definition:
+    """The function that fills the lines `first` to `last`, parsed without the rest of the file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        node = ast.parse(source.alone(first, last, indented=indented)).body[0]
+    if isinstance(node, ast.If):
+        node = node.body[0]
+    assert isinstance(node, Definition)
+    return node
+
+
+def read_contents(node: Definition, source: SourceText) -> Body:
+    """The body of `node`, read."""
+    body = Body(source)
+    body.read(node.body)
+    body.read_defaults(node.args)
+    return body
+
+
+def definitions(statements: Sequence[ast.stmt]) -> Iterator[tuple[Nested, tuple[Expr, ...]]]:
+    """The functions and classes that `statements` define, with their decorators, in the order of the text."""
+    for statement in statements:
+        if isinstance(statement, Nested):
+            yield statement, tuple(map(lower_alone, statement.decorator_list))
+        else:
+            for inner in ("body", "handlers", "cases", "orelse", "finalbody"):
+                for part in getattr(statement, inner, ()):
+                    yield from definitions(
+                        part.body if isinstance(part, ast.ExceptHandler | ast.match_case) else [part]
+                    )
+
+
+def host_params(args: ast.arguments) -> tuple[HostParam, ...]:
+    """The parameters of a host function."""
+    positional = args.posonlyargs + args.args
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
+    params = [_param(arg, default) for arg, default in zip(positional, defaults, strict=True)]
+    if args.vararg is not None:
+        params.append(_param(args.vararg, None, variadic="*"))
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        params.append(_param(arg, default, keyword_only=True))
+    if args.kwarg is not None:
+        params.append(_param(args.kwarg, None, variadic="**"))
+    return tuple(params)
+
+
+def _param(arg: ast.arg, default: ast.expr | None, *, variadic: str = "", keyword_only: bool = False) -> HostParam:
+    return HostParam(
+        name=arg.arg,
+        default=lower_alone(default) if default is not None else None,
+        annotation=annotation_word(arg.annotation),
+        variadic=variadic,
+        keyword_only=keyword_only,
+        items=annotation_word(arg.annotation.slice) if isinstance(arg.annotation, ast.Subscript) else None,
+    )

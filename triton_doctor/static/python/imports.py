@@ -1,0 +1,52 @@
+"""Import statements to what each name of a module stands for."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import dotted
+from triton_doctor.static.python.module import Import
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.ir import Expr
+
+
+class Imports:
+    """The names that a module imports, wherever in it, and how a dotted name reads in full."""
+
+    def __init__(self) -> None:
+        """Nothing is imported yet."""
+        self.names: dict[str, Import] = {}
+        self.stars: list[Import] = []
+
+    def add(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Take in one statement; of two that bind one name, the first stays: the second is a fall-back."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname is not None:
+                    self.names.setdefault(alias.asname, Import(module=alias.name, member=None, level=0))
+                else:
+                    top = alias.name.split(".", 1)[0]
+                    self.names.setdefault(top, Import(module=top, member=None, level=0))
+            return
+        for alias in node.names:
+            imported = Import(module=node.module or "", member=alias.name, level=node.level)
+            if alias.name == "*":
+                self.stars.append(imported)
+            else:
+                self.names.setdefault(alias.asname or alias.name, imported)
+
+    def full_name(self, expr: Expr) -> str | None:
+        """`triton.language.constexpr` of `tl.constexpr` under `import triton.language as tl`; None if not dotted."""
+        name = dotted(expr)
+        return self.expand(name) if name is not None else None
+
+    def expand(self, name: str) -> str:
+        """`name` with its first part replaced by what was imported under it."""
+        first, _, rest = name.partition(".")
+        imported = self.names.get(first)
+        if imported is None:
+            return name
+        parts = [imported.module, imported.member or "", rest]
+        return ".".join(part for part in parts if part)

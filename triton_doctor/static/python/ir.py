@@ -1,0 +1,192 @@
+"""Expressions as plain values: what of Python's syntax decides how often a value changes, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+
+class Const(NamedTuple):
+    """A literal: a number, a string, a truth value, None, or `...`."""
+
+    value: int | float | complex | str | bytes | bool | EllipsisType | None
+
+
+class Name(NamedTuple):
+    """A variable."""
+
+    id: str
+
+
+class Attr(NamedTuple):
+    """`base.name`."""
+
+    base: Expr
+    name: str
+
+
+class Subscript(NamedTuple):
+    """`base[key]`."""
+
+    base: Expr
+    key: Expr
+
+
+class Slice(NamedTuple):
+    """`lower:upper:step` in an index; what is left out is None."""
+
+    lower: Expr | None
+    upper: Expr | None
+    step: Expr | None
+
+
+class Call(NamedTuple):
+    """`func(*args, **keywords)`; a keyword without a name is `**mapping`."""
+
+    func: Expr
+    args: tuple[Expr, ...]
+    keywords: tuple[tuple[str | None, Expr], ...]
+
+
+class BinaryOp(NamedTuple):
+    """An arithmetic operator, spelled as in Python, on one or two operands."""
+
+    op: str
+    operands: tuple[Expr, ...]
+
+
+class Compare(NamedTuple):
+    """A comparison, membership or negation: true or false, whatever `operands` are."""
+
+    op: str
+    operands: tuple[Expr, ...]
+
+
+class Conditional(NamedTuple):
+    """One of `options`: a conditional expression (`test` given), or `and` and `or` (`test` None)."""
+
+    test: Expr | None
+    options: tuple[Expr, ...]
+
+
+class TupleExpr(NamedTuple):
+    """A tuple, list or set display."""
+
+    items: tuple[Expr, ...]
+
+
+class Star(NamedTuple):
+    """`*value` in a display or a call."""
+
+    value: Expr
+
+
+class DictExpr(NamedTuple):
+    """A dict display; an item without a key is `**mapping`."""
+
+    items: tuple[tuple[Expr | None, Expr], ...]
+
+
+class Lambda(NamedTuple):
+    """`lambda params: body`."""
+
+    params: tuple[str, ...]
+    body: Expr
+
+
+class Comprehension(NamedTuple):
+    """`[element for names in source]`: a comprehension's first loop; `filtered` where an `if` leaves some out.
+
+    `further` are the sources of the loops inside it, and `filtered_further` says whether an `if` stands there.
+    """
+
+    element: Expr
+    names: tuple[str, ...]
+    source: Expr
+    filtered: bool
+    further: tuple[Expr, ...] = ()
+    filtered_further: bool = False
+
+
+class Unpacked(NamedTuple):
+    """What unpacking gives one target: item `position` of `size`, from the end where negative.
+
+    `open` where a starred target makes `size` a lower bound; `position` None is the starred target itself.
+    """
+
+    value: Expr
+    position: int | None
+    size: int
+    open: bool
+
+
+class IterItem(NamedTuple):
+    """What a `for` gives its target: one of the items of `source`."""
+
+    source: Expr
+
+
+class Opaque(NamedTuple):
+    """Syntax that no value is followed through; `what` names it."""
+
+    what: str
+
+
+Expr: TypeAlias = (
+    Const
+    | Name
+    | Attr
+    | Subscript
+    | Slice
+    | Call
+    | BinaryOp
+    | Compare
+    | Conditional
+    | TupleExpr
+    | Star
+    | DictExpr
+    | Lambda
+    | Comprehension
+    | Unpacked
+    | IterItem
+    | Opaque
+)
+
+
+def dotted(expr: Expr) -> str | None:
+    """`a.b.c` of a name and attributes; None for anything else."""
+    names: list[str] = []
+    while isinstance(expr, Attr):
+        names.append(expr.name)
+        expr = expr.base
+    if not isinstance(expr, Name):
+        return None
+    names.append(expr.id)
+    return ".".join(reversed(names))
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside `expr`."""
+    match expr:
+        case Attr(base, _) | Star(base) | Unpacked(base, _, _, _) | IterItem(base):
+            return (base,)
+        case Subscript(base, key):
+            return (base, key)
+        case Slice():
+            return tuple(part for part in expr if part is not None)
+        case Call(func, args, keywords):
+            return (func, *args, *(value for _, value in keywords))
+        case BinaryOp(_, operands) | Compare(_, operands) | TupleExpr(operands):
+            return operands
+        case Conditional(test, options):
+            return options if test is None else (test, *options)
+        case DictExpr(items):
+            return tuple(part for item in items for part in item if part is not None)
+        case Lambda(_, body):
+            return (body,)
+        case Comprehension(element, _, source, _):
+            return (element, source)
+        case _:
+            return ()

@@ -1,0 +1,284 @@
+"""What a kernel's body does with its parameters: needs them while it compiles, reads them, or neither."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
+from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
+from triton_doctor.static.python.nodes import FIELDS, names_in, names_in_all
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Calls that make a number of numbers: what they are given is still known while compiling if it was before.
+_ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
+
+
+class BodyUses(NamedTuple):
+    """Names of parameters, by what is done with them; `needed`, `passes` and others as in `Kernel`.
+
+    `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
+    """
+
+    needed: Mapping[str, str]
+    blocks_only: frozenset[str]
+    read: frozenset[str]
+    walked: frozenset[str]
+    replaced: frozenset[str]
+    passes: tuple[tuple[str, int | str, str], ...]
+    computed: frozenset[str]
+    outer: frozenset[str]
+    aranges: tuple[tuple[ast.Call, bool], ...]
+
+
+def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
+    """How the body of `node` uses `params`; a local that is computed from a parameter stands for it.
+
+    `plain` are those of `params` that are no constexprs.
+    """
+    uses = _UseReader(params, plain)
+    for statement in node.body:
+        uses.visit(statement)
+    return uses.gathered()
+
+
+class _UseReader:
+    def __init__(self, params: frozenset[str], plain: frozenset[str]) -> None:
+        self._params = params
+        self._at_run_time = set(plain)
+        self._names = NamesInOrder()
+        self._run_time_reads = 0
+        self._known_tests: list[Branch] = []
+        self._loop_depth = 0
+        self._block_reads: dict[str, int] = {}
+        self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
+        self._read: dict[str, int] = {}
+        self._blind: dict[str, int] = {}
+        self._bound: set[str] = set()
+        self._aranges: list[tuple[ast.Call, bool]] = []
+        self._branches = 0
+        self._needing: list[tuple[ast.expr, str]] = []
+        self._walked: set[str] = set()
+        self._passes: list[tuple[str, int | str, str]] = []
+        self._loops: list[ast.Call] = []
+        self._from_memory: set[str] = set()
+        self._memory_reads = 0
+
+    def visit(self, node: ast.AST) -> None:
+        kind = type(node)
+        if kind is ast.Name:
+            name = node.id  # type: ignore[attr-defined]
+            context = type(node.ctx)  # type: ignore[attr-defined]
+            if name in self._at_run_time:
+                self._run_time_reads += 1
+            if name in self._params:
+                self._read[name] = self._read.get(name, 0) + 1
+            if context is ast.Load:
+                self._names.loaded.append(name)
+                if name in self._from_memory:
+                    self._memory_reads += 1
+            else:
+                self._names.bound.append(name)
+                if context is ast.Store or name not in self._params:
+                    self._bound.add(name)
+            return
+        if kind is ast.Constant:
+            return
+        if kind is ast.BinOp:
+            self.visit(node.left)  # type: ignore[attr-defined]
+            self.visit(node.right)  # type: ignore[attr-defined]
+            return
+        if kind is ast.Attribute:
+            self.visit(node.value)  # type: ignore[attr-defined]
+            return
+        if kind is ast.Call:
+            self._call(node)  # type: ignore[arg-type]
+        elif kind is ast.Assign:
+            self._derive(node)  # type: ignore[arg-type]
+            self._assigned(node)  # type: ignore[arg-type]
+            return
+        elif kind is ast.If or kind is ast.IfExp:
+            self._branch(node)  # type: ignore[arg-type]
+            return
+        elif kind is ast.For or kind is ast.While:
+            self._loop(node)  # type: ignore[arg-type]
+            return
+        elif kind is ast.AugAssign and type(node.target) is ast.Name:  # type: ignore[attr-defined]
+            # `total += x` keeps the type of `total`.
+            position = len(self._names.bound)
+            self._children(node)
+            self._names.loaded.append(self._names.bound.pop(position))
+            return
+        elif kind is ast.Compare:
+            self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
+        self._children(node)
+
+    def _children(self, node: ast.AST) -> None:
+        for name in FIELDS.get(type(node), ()):
+            child = getattr(node, name)
+            if type(child) is list:
+                for one in child:
+                    self.visit(one)
+            elif child is not None:
+                self.visit(child)
+
+    def _branch(self, node: ast.If | ast.IfExp) -> None:
+        before = self._run_time_reads
+        self._test(node.test)
+        self.visit(node.test)
+        is_known = self._run_time_reads == before
+        begin = self._names.mark()
+        self._branches += 1
+        arms = [*node.body, *node.orelse] if isinstance(node, ast.If) else [node.body, node.orelse]
+        for one in arms:
+            self.visit(one)
+        self._branches -= 1
+        if is_known:
+            self._known_tests.append(Branch(node, begin, self._names.mark(), in_loop=self._loop_depth > 0))
+
+    def _loop(self, node: ast.For | ast.While) -> None:
+        if type(node) is ast.For and not _is_unrolled(node.iter):
+            self._at_run_time.update(names_in(node.target))
+        self._loop_depth += 1
+        self._children(node)
+        self._loop_depth -= 1
+
+    def _needed(self) -> Mapping[str, str]:
+        """The names that the body needs while compiling, with the reason."""
+        needing = list(self._needing)
+        for branch in self._known_tests:
+            if type(branch.node.test) is ast.Constant:
+                continue
+            parts = compared(branch.node.test)
+            needing += [(part, OTHER) for part in parts if asks_for_more_than_a_number(part)]
+            if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
+                needing += [(part, BRANCH) for part in parts]
+        reasons: dict[str, str] = {}
+        for expr, reason in needing:
+            for name in self._sources(expr, known=True):
+                reasons[name] = min(reason, reasons.get(name, reason), key=REASONS.index)
+        return reasons
+
+    def gathered(self) -> BodyUses:
+        for loop in self._loops:
+            step = self._sources(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
+            self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
+        for _, _, name in self._passes:
+            self._blind[name] = self._blind.get(name, 0) + 1
+        return BodyUses(
+            needed=self._needed(),
+            blocks_only=frozenset(name for name, times in self._block_reads.items() if times == self._read.get(name)),
+            read=frozenset(self._read),
+            walked=frozenset(self._walked),
+            replaced=frozenset(self._from_memory & self._params),
+            passes=tuple(self._passes),
+            computed=frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
+            outer=frozenset(self._names.loaded) - self._params - self._bound,
+            aranges=tuple([one for one in self._aranges if not self._rebound(one[0])]),
+        )
+
+    def _rebound(self, call: ast.Call) -> bool:
+        """Whether the body itself decides on a name in `call`."""
+        return any(name in self._bound for name in names_in(call))
+
+    def _test(self, test: ast.expr) -> None:
+        """Names that a branch asks for their truth."""
+        if type(test) is ast.BoolOp:
+            for value in test.values:
+                self._test(value)
+        elif type(test) is ast.UnaryOp and type(test.op) is ast.Not:
+            self._test(test.operand)
+        else:
+            self._blindly(test)
+
+    def _blindly(self, *values: ast.expr) -> None:
+        """Reads that give the same for 1, 1.0 and True."""
+        for value in values:
+            if type(value) is ast.Name and value.id in self._params:
+                self._blind[value.id] = self._blind.get(value.id, 0) + 1
+
+    def _derive(self, node: ast.Assign) -> None:
+        """A local made by arithmetic alone from parameters, and not from what is loaded."""
+        target = node.targets[0]
+        if type(target) is not ast.Name or target.id in self._params:
+            return
+        sources: set[str] = set()
+        stack: list[ast.AST] = [node.value]
+        while stack:
+            part = stack.pop()
+            kind = type(part)
+            if kind is ast.Name:
+                sources |= self._from.get(part.id, frozenset())  # type: ignore[attr-defined]
+            elif kind is ast.Call:
+                if (_callee(part) or "") not in _ARITHMETIC:  # type: ignore[arg-type]
+                    return
+                stack.extend(part.args)  # type: ignore[attr-defined]
+            elif kind is ast.BinOp:
+                stack += (part.left, part.right)  # type: ignore[attr-defined]
+            elif kind in (ast.Compare, ast.IfExp, ast.UnaryOp, ast.BoolOp, ast.Tuple):
+                stack.extend(ast.iter_child_nodes(part))
+        if sources:
+            self._from[target.id] = self._from.get(target.id, frozenset()) | sources
+
+    def _assigned(self, node: ast.Assign) -> None:
+        """Names that are bound to what is loaded, or known at run time only, or computed from that, are so too."""
+        memory, run_time = self._memory_reads, self._run_time_reads
+        self._children(node)
+        if self._memory_reads == memory and self._run_time_reads == run_time:
+            return
+        (first, *others) = node.targets
+        bound = {first.id} if type(first) is ast.Name and not others else set(names_in_all(node.targets))
+        if self._memory_reads > memory:
+            self._from_memory.update(bound)
+        if self._run_time_reads > run_time:
+            self._at_run_time.update(bound)
+
+    def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
+        """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
+        if type(node) is ast.Constant:
+            return frozenset()
+        found: set[str] = set()
+        for name in names_in(node):
+            if not (known and name in self._at_run_time):
+                found.update(self._from.get(name, ()))
+        return frozenset(found)
+
+    def _call(self, call: ast.Call) -> None:
+        callee = _callee(call)
+        if callee == "load":
+            self._memory_reads += 1
+        if type(call.func) is ast.Attribute and callee not in _ARITHMETIC:
+            self._run_time_reads += 1
+        for value, reason in needs_of(call, callee):
+            self._needing.append((value, reason))
+            if reason == BLOCK:
+                for name in names_in(value):
+                    self._block_reads[name] = self._block_reads.get(name, 0) + 1
+        if callee == "arange":
+            self._aranges.append((call, self._branches > 0))
+        elif callee == "range":
+            self._loops.append(call)
+        elif type(call.func) is ast.Name and callee is not None:
+            self._pass_on(callee, call)
+
+    def _pass_on(self, callee: str, call: ast.Call) -> None:
+        given: list[tuple[int | str, ast.expr]] = [
+            *enumerate(call.args),
+            *((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None),
+        ]
+        for target, value in given:
+            names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._sources(value)
+            self._passes.extend((callee, target, name) for name in sorted(names))
+
+
+def _is_unrolled(source: ast.expr) -> bool:
+    return type(source) is ast.Call and _callee(source) == "static_range"
+
+
+def _callee(call: ast.Call) -> str | None:
+    func = call.func
+    if type(func) is ast.Name:
+        return func.id
+    return func.attr if type(func) is ast.Attribute else None

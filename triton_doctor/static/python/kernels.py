@@ -1,0 +1,145 @@
+"""Function definitions to kernels: which functions Triton compiles, and what their decorators and parameters say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, listed
+from triton_doctor.static.python.function_body import annotation_word
+from triton_doctor.static.python.ir import Call, Expr
+from triton_doctor.static.python.kernel_body import read_uses
+from triton_doctor.static.python.lower import lower_alone
+from triton_doctor.static.python.module import Arange, Kernel, Param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.python.functions import Definition
+    from triton_doctor.static.python.imports import Imports
+    from triton_doctor.static.sources.source_text import SourceText
+
+# `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
+# (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
+_JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime)?)\.jit$")
+_CONSTEXPR = re.compile(r"(?:^|\.)constexpr$")
+
+
+def is_jit(expr: Expr, imports: Imports) -> bool:
+    """Whether `expr` is Triton's `jit`, bare or called with options."""
+    name = imports.full_name(expr.func if isinstance(expr, Call) else expr)
+    return name is not None and _JIT.search(name) is not None
+
+
+def _is_foreign_jit(expr: Expr, imports: Imports, path: str) -> bool:
+    """Whether `expr` is a `jit` of some package that the file at `path` is no part of."""
+    name = imports.full_name(expr.func if isinstance(expr, Call) else expr) or ""
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    return last in ("jit", "kernel") and package != last and package not in path.split("/")
+
+
+def is_kernel(node: Definition, decorators: tuple[Expr, ...], imports: Imports, *, path: str) -> bool:
+    """Whether the function with the header of `node` is a kernel.
+
+    One without `jit` in sight is a kernel where some other decorator stands and a parameter is a Triton constexpr: a
+    library's own decorator applies `jit`. Another package's `jit` does not.
+    """
+    if any(is_jit(decorator, imports) for decorator in decorators):
+        return True
+    if not decorators or any(_is_foreign_jit(one, imports, path) for one in decorators):
+        return False
+    args = node.args
+    return any(_is_constexpr(arg.annotation, imports) for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs))
+
+
+def read_kernel(
+    node: ast.FunctionDef,
+    decorators: tuple[Expr, ...],
+    imports: Imports,
+    source: SourceText,
+    *,
+    path: str,
+    qualname: str,
+) -> Kernel:
+    """The kernel that `node` defines."""
+    jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
+    params = tuple(_params(node.args, imports, source))
+    names = frozenset(param.name for param in params)
+    uses = read_uses(node, names, frozenset(param.name for param in params if not param.is_constexpr))
+    spans = [source.span(decorator) for decorator in node.decorator_list]
+    spans += [source.span(node)] * (len(decorators) - len(spans))
+    placed = list(zip(decorators, spans, strict=True))
+    return Kernel(
+        name=node.name,
+        qualname=qualname,
+        path=path,
+        params=params,
+        decorators=tuple(decorator_name(decorator) for decorator in decorators),
+        heuristics=tuple(heuristics(placed)),
+        autotune=autotune(placed, imports),
+        do_not_specialize=listed(jit, "do_not_specialize", params),
+        do_not_align=listed(jit, "do_not_specialize_on_alignment", params),
+        needed=uses.needed,
+        blocks_only=uses.blocks_only,
+        read=uses.read,
+        walked=uses.walked,
+        replaced=uses.replaced,
+        passes=uses.passes,
+        span=source.span(node),
+        made_in=qualname.rpartition(".<locals>.")[0] or None,
+        jit_span=next((span for decorator, span in placed if decorator is jit), None),
+        computed=uses.computed,
+        outer=uses.outer,
+        aranges=tuple(_aranges(uses.aranges, source)),
+        launch_metadata=dict(jit.keywords).get("launch_metadata") if isinstance(jit, Call) else None,
+    )
+
+
+def _aranges(calls: Sequence[tuple[ast.Call, bool]], source: SourceText) -> Iterator[Arange]:
+    for call, conditional in calls:
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        given.update(zip(("start", "end"), call.args, strict=False))
+        if "start" in given and "end" in given:
+            start, end = lower_alone(given["start"]), lower_alone(given["end"])
+            yield Arange(start, end, conditional, source.span(call))
+
+
+def _params(args: ast.arguments, imports: Imports, source: SourceText) -> Iterator[Param]:
+    positional = args.posonlyargs + args.args
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
+    everything = [*zip(positional, defaults, strict=True), *zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    for arg, default in everything:
+        yield Param(
+            name=arg.arg,
+            is_constexpr=_is_constexpr(arg.annotation, imports),
+            annotation=annotation_word(arg.annotation),
+            default=lower_alone(default) if default is not None else None,
+            span=source.span(arg),
+        )
+
+
+def _is_constexpr(annotation: ast.expr | None, imports: Imports) -> bool:
+    match annotation:
+        case ast.Name() | ast.Attribute():
+            name = _dotted(annotation)
+        case ast.Constant(value=str(text)):
+            name = text.strip()
+        case ast.Subscript(value=base):
+            return _is_constexpr(base, imports)
+        case ast.BinOp(left=left, right=right):
+            return _is_constexpr(left, imports) or _is_constexpr(right, imports)
+        case _:
+            return False
+    return name is not None and _CONSTEXPR.search(imports.expand(name)) is not None
+
+
+def _dotted(node: ast.expr) -> str | None:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=base, attr=name):
+            before = _dotted(base)
+            return f"{before}.{name}" if before is not None else None
+        case _:
+            return None

@@ -1,0 +1,243 @@
+"""Python text to Module: the only walk over `ast`. What it returns holds no tree."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.environment.python_code import python_may_set, read_environment
+from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.function_body import Body
+from triton_doctor.static.python.functions import (
+    Definition,
+    FunctionText,
+    ModuleText,
+    ModuleTree,
+    Nested,
+    definitions,
+    host_params,
+    read_contents,
+)
+from triton_doctor.static.python.imports import Imports
+from triton_doctor.static.python.ir import Expr, Name
+from triton_doctor.static.python.kernels import is_jit, is_kernel, read_kernel
+from triton_doctor.static.python.lower import lower_alone
+from triton_doctor.static.python.module import Class, Kernel, Module
+from triton_doctor.static.python.outline import outline
+from triton_doctor.static.python.pieces import is_large, parse, parse_pieces
+from triton_doctor.static.sources.notebooks import SUFFIX
+from triton_doctor.static.sources.source_text import SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.static.environment.setting import EnvironmentFile
+
+
+def read_module(path: str, source: bytes) -> Module:
+    """The module at `path`, a path as findings spell it.
+
+    Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
+    """
+    if is_large(source) and not python_may_set(source):
+        text = SourceText(source)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return _ModuleReader(path, ModuleTree(partial(parse_pieces, text), text, {})).module(None)
+    tree = parse(source)
+    environment = (
+        read_environment(path, tree, SourceText(source), kind_of_code(path)) if python_may_set(source) else None
+    )
+    return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), SourceText(source), {})).module(environment)
+
+
+def read_consulted(path: str, source: bytes) -> Module:
+    """The same module but for what it sets; functions are parsed when they are asked what they say.
+
+    Raises as `read_module` does, where a part does not parse that has to be.
+    """
+    text = SourceText(source)
+    short = outline(text.text)
+    try:
+        tree = parse(short.text)
+        return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, short.ends)).module(None)
+    except SyntaxError:
+        whole = parse(source)
+        return _ModuleReader(path, ModuleTree(lambda: iter([whole.body]), text, {})).module(None)
+
+
+def read_setter(path: str, source: bytes) -> EnvironmentFile:
+    """Nothing but what the module at `path` sets in the environment. Raises as `read_module` does."""
+    return read_environment(path, parse(source), SourceText(source), kind_of_code(path))
+
+
+def kind_of_code(path: str) -> str:
+    """What the environment calls the file at `path`: `python` or `notebook`."""
+    return "notebook" if path.endswith(SUFFIX) else "python"
+
+
+class _ModuleReader:
+    def __init__(self, path: str, tree: ModuleTree) -> None:
+        self._path = path
+        self._tree = tree
+        self._source = tree.source
+        self._imports = Imports()
+        self._kernels: list[Kernel] = []
+        self._functions: dict[str, Function] = {}
+        self._classes: dict[str, Class] = {}
+        self._taken: dict[str, int] = {}
+
+    def module(self, environment: EnvironmentFile | None) -> Module:
+        body = self._top_level()
+        wrapped = self._wrapped_by_jit(body)
+        for statements in self._tree.pieces():
+            self._nested(definitions(statements), prefix="", class_name=None, parent="<module>", wrapped=wrapped)
+            del statements  # before the next piece is parsed
+        self._functions["<module>"] = Function(
+            name="<module>",
+            qualname="<module>",
+            path=self._path,
+            line=1,
+            params=(),
+            decorators=(),
+            class_name=None,
+            parent=None,
+            text=ModuleText(self._source, body.contents()),
+        )
+        return Module(
+            path=self._path,
+            kernels=tuple(self._kernels),
+            kernels_named=_named(self._kernels),
+            functions=self._functions,
+            classes=self._classes,
+            imports=self._imports.names,
+            star_imports=tuple(self._imports.stars),
+            environment=environment,
+            unread=self._source.unread,
+        )
+
+    def _top_level(self) -> Body:
+        """The top level, and the imports of the whole module: by them it is told what its functions are."""
+        body = Body(self._source)
+        levels = defaultdict[int, list[ast.Import | ast.ImportFrom]](list)
+        for statements in self._tree.pieces():
+            body.read(statements)
+            body.nested.clear()
+            for level, node in _import_statements(statements):
+                levels[level].append(node)
+            del statements  # before the next piece is parsed
+        for level in sorted(levels):
+            for node in levels[level]:
+                self._imports.add(node)
+        body.release()
+        return body
+
+    def _nested(
+        self,
+        nested: Iterable[tuple[Nested, tuple[Expr, ...]]],
+        *,
+        prefix: str,
+        class_name: str | None,
+        parent: str,
+        wrapped: dict[str, tuple[Expr, ...]],
+    ) -> None:
+        for node, decorators in nested:
+            qualname = prefix + node.name
+            if isinstance(node, ast.ClassDef):
+                self._class(node, qualname, parent)
+            else:
+                self._function(node, decorators + wrapped.get(node.name, ()), qualname, class_name, parent)
+
+    def _class(self, node: ast.ClassDef, qualname: str, parent: str) -> None:
+        body = Body(self._source)
+        body.read(node.body)
+        self._classes[qualname] = Class(
+            name=node.name,
+            qualname=qualname,
+            path=self._path,
+            bases=tuple(lower_alone(base) for base in node.bases),
+            fields={name: bindings[-1] for name, bindings in body.contents().bindings.items()},
+        )
+        self._nested(body.nested, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})
+        body.release()
+
+    def _function(
+        self, node: Definition, decorators: tuple[Expr, ...], qualname: str, class_name: str | None, parent: str
+    ) -> None:
+        qualname = self._unique(qualname)
+        if is_kernel(node, decorators, self._imports, path=self._path):
+            whole = self._tree.whole(node)
+            if isinstance(whole, ast.FunctionDef):
+                kernel = read_kernel(whole, decorators, self._imports, self._source, path=self._path, qualname=qualname)
+                self._kernels.append(kernel)
+                return
+        text = FunctionText(self._tree, node)
+        nested: Iterable[tuple[Nested, tuple[Expr, ...]]] = ()
+        wrapped: dict[str, tuple[Expr, ...]] = {}
+        # What launches will be asked what it says: that costs little where its tree is at hand.
+        if (self._tree.has_whole(node) and text.holds(b"](")) or text.holds(b"jit("):
+            body = read_contents(self._tree.whole(node), self._source)
+            text = FunctionText(self._tree, node, body.contents())
+            nested, wrapped = body.nested, self._wrapped_by_jit(body)
+            body.release()
+        elif text.defines_more():
+            nested = definitions(self._tree.whole(node).body)
+        self._functions[qualname] = Function(
+            name=node.name,
+            qualname=qualname,
+            path=self._path,
+            line=node.lineno,
+            params=host_params(node.args),
+            decorators=decorators,
+            class_name=class_name,
+            parent=parent,
+            text=text,
+        )
+        self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
+
+    def _wrapped_by_jit(self, body: Body) -> dict[str, tuple[Expr, ...]]:
+        """Functions that a later statement hands to jit: `fast = triton.jit(plain)`."""
+        wrapped: dict[str, tuple[Expr, ...]] = {}
+        for site in body.calls if b"jit(" in self._source.text else ():
+            call = site.call
+            if call.args and isinstance(call.args[0], Name) and is_jit(call.func, self._imports):
+                wrapped[call.args[0].id] = (call.func,)
+        return wrapped
+
+    def _unique(self, qualname: str) -> str:
+        """A name defined twice, in two arms of an `if` say, keeps both definitions."""
+        count = self._taken[qualname] = self._taken.get(qualname, 0) + 1
+        return qualname if count == 1 else f"{qualname}#{count}"
+
+
+def _named(kernels: list[Kernel]) -> dict[str, tuple[Kernel, ...]]:
+    named: dict[str, tuple[Kernel, ...]] = {}
+    for kernel in kernels:
+        name = kernel.qualname.partition("#")[0]
+        named[name] = (*named.get(name, ()), kernel)
+    return named
+
+
+def _import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
+    """All of them in order, each with the number of the statements around it; expressions are not entered."""
+    level, inner = 0, list[ast.AST](statements)
+    while inner:
+        around, inner = inner, []
+        for node in around:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield level, node
+            for name in _BLOCKS.get(type(node), ()):
+                inner += getattr(node, name)
+        level += 1
+
+
+# Statements with statements in them, and where these stand.
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(name for name in ("body", "handlers", "cases", "orelse", "finalbody") if name in kind._fields)
+    for kind in (
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
+        *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
+    )
+}

@@ -1,0 +1,96 @@
+"""Which assignments of a name may be the one that a place in the function sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Binding, BranchArm, Function
+
+
+class ReachingDefinitions(NamedTuple):
+    """The assignments that may be in force, latest first; `certain` where one of them must be."""
+
+    bindings: tuple[Binding, ...]
+    certain: bool
+
+
+_NOWHERE = ReachingDefinitions((), certain=False)
+
+
+def reaching_definitions(function: Function, name: str, order: int, arms: tuple[BranchArm, ...]) -> ReachingDefinitions:
+    """The assignments of `name` that reach the event `order` of `function`, which stands inside `arms`."""
+    bindings = function.bindings.get(name)
+    if not bindings:
+        return _NOWHERE
+    if bindings[-1].order < order and not bindings[-1].arms:
+        return ReachingDefinitions((bindings[-1],), certain=True)
+    loops = {arm.branch for arm in arms if arm.loop}
+    found: list[Binding] = []
+    taken: set[tuple[int, int]] = set()
+    for binding in reversed(bindings):
+        if binding.order >= order:
+            # Later in the text: in force only where a loop comes round again.
+            if binding.order > order and any(arm.branch in loops for arm in binding.arms):
+                found.append(binding)
+            continue
+        if _excluded(binding.arms, arms) or _contradict(function, binding.arms, arms):
+            continue
+        if any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
+            continue  # assigned again in the same arm
+        found.append(binding)
+        own = [arm for arm in binding.arms if arm not in arms]
+        if not own or _completes(own, taken):
+            return ReachingDefinitions(tuple(found), certain=True)
+    return ReachingDefinitions(tuple(found), certain=False)
+
+
+def _excluded(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
+    """Whether the two stand in different arms of one branch."""
+    sides = {arm.branch: arm.side for arm in one}
+    return any(sides.get(arm.branch, arm.side) != arm.side for arm in other)
+
+
+def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
+    """Whether one flag, which the function assigns once at most, has to be true for the one and false for the other."""
+    flags = {arm.flag: arm.is_true for arm in one if arm.flag is not None}
+    if not flags:
+        return False
+    return any(
+        arm.flag in flags and flags[arm.flag] != arm.is_true and len(function.bindings.get(arm.flag or "", ())) <= 1
+        for arm in other
+    )
+
+
+def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:
+    """Whether this assignment and the later ones in `taken` cover all arms of every branch around it."""
+    while own:
+        arm = own.pop()
+        taken.add((arm.branch, arm.side))
+        if arm.loop or any((arm.branch, side) not in taken for side in range(arm.sides)):
+            return False
+    return True
+
+
+def flags_at(function: Function, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...]:
+    """Those of `arms` whose flag decides another branch too, and is bound once: what came before took that path."""
+    if not any(arm.flag is not None for arm in arms):
+        return ()
+    deciding = _deciding_again(function)
+    return tuple(arm for arm in arms if arm.flag in deciding)
+
+
+@cached_in_scan()
+def _deciding_again(function: Function) -> frozenset[str]:
+    """The flags of `function` that decide more than one branch around an assignment, and are assigned once at most."""
+    branches: dict[str, set[int]] = {}
+    arms = {arm for call in function.calls for arm in call.arms}
+    arms.update(arm for bindings in function.bindings.values() for binding in bindings for arm in binding.arms)
+    for arm in arms:
+        if arm.flag is not None:
+            branches.setdefault(arm.flag, set()).add(arm.branch)
+    return frozenset(
+        flag for flag, found in branches.items() if len(found) > 1 and len(function.bindings.get(flag, ())) <= 1
+    )

@@ -1,0 +1,170 @@
+"""TRD502: `tl.arange` over a known number of elements that is no power of two, which does not compile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span
+from triton_doctor.static.project.configs import config_tables
+from triton_doctor.static.project.expected_errors import expects_error, is_expected_to_fail
+from triton_doctor.static.project.launches import hides_arguments, launches_of, spelled_out
+from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, children
+from triton_doctor.static.python.module import is_for_a_fork
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.literals import Literals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Arange, Kernel
+
+
+CODE = "TRD502"
+
+
+class _GivenNumber(NamedTuple):
+    """A number that the parameter `name` gets, and where it is written."""
+
+    name: str
+    number: int
+    path: str
+    span: Span
+    launch: Span | None
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a call of `arange` in literals, at it; one a parameter, at the first value that does not do."""
+    literals = Literals(project, interpreter_of(project).callers)
+    for kernel in project.kernels():
+        told: set[str] = set()
+        if kernel.jit_span is None or not kernel.aranges or is_for_a_fork(project.modules[kernel.path]):
+            continue
+        for arange in kernel.aranges:
+            names = _names(arange)
+            if not names:
+                yield from _in_literals(project, kernel, arange)
+            elif len(names) == 1 and not arange.conditional and not names & told:
+                (name,) = names
+                for value in _values(project, kernel, name, literals):
+                    count = _count(arange, {name: value.number})
+                    # None or fewer are a default that no launch means.
+                    if count is not None and count > 0 and not _is_power_of_two(count):
+                        told.add(name)
+                        yield _in_parameter(kernel, arange, value, count)
+                        break
+
+
+def _names(arange: Arange) -> frozenset[str]:
+    pending, found = [arange.start, arange.end], set()
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, Name):
+            found.add(expr.id)
+        pending.extend(children(expr))
+    return frozenset(found)
+
+
+def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> Iterator[_GivenNumber]:
+    """The literals that launches, the default and configs give a constexpr."""
+    param = next((param for param in kernel.params if param.name == name and param.is_constexpr), None)
+    if param is None:
+        return
+    for launch in launches_of(project).get(kernel.key, ()):
+        if expects_error(launch):
+            continue
+        argument = spelled_out(launch, kernel).get(name)
+        if argument is not None:
+            for one in literals.at(launch, argument.value):
+                if type(one.value) is int:
+                    yield _GivenNumber(name, one.value, launch.module.path, argument.span, launch.launch.span)
+        elif (
+            param.default is not None and not hides_arguments(launch) and not kernel.heuristics and not kernel.autotune
+        ):
+            for one in literals.of_module(kernel.path, param.default, param.span.line):
+                if type(one.value) is int:
+                    yield _GivenNumber(name, one.value, kernel.path, param.span, None)
+    for table, _ in config_tables(project, kernel):
+        value = table.get(name)
+        if kernel.autotune is not None and isinstance(value, Const) and type(value.value) is int:
+            yield _GivenNumber(name, value.value, kernel.path, kernel.autotune.span, None)
+
+
+def _count(arange: Arange, values: Mapping[str, int]) -> int | None:
+    start, end = _number(arange.start, values), _number(arange.end, values)
+    return end - start if start is not None and end is not None else None
+
+
+def _number(expr: Expr, values: Mapping[str, int]) -> int | None:
+    match expr:
+        case Const(value) if type(value) is int:
+            return value
+        case Name(name):
+            return values.get(name)
+        case BinaryOp(op, (left, right)):
+            one, other = _number(left, values), _number(right, values)
+            if one is None or other is None:
+                return None
+            match op:
+                case "+":
+                    return one + other
+                case "-":
+                    return one - other
+                case "*":
+                    return one * other
+                case "//" if other:
+                    return one // other
+    return None
+
+
+def _is_power_of_two(count: int) -> bool:
+    return count > 0 and count & (count - 1) == 0
+
+
+def _in_literals(project: Project, kernel: Kernel, arange: Arange) -> Iterator[Finding]:
+    count = _count(arange, {})
+    if count is not None and not _is_power_of_two(count) and not is_expected_to_fail(project, kernel):
+        yield Finding(
+            path=kernel.path,
+            span=arange.span,
+            code=CODE,
+            severity=Severity.ERROR,
+            message=(
+                f"`tl.arange` of {count} elements in `{kernel.name}` does not compile: {count} is not a power of two"
+            ),
+            advice=_advice(count),
+            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+        )
+
+
+def _in_parameter(kernel: Kernel, arange: Arange, value: _GivenNumber, count: int) -> Finding:
+    param = next(param for param in kernel.params if param.name == value.name)
+    what = f"`{spell(arange.end)}`" if arange.start == Const(0) else f"`{spell(arange.start)}` to `{spell(arange.end)}`"
+    return Finding(
+        path=value.path,
+        span=value.span,
+        code=CODE,
+        severity=Severity.ERROR,
+        message=(
+            f"`{kernel.name}` does not compile when `{value.name}` is {value.number}: its `tl.arange` over {what} then "
+            f"has {count} elements, which is not a power of two"
+        ),
+        advice=_advice(count),
+        facts=Facts(
+            kernel=kernel.name,
+            kernel_place=Location(kernel.path, kernel.span.line),
+            parameter=value.name,
+            parameter_place=Location(kernel.path, param.span.line),
+            launch=value.launch,
+            use="compile_time",
+        ),
+    )
+
+
+def _advice(count: int) -> str:
+    return f"use {1 << max(count - 1, 0).bit_length()}, and mask the elements beyond the end"
+
+
+RULE = Rule(code=CODE, check=check)

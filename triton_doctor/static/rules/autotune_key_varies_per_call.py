@@ -1,0 +1,110 @@
+"""TRD301: an autotune key that follows the data, so that each new value tunes the configs again.
+
+The fix: the names go out of the key where a program of the kernel does the same work whatever they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.plan import DropListed, Plan, Safety
+from triton_doctor.static.project.configs import describe_configs
+from triton_doctor.static.project.launches import origin_of
+from triton_doctor.static.project.surroundings import changed, kernel_of
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+
+
+CODE = AUTOTUNE_KEY
+# `n // 32` is one key for 32 values of `n`.
+_COARSE = 16
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a kernel, at the name of its key that changes most often; a plain argument before a constexpr.
+
+    Where TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
+    """
+    for varying in varying_keys(project).values():
+        sources = [(parameter, worst) for parameter in varying if (worst := parameter.worst) is not None]
+        yield _finding(project, sources)
+
+
+def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
+    parameter, worst = min(
+        varying, key=lambda one: (one[0].param.is_constexpr, not one[1].scalar.from_data, one[1].path, one[1].span)
+    )
+    kernel, name = parameter.kernel, parameter.param.name
+    others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
+    also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
+    return Finding(
+        path=worst.path,
+        span=worst.span,
+        code=CODE,
+        severity=_severity(worst),
+        message=(
+            f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
+            f"again for each value of {describe_value(worst)}: "
+            f"`{name}` is in its autotune key{also}"
+        ),
+        advice=(
+            f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
+            f"and pass `triton.next_power_of_2({name})` as that"
+        ),
+        facts=facts(parameter, worst, autotune_keys=tuple(other.param.name for other, _ in varying)),
+        trail=trail(parameter, worst),
+    )
+
+
+def _severity(worst: ParameterSource) -> Severity:
+    if worst.for_tests or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
+        return Severity.INFO
+    return Severity.ERROR if worst.scalar.from_data else Severity.WARNING
+
+
+def _is_coarse(expr: Expr) -> bool:
+    """Whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
+    match expr:
+        case BinaryOp("*", (inner, Const(int()))):
+            return _is_coarse(inner)
+        case BinaryOp("//", (_, Const(int(divisor)))):
+            return divisor >= _COARSE
+        case Call(Attr(_, "cdiv") | Name("cdiv"), (_, Const(int(divisor))), ()):
+            return divisor >= _COARSE
+        case _:
+            return False
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Unsafe: one config for all values may be slower for some, though results stay.
+
+    None where a loop runs to one, or the kernel needs one while it compiles: the best config may depend on it.
+    """
+    kernel = kernel_of(project, finding)
+    tuned = kernel.autotune if kernel is not None else None
+    if kernel is None or tuned is None or tuned.by.rpartition(".")[2] != "autotune" or tuned.prunes:
+        return None
+    names = finding.facts.autotune_keys
+    if not names or any(name in kernel.needed or name in kernel.walked for name in names):
+        return None
+    if any(name in (passed for _, _, passed in kernel.passes) for name in names):
+        return None
+    return Plan(
+        safety=Safety.UNSAFE,
+        title=f"take {', '.join(f'`{name}`' for name in names)} out of the autotune key of `{kernel.name}`",
+        changes=tuple(DropListed(kernel.path, tuned.span, "key", name, keep=True) for name in names),
+        kernel=changed(kernel),
+    )
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

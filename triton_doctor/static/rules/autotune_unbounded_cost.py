@@ -1,0 +1,45 @@
+"""TRD302: a kernel that is tuned over very many configs, none of them left out and no result kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity
+from triton_doctor.static.project.configs import config_count
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.parameters import only_demonstrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+
+CODE = "TRD302"
+# Each is compiled, and timed for some 125 ms (triton.testing.do_bench: 25 ms of warm-up, 100 ms of runs).
+MOST_CONFIGS = 40
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a kernel, at its decorator."""
+    for kernel in project.kernels():
+        tuned = kernel.autotune
+        if tuned is None or tuned.prunes or tuned.keeps or not tuned.by.endswith("autotune"):
+            continue
+        count = config_count(project, kernel)
+        if count is not None and count > MOST_CONFIGS:
+            again = f" for each value of {', '.join(f'`{name}`' for name in tuned.key)}" if tuned.key else ""
+            yield Finding(
+                path=kernel.path,
+                span=tuned.span,
+                code=CODE,
+                severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
+                message=f"`{kernel.name}` compiles and times {count} configs{again}, in every process",
+                advice=(
+                    "list fewer configs, prune them with `prune_configs_by`, or keep the results with "
+                    "`cache_results=True`"
+                ),
+                facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), bound=count),
+            )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -1,0 +1,47 @@
+"""TRD206: a block as large as the data, with no cap: each power of two compiles, and large ones take long to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.parameters import parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+
+
+CODE = "TRD206"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter whose size is rounded up but has no bound. One that is not rounded is TRD201's."""
+    for parameter in parameters(project):
+        worst = parameter.worst
+        if not parameter.param.is_constexpr or parameter.need != "block" or worst is None:
+            continue
+        if worst.kind is not Variability.LOGARITHMIC or worst.scalar.bound is not None:
+            continue
+        name = parameter.param.name
+        yield Finding(
+            path=worst.path,
+            span=worst.span,
+            code=CODE,
+            severity=Severity.INFO,
+            message=(
+                f"`{name}` grows with the data: {describe_value(worst)} has no upper limit, "
+                f"and `{parameter.kernel.name}` "
+                "compiles for each power of two"
+            ),
+            advice=f"cap `{name}` with `min(...)` and loop over blocks of that size in the kernel",
+            facts=facts(parameter, worst),
+            trail=trail(parameter, worst),
+        )
+
+
+RULE = Rule(code=CODE, check=check)

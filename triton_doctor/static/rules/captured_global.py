@@ -1,0 +1,159 @@
+"""TRD210: a kernel that reads a global variable which Triton does not let it read, or which changes later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.project.expected_errors import expects_error_after, is_expected_to_fail
+from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, dotted
+from triton_doctor.static.python.module import is_for_a_fork
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.timed_regions import Launching
+from triton_doctor.variables import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import Binding, Function
+    from triton_doctor.static.python.module import Kernel, Module
+
+CODE = "TRD210"
+# It lets kernels read any global (triton 3.9 knobs.py).
+_ALLOWING = "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS"
+# Triton 3.0 was the first that refused a global which is no constexpr, 3.3 the first that took an annotation for none.
+_REFUSES_PLAIN, _REFUSES_ANNOTATED = Version(3, 0), Version(3, 3)
+
+
+class _Reassigned(NamedTuple):
+    """A global of `kernel` that `function` of `home` assigns again."""
+
+    name: str
+    home: Module
+    first: Binding
+    function: Function
+    again: Binding
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a kernel and global that cannot be read, one a kernel and function that reassigns what it reads.
+
+    What may be Triton by another name only is left alone.
+    """
+    allowed = _ALLOWING in project.set_anywhere
+    for kernel in project.kernels():
+        module = project.modules[kernel.path]
+        if kernel.jit_span is None or kernel.made_in or is_for_a_fork(module):
+            continue
+        reassigned: dict[str, list[_Reassigned]] = {}
+        for name in sorted(kernel.outer):
+            home, own = project.names.defining(module, name) or (module, name)
+            top = home.functions.get("<module>")
+            bindings = top.bindings.get(own, ()) if top is not None and own not in home.imports else ()
+            if not bindings:
+                continue
+            if is_expected_to_fail(project, kernel):
+                break
+            if all(_is_plain(binding.value) for binding in bindings) and not allowed:
+                yield _not_constexpr(project, kernel, name, home, bindings)
+            elif all(_is_constexpr(binding.value) for binding in bindings):
+                for later in _assigned_later(home, own):
+                    if not expects_error_after(*later):
+                        again = _Reassigned(name, home, bindings[-1], *later)
+                        reassigned.setdefault(f"{home.path}:{later[0].qualname}", []).append(again)
+                        break
+        for several in reassigned.values():
+            yield _changes(project, kernel, several)
+
+
+def _is_plain(value: Expr) -> bool:
+    """Whether it is a number, a string or a tuple of them, which no kernel may read."""
+    match value:
+        case Const(literal):
+            return literal is not ... and literal is not None
+        case TupleExpr(items):
+            return bool(items) and all(isinstance(item, Const) for item in items)
+        case _:
+            return False
+
+
+def _is_constexpr(value: Expr) -> bool:
+    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] == "constexpr"
+
+
+def _assigned_later(home: Module, name: str) -> Iterator[tuple[Function, Binding]]:
+    """The functions that say `global name` and assign it, in order, with the first assignment of each."""
+    for function in home.functions.values():
+        declares = function.name != "<module>" and function.holds(b"global")
+        if declares and name in function.globals and function.bindings.get(name):
+            yield function, function.bindings[name][0]
+
+
+def _not_constexpr(project: Project, kernel: Kernel, name: str, home: Module, bindings: Sequence[Binding]) -> Finding:
+    annotated = any(binding.annotation == "constexpr" for binding in bindings)
+    what = "is only annotated as a constexpr" if annotated else "is not a constexpr"
+    first = _REFUSES_ANNOTATED if annotated else _REFUSES_PLAIN
+    pinned = project.pinned_triton
+    works = pinned is not None and pinned < first
+    return Finding(
+        path=kernel.path,
+        span=kernel.span,
+        code=CODE,
+        severity=Severity.INFO if works else Severity.ERROR,
+        message=(
+            f"`{kernel.name}` reads the global `{name}`, which {what}: Triton {first} and newer do not compile it"
+            + (f"; the project pins Triton {pinned}, which does" if works else "")
+        ),
+        advice=f"write `{name} = tl.constexpr(...)`, or make it a parameter of the kernel",
+        facts=_facts(kernel, name),
+        trail=(Step(home.path, bindings[-1].line, f"`{name}` is set"),),
+    )
+
+
+def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]) -> Finding:
+    function, first = reassigned[0].function, reassigned[0]
+    names = " and ".join(f"`{one.name}`" for one in reassigned[:2])
+    if len(reassigned) > 2:
+        names = f"`{first.name}` and {len(reassigned) - 1} others"
+    what = f"the global {names}" if len(reassigned) == 1 else f"the globals {names}"
+    shown = interpreter_of(project).callers.is_shown(kernel) or first.home.path in project.tests
+    runs_late = _may_follow_a_launch(project, first.home, function, first.again)
+    return Finding(
+        path=kernel.path,
+        span=kernel.span,
+        code=CODE,
+        severity=Severity.WARNING if runs_late and not shown else Severity.INFO,
+        message=(
+            f"`{kernel.name}` reads {what}, which `{function.qualname}` reassigns: a launch after that raises "
+            "RuntimeError" + ("" if runs_late else " if the kernel was launched before")
+        ),
+        advice=(
+            f"make {'it a `tl.constexpr` parameter' if len(reassigned) == 1 else 'them `tl.constexpr` parameters'} "
+            "of the kernel: each value then gets its own variant"
+        ),
+        facts=_facts(kernel, first.name),
+        trail=(
+            Step(first.home.path, first.first.line, f"`{first.name}` is set"),
+            Step(first.home.path, first.again.line, f"`{function.qualname}` assigns it again"),
+        ),
+    )
+
+
+def _may_follow_a_launch(project: Project, home: Module, function: Function, again: Binding) -> bool:
+    """Whether kernels were launched before `function` reassigns a global, or it runs in a loop.
+
+    A setter that runs once, before anything is launched, does no harm. One without a caller in sight may do none.
+    """
+    if Launching(project).may_have_launched(home, function, again.order):
+        return True
+    callers = interpreter_of(project).callers.of(home, function)
+    return any(arm.loop for caller in callers for arm in caller.site.arms)
+
+
+def _facts(kernel: Kernel, name: str) -> Facts:
+    return Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), parameter=name)
+
+
+RULE = Rule(code=CODE, check=check)

@@ -1,0 +1,142 @@
+"""TRD204: `do_not_specialize` names a constexpr, or no parameter at all.
+
+The fix: the name goes out of the list; Triton took no notice of it, or refused to compile.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity
+from triton_doctor.plan import DropListed, Plan, Safety
+from triton_doctor.static.project.expected_errors import is_expected_to_fail
+from triton_doctor.static.project.surroundings import changed, kernel_of, pointers
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.variables import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
+
+
+CODE = "TRD204"
+# Two of three letters are alike in names that have nothing to do with each other; `n_rows` and `nrows` are .91 alike.
+_LIKE = 0.8
+# The last release line that is known to compile a listed constexpr: triton 3.6 compiler/code_generator.py:644 refuses.
+_COMPILES = Version(3, 4)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a name, at the decorator."""
+    for kernel in project.kernels():
+        if not kernel.params:
+            continue  # a stub: what it stands for has them
+        if (kernel.do_not_specialize or kernel.do_not_align) and is_expected_to_fail(project, kernel):
+            continue
+        params = {param.name: param for param in kernel.params}
+        for option, names in (
+            ("do_not_specialize", kernel.do_not_specialize),
+            ("do_not_specialize_on_alignment", kernel.do_not_align),
+        ):
+            for name in dict.fromkeys(names):
+                if name not in params:
+                    yield _unknown(project, kernel, option, name)
+                elif params[name].is_constexpr:
+                    yield _constexpr(project, kernel, option, name)
+
+
+def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
+    pinned = project.pinned_triton
+    compiles = pinned is not None and pinned <= _COMPILES
+    what = "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value"
+    if compiles:
+        what = (
+            f"Triton {pinned}, which the project pins, still compiles the kernel for each value, 3.6 and newer do not"
+        )
+    return Finding(
+        path=kernel.path,
+        span=kernel.jit_span or kernel.span,
+        code=CODE,
+        severity=Severity.WARNING if compiles else Severity.ERROR,
+        message=f"`{option}` of `{kernel.name}` names the constexpr `{name}`: {what}",
+        advice=f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list",
+        facts=_facts(kernel, option, name),
+    )
+
+
+def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
+    meant = meant_by(kernel, name)
+    is_position = name.lstrip("-").isdecimal()
+    named = f"position {name}" if is_position else f"`{name}`"
+    # A name that was left behind costs nothing; one that stands for another parameter leaves that one specialized.
+    is_meant = bool(meant) or is_position or len(_numbers_left(project, kernel)) == 1
+    severity = Severity.WARNING if is_meant and not interpreter_of(project).callers.is_shown(kernel) else Severity.INFO
+    return Finding(
+        path=kernel.path,
+        span=kernel.jit_span or kernel.span,
+        code=CODE,
+        severity=severity,
+        message=f"`{option}` names {named}, but `{kernel.name}` has no such parameter: Triton ignores it",
+        advice=f"did you mean {' or '.join(f'`{one}`' for one in meant)}?"
+        if meant
+        else f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
+        facts=_facts(kernel, option, name),
+    )
+
+
+def _numbers_left(project: Project, kernel: Kernel) -> list[str]:
+    """The parameters that neither are listed nor constexprs, and that the kernel does not load from or store to."""
+    listed = {*kernel.do_not_specialize, *kernel.do_not_align, *pointers(project, kernel)}
+    return [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
+
+
+def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
+    """The parameters that `name`, which is none, may be a misspelling of: `T` of `T_tmp`.
+
+    None that the list has already, and no constexpr, which does not belong there.
+    """
+    listed = {*kernel.do_not_specialize, *kernel.do_not_align}
+    free = [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
+    short = name.casefold()
+    part = [
+        one
+        for one in free
+        if one.casefold() == short or one.casefold().startswith(f"{short}_") or one.casefold().endswith(f"_{short}")
+    ]
+    return tuple(part or get_close_matches(name, free, n=1, cutoff=_LIKE))
+
+
+def _facts(kernel: Kernel, option: str, name: str) -> Facts:
+    place = next((Location(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Location(kernel.path, kernel.span.line),
+        parameter=name,
+        parameter_place=place,
+        word=option,
+    )
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Safe, as the kernel compiles as it did; None where a parameter was meant that is spelled otherwise."""
+    kernel, name = kernel_of(project, finding), finding.facts.parameter
+    option = finding.facts.word
+    if kernel is None or kernel.jit_span is None or name is None or option is None:
+        return None
+    names = [param.name for param in kernel.params]
+    if name not in names and meant_by(kernel, name):
+        return None
+    position = names.index(name) if name in names else int(name) if name.lstrip("-").isdecimal() else None
+    return Plan(
+        safety=Safety.SAFE,
+        title=f"take `{name}` out of `{option}` of `{kernel.name}`",
+        changes=(DropListed(kernel.path, kernel.jit_span, option, name, position),),
+        kernel=changed(kernel),
+    )
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -1,0 +1,137 @@
+"""TRD202: a constexpr that the kernel never reads, and that still is part of its key.
+
+The fix: the parameter goes out of the kernel, and the argument out of every launch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
+from triton_doctor.static.project.launches import launches_of, spelled_out
+from triton_doctor.static.project.parameter_lookups import is_asked_for
+from triton_doctor.static.project.surroundings import (
+    changed,
+    has_own_decorators,
+    is_public,
+    is_seen_whole,
+    launches,
+    set_by_configs,
+    subject,
+)
+from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, children
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.parameters import Parameter, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel
+
+CODE = "TRD202"
+# What a launch no longer evaluates must have no other effect.
+_WITHOUT_EFFECT = frozenset(
+    "len int bool min max cdiv next_power_of_2 numel nelement size stride dim element_size is_contiguous".split()
+)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter of a launched kernel: at the launch that changes it most often, else at the parameter."""
+    launches = launches_of(project)
+    for parameter in parameters(project):
+        if parameter.kernel.key in launches and parameter.param.is_constexpr and parameter.use == "unread":
+            yield _finding(parameter)
+
+
+def _finding(parameter: Parameter) -> Finding:
+    kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
+    advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
+    if worst is None or worst.kind is not Variability.PER_CALL:
+        source = worst or next(iter(parameter.sources), None)
+        return Finding(
+            path=kernel.path,
+            span=param.span,
+            code=CODE,
+            severity=Severity.INFO,
+            message=f"`{kernel.name}` never reads its constexpr `{param.name}`",
+            advice=advice,
+            facts=facts(parameter, source),
+        )
+    return Finding(
+        path=worst.path,
+        span=worst.span,
+        code=CODE,
+        severity=Severity.INFO if worst.for_tests else Severity.WARNING,
+        message=(
+            f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
+            f"{describe_value(worst)}"
+        ),
+        advice=advice,
+        facts=facts(parameter, worst),
+        trail=trail(parameter, worst),
+    )
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """None where some launch or other use of the kernel is out of sight, or something asks for `param` by its name."""
+    found = subject(project, finding)
+    if found is None:
+        return None
+    kernel, param = found
+    if not has_own_decorators(kernel) or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
+        return None
+    if param.name in (set_by_configs(kernel) or ()) or any(one.param == param.name for one in kernel.heuristics):
+        return None
+    if is_asked_for(project, kernel, param.name):
+        return None
+    changes: list[Change] = [DropParameter(kernel.path, param.span)]
+    for option, names in (
+        ("do_not_specialize", kernel.do_not_specialize),
+        ("do_not_specialize_on_alignment", kernel.do_not_align),
+    ):
+        if param.name in names and kernel.jit_span is not None:
+            changes.append(DropListed(kernel.path, kernel.jit_span, option, param.name))
+    safety = Safety.UNSAFE if is_public(project, kernel) else Safety.SAFE
+    for launch in launches(project, kernel):
+        argument = spelled_out(launch, kernel).get(param.name)
+        if argument is None:
+            if param.default is None:
+                return None
+            continue
+        changes.append(DropArgument(launch.module.path, launch.launch.span, argument.span))
+        if _has_effect(argument.value):
+            safety = Safety.UNSAFE
+    return Plan(
+        safety=safety,
+        title=f"take `{param.name}` out of `{kernel.name}` and of its launches",
+        changes=tuple(changes),
+        kernel=changed(kernel, param.name),
+        rests_on=kernel.path,
+    )
+
+
+def _is_looked_up(kernel: Kernel) -> bool:
+    """Whether a function out of sight may ask for the argument by its name."""
+    tuned = kernel.autotune
+    return kernel.heuristics_out_of_sight or (tuned is not None and (tuned.prunes or set_by_configs(kernel) is None))
+
+
+def _has_effect(expr: Expr) -> bool:
+    pending = [expr]
+    while pending:
+        one = pending.pop()
+        match one:
+            case Call(Name(name) | Attr(_, name)) if name in _WITHOUT_EFFECT:
+                pending.extend(children(one))
+            case Call() | Opaque():
+                return True
+            case _:
+                pending.extend(children(one))
+    return False
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -1,0 +1,225 @@
+"""TRD201: a constexpr whose value follows the data, so that the kernel compiles anew for each value.
+
+The fix: a plain argument where the kernel does with one, a bucket where it needs the value while it compiles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
+from triton_doctor.static.project.launches import hides_arguments, spelled_out
+from triton_doctor.static.project.parameter_lookups import is_asked_for_as_constexpr
+from triton_doctor.static.project.surroundings import (
+    changed,
+    has_own_decorators,
+    is_in_sight,
+    is_seen_whole,
+    launches,
+    set_by_configs,
+    subject,
+)
+from triton_doctor.static.python.ir import Const, Lambda, Name
+from triton_doctor.static.python.spared_parameters import spared
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.integers import is_integer
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
+from triton_doctor.static.variability.tuning import describe_tuning, names_in_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.module import Kernel, Param
+
+
+CODE = "TRD201"
+# `if n <= 32:` around a launch keeps it to variants that one warm-up covers.
+_FEW_VALUES = 64
+# `min(512, n)` is 512 for most data, and a block of `min(2048, n)` is 2,048.
+_LARGEST_CAP = 2048
+# A block with some other bound is one of few powers of two below it.
+_LARGEST_BLOCK = 1024
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a parameter that a kernel reads, at the launch whose value changes most often."""
+    for parameter in parameters(project):
+        worst = parameter.worst
+        if not parameter.param.is_constexpr or parameter.use == "unread":
+            continue
+        if worst is None or worst.kind not in (Variability.PER_CALL, Variability.LOGARITHMIC):
+            continue
+        if worst.kind is Variability.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
+            continue  # TRD206 tells that, with the advice to cap it
+        keys = names_in_key(project, parameter)
+        yield Finding(
+            path=worst.path,
+            span=worst.span,
+            code=CODE,
+            severity=_severity(parameter, worst, is_tuned=bool(keys)),
+            message=_message(parameter, worst) + describe_tuning(project, parameter, keys),
+            advice=_advice(parameter, worst)
+            + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
+            facts=facts(parameter, worst, autotune_keys=keys),
+            trail=trail(parameter, worst),
+        )
+
+
+def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
+    if worst.kind is Variability.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
+        return Severity.INFO
+    if worst.scalar.from_data or is_tuned:
+        return Severity.ERROR
+    return Severity.WARNING
+
+
+def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
+    """Whether the value has few values, or most data reach its bound and share the variant for that."""
+    bound = worst.scalar.bound
+    if bound is None:
+        return False
+    if bound <= _FEW_VALUES:
+        return True
+    return bound <= _LARGEST_CAP if worst.scalar.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
+
+
+def _message(parameter: Parameter, worst: ParameterSource) -> str:
+    name, kernel = parameter.param.name, parameter.kernel.name
+    each = "power of two among the values" if worst.kind is Variability.LOGARITHMIC else "value"
+    message = f"`{name}` recompiles `{kernel}` for each {each} of {describe_value(worst)}"
+    if worst.scalar.bound is not None:
+        message += f" (at most {worst.scalar.bound:,} values)"
+    return message
+
+
+def _advice(parameter: Parameter, worst: ParameterSource) -> str:
+    name = parameter.param.name
+    if worst.kind is Variability.LOGARITHMIC:
+        return (
+            "there are few powers of two, so few variants in the long run; where a stall matters, warm up each of "
+            f"them, or cap `{name}`"
+        )
+    match parameter.need:
+        case None:
+            return (
+                f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain "
+                "argument works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility "
+                "by 16)"
+            )
+        case "block" if name in parameter.kernel.blocks_only:
+            return (
+                f"`{name}` is the size of a block: give it a fixed size and loop over blocks in the kernel, or round "
+                "it up with `triton.next_power_of_2` and mask what lies beyond the data"
+            )
+        case "block":
+            return (
+                f"`{name}` is the size of a block and more: give the block a constexpr of its own, of a fixed size or "
+                f"rounded up with `triton.next_power_of_2`, and pass `{name}` as a plain argument for all else"
+            )
+        case "unrolled":
+            return (
+                f"`tl.static_range` unrolls the loop over `{name}`: with `range` a plain argument works, unless the "
+                "body needs the loop variable while it compiles"
+            )
+        case "branch":
+            return (
+                f"the kernel needs the outcome of a test of `{name}` while it compiles: pass that outcome as the "
+                f"constexpr, which has two values, and `{name}` as a plain argument where the kernel reads it elsewhere"
+            )
+        case _:
+            return (
+                f"Triton needs `{name}` while it compiles: change the kernel so that it does not, or limit how many "
+                f"values `{name}` takes"
+            )
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Drop the annotation, or round the argument up at its launches; None where a config or a heuristic sets it."""
+    found = subject(project, finding)
+    if found is None or _is_set_by_triton(*found):
+        return None
+    kernel, param = found
+    if finding.facts.use == "read":
+        changes: list[Change] = [DropAnnotation(kernel.path, param.span)]
+        how = "a plain argument"
+        body = spared(kernel, project.modules.source(kernel.path))
+        if param.name in body.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
+            changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
+            how += ", and not specialize on it"
+        return Plan(
+            safety=_safety(project, kernel, param) if param.name in body.plain else Safety.UNSAFE,
+            title=f"make `{param.name}` of `{kernel.name}` {how}",
+            changes=tuple(changes),
+            kernel=changed(kernel, param.name),
+            rests_on=kernel.path,
+            unseen=Safety.UNSAFE,
+        )
+    if finding.facts.variability == Variability.PER_CALL.label and _sizes_a_block(kernel, param):
+        return _bucket(project, finding, kernel, param)
+    return None
+
+
+def _is_set_by_triton(kernel: Kernel, param: Param) -> bool:
+    by_config = set_by_configs(kernel)
+    return (
+        by_config is None
+        or param.name in by_config
+        or any(heuristic.param in (param.name, "*") for heuristic in kernel.heuristics)
+    )
+
+
+def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
+    """SAFE where each launch is in sight and gives an integer."""
+    if not has_own_decorators(kernel) or not is_in_sight(project, kernel):
+        return Safety.UNSAFE
+    if param.default is not None and not (isinstance(param.default, Const) and type(param.default.value) is int):
+        return Safety.UNSAFE
+    if any(not isinstance(heuristic.value, Lambda) for heuristic in kernel.heuristics):
+        return Safety.UNSAFE
+    if is_asked_for_as_constexpr(project, kernel, param.name):
+        return Safety.UNSAFE
+    for launch in launches(project, kernel):
+        argument = spelled_out(launch, kernel).get(param.name)
+        if argument is not None and not is_integer(project, launch, argument.value):
+            return Safety.UNSAFE
+        if launch.launch.method is not None or (argument is None and (hides_arguments(launch) or not param.default)):
+            return Safety.UNSAFE
+    return Safety.SAFE
+
+
+def _sizes_a_block(kernel: Kernel, param: Param) -> bool:
+    """Whether it is the end of an `arange`, which takes powers of two only, and the kernel reads it nowhere else."""
+    return param.name in kernel.blocks_only and any(arange.end == Name(param.name) for arange in kernel.aranges)
+
+
+def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) -> Plan | None:
+    """Round up at each launch that can be seen, where another parameter gets the exact size to mask with."""
+    if not is_seen_whole(project, kernel):
+        return None
+    changes: list[Change] = []
+    for launch in launches(project, kernel):
+        given = spelled_out(launch, kernel)
+        argument = given.get(param.name)
+        imported = launch.module.imports.get("triton")
+        if argument is None or isinstance(argument.value, Const):
+            continue
+        if imported is None or imported.member is not None or imported.module != "triton":
+            return None
+        if not any(one is not argument and one.value == argument.value for one in given.values()):
+            return None
+        before = f"{argument.name}=" if argument.name is not None else ""
+        text = f"{before}triton.next_power_of_2({{}})"
+        changes.append(Replace(launch.module.path, launch.launch.span, argument.span, text))
+    return Plan(
+        safety=Safety.UNSAFE,
+        title=f"round `{param.name}` of `{kernel.name}` up to a power of two",
+        changes=tuple(changes),
+        rests_on=kernel.path,
+    )
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -1,0 +1,56 @@
+"""TRD105: a debugging variable that slows kernels or compiles, or spoils a cache, set where it stays set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.interpreter_mode import severity_of
+from triton_doctor.variables import parse_version, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+
+CODE = "TRD105"
+_COST = {
+    "slow-kernels": "it slows kernels: it ",
+    "slow-compiles": "it slows compiles: it ",
+    "no-cache": "it disables a cache: it ",
+    "poisons-cache": "it poisons the cache: it ",
+    "prints": "it ",
+}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a setting that does harm; none behind a flag, and info where it only prints, or only teaches."""
+    version = parse_version(project.triton_version)
+    for file in project.environment:
+        for setting in file.settings:
+            variable = variables().get(setting.variable)
+            if variable is None or setting.guarded or setting.value is None:
+                continue
+            if not variable.harmful(setting.value) or not variable.read_by(version):
+                continue
+            # Where nothing but a demonstration compiles, nobody minds; slow kernels falsify what it measures.
+            is_shown = (
+                file.kind == "notebook"
+                or (variable.harm != "slow-kernels" and file.path in project.demonstrations)
+                or (variable.harm == "slow-compiles" and file.reads_dumps)
+            )
+            worst = Severity.INFO if variable.harm == "prints" or is_shown else Severity.WARNING
+            severity = severity_of(project, file, setting, worst)
+            how = "is left on" if severity > Severity.INFO else "is set"
+            yield Finding(
+                path=file.path,
+                span=setting.span,
+                code=CODE,
+                severity=severity,
+                message=f"`{setting.variable}={setting.value}` {how}, and {_COST[variable.harm]}{variable.effect}",
+                advice="set it for the one run that needs it, or put it behind a debug flag",
+            )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -1,0 +1,189 @@
+"""TRD208: counts that change with each call, and cost a variant as 1, as a multiple of 16 and as neither."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Facts, Finding, Location, Severity
+from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
+from triton_doctor.static.project.surroundings import pointers
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
+from triton_doctor.static.variability.parameters import in_autotune_key, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Argument
+    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.variability.parameters import Parameter
+
+CODE = "TRD208"
+# Methods and functions of torch that give tensors, told by name alone: most arguments of a launch are.
+_TENSORS = ALLOCATING | LIKE | KEEPING | {"contiguous", "view", "reshape", "flatten", "squeeze", "unsqueeze"}
+
+
+class _Count(NamedTuple):
+    """An integer that changes with each call, and in how many classes of values."""
+
+    name: str
+    argument: Argument
+    scalar: AbstractNumber
+    classes: int
+
+
+class _Candidate(NamedTuple):
+    """An argument that may be a count, by all that is written."""
+
+    name: str
+    argument: Argument
+    aligned: bool
+    origin: Expr
+
+    @property
+    def whole(self) -> bool:
+        """Whether a value that is read out of the data is an integer for certain."""
+        return isinstance(self.origin, Call) and dotted(self.origin.func) in ("len", "int")
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
+    flow = interpreter_of(project)
+    unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
+    for kernel in project.kernels():
+        if kernel.key in unbounded:
+            continue  # three variants for each of its many are not what to begin with
+        launches = [
+            one
+            for one in launches_of(project).get(kernel.key, ())
+            if not flow.callers.is_no_program(one.module, one.function, one.launch.arms)
+        ]
+        every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
+        if any(_may_tell(candidates) for _, candidates in every):
+            addresses = pointers(project, kernel)
+            every = [(launch, tuple(one for one in own if one.name not in addresses)) for launch, own in every]
+        # Nearly every kernel has one size that it masks with.
+        if any(_tells(project, launch, candidates) for launch, candidates in every):
+            counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
+            found = [(launch, counts) for launch, counts in counted if counts]
+            launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
+            if len(counts) > 1 or counts[0].scalar.from_data:
+                yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
+
+
+def _compiles_for_each_value(parameter: Parameter) -> bool:
+    worst = parameter.worst
+    return parameter.param.is_constexpr and worst is not None and worst.kind is Variability.PER_CALL
+
+
+def _may_tell(candidates: Sequence[_Candidate]) -> bool:
+    """Whether there may be two counts among `candidates`, or one from the data."""
+    return len(candidates) > 1 or any(candidate.whole for candidate in candidates)
+
+
+def _tells(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
+    """Whether there are two counts among `candidates`, or one from the data; no more are looked at than that takes."""
+    # What its function is handed is looked at last: its callers are asked for it.
+    ordered = sorted(candidates, key=lambda candidate: isinstance(candidate.origin, Name))
+    found = 0
+    while ordered and (found or _may_tell(ordered)):
+        for count in _counts(project, launch, (ordered.pop(0),)):
+            found += 1
+            if found > 1 or count.scalar.from_data:
+                return True
+    return False
+
+
+def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
+    arguments = spelled_out(launch, kernel)
+    for param in kernel.params:
+        argument = arguments.get(param.name)
+        if argument is None or param.is_constexpr or param.name in kernel.do_not_specialize:
+            continue
+        if in_autotune_key(kernel, param):
+            continue
+        origin = origin_of(launch, argument.value)
+        if not isinstance(argument.value, Const) and _may_be_a_count(launch, origin):
+            yield _Candidate(param.name, argument, param.name not in kernel.do_not_align, origin)
+
+
+def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> Iterator[_Count]:
+    flow = interpreter_of(project)
+    place = flow.at(launch)
+    for candidate in candidates:
+        scalar = flow.scalar(candidate.argument.value, place)
+        if scalar.decide() is Variability.PER_CALL and (not scalar.from_data or candidate.whole):
+            classes = _classes(scalar, aligned=candidate.aligned)
+            if classes > 1:
+                yield _Count(candidate.name, candidate.argument, scalar, classes)
+
+
+def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
+    """Whether it is no tensor, no stride, no fraction, and no multiple of 16 whatever the other factor is."""
+    match origin:
+        case Call(Attr(_, "stride")):
+            return False
+        case Unpacked(value):
+            return _may_be_a_count(launch, value)
+        case Conditional(test, options) if test is not None:
+            return all(_may_be_a_count(launch, option) for option in options)
+        case Call(Attr(_, name)) if name in _TENSORS:
+            return False
+        case Name(name):
+            params = launch.function.params
+            return not any(param.name == name and param.annotation == "Tensor" for param in params)
+        case BinaryOp("/", _):
+            return False
+        case BinaryOp("*", operands):
+            return not any(
+                isinstance(one, Const) and type(one.value) is int and one.value % 16 == 0 for one in operands
+            )
+        case _:
+            return True
+
+
+def _classes(scalar: AbstractNumber, *, aligned: bool) -> int:
+    """Of 1, multiples of 16 where `aligned`, and others, how many the bounds leave."""
+    one = scalar.low is None or scalar.low <= 1
+    sixteen = scalar.high is None or scalar.high >= 16 or scalar.low is None or scalar.low <= 0
+    return one + (sixteen and aligned) + 1
+
+
+def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], others: list[LinkedLaunch]) -> Finding:
+    names = [f"`{count.name}`" for count in counts]
+    named = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    variants = prod(count.classes for count in counts)
+    first = counts[0]
+    listed = ", ".join(f'"{count.name}"' for count in counts)
+    return Finding(
+        path=launch.module.path,
+        span=first.argument.span,
+        code=CODE,
+        severity=Severity.INFO,
+        message=(
+            f"{named} of `{kernel.name}` {'differ' if len(names) > 1 else 'differs'} between calls; Triton compiles "
+            f"separate variants for 1, multiples of 16 and other values: up to {variants} here"
+        ),
+        advice=(
+            f"`@triton.jit(do_not_specialize=[{listed}])` compiles one variant for all values; use it if the kernel "
+            "gains nothing from divisibility by 16"
+        ),
+        facts=Facts(
+            kernel=kernel.name,
+            kernel_place=Location(kernel.path, kernel.span.line),
+            parameter=first.name if len(counts) == 1 else None,
+            launch=launch.launch.span,
+            variability=Variability.PER_CALL.label,
+            bound=variants,
+            also=tuple(sorted({Location(other.module.path, other.launch.span.line) for other in others})),
+        ),
+        trail=tuple(dict.fromkeys(note.step() for note in first.scalar.trail)),
+    )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -1,0 +1,43 @@
+"""TRD205: a kernel that is defined inside a function, and so made anew, and loaded from disk anew, on each call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.kernel_factories import KernelFactories
+from triton_doctor.static.variability.parameters import only_demonstrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+
+
+CODE = "TRD205"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a kernel, where it is defined."""
+    for kernel, launch in KernelFactories(project).made_anew():
+        maker = (kernel.made_in or "").rpartition(".")[2]
+        yield Finding(
+            path=kernel.path,
+            span=kernel.span,
+            code=CODE,
+            severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
+            message=(
+                # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
+                f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
+            ),
+            advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
+            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+            trail=(
+                Step(kernel.path, kernel.span.line, f"`{kernel.name}` is defined inside `{maker}`"),
+                Step(launch.module.path, launch.launch.span.line, "it is launched"),
+            ),
+        )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -1,0 +1,137 @@
+"""TRD211: a launch option that only sets a parameter of the same name, so that the kernel runs without it.
+
+The fix: the option by its name, which sets the kernel's parameter and the launch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity, Span
+from triton_doctor.plan import Change, NameArgument, Plan, Safety
+from triton_doctor.static.project.configs import config_tables
+from triton_doctor.static.project.launches import hides_arguments, launches_of, origin_of, spelled_out
+from triton_doctor.static.project.surroundings import launches, subject
+from triton_doctor.static.python.ir import Const, Expr, Star
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Param
+
+
+CODE = "TRD211"
+# What a kernel runs with when nothing is said (triton 3.9 backends/nvidia/compiler.py CUDAOptions; AMD has 2 stages).
+DEFAULTS = {"num_warps": (4,), "num_stages": (2, 3), "num_ctas": (1,)}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a launch and option, at the argument; one a tuning and option, at the decorator."""
+    for kernel in project.kernels():
+        for param in kernel.params:
+            # What a kernel reads is a parameter in its own right; but it does not have the warps that it computes with.
+            if param.name not in LAUNCH_OPTIONS or (param.name in kernel.read and param.name != "num_warps"):
+                continue
+            if kernel.autotune is not None:
+                yield from _configs(project, kernel, param)
+            elif not kernel.heuristics:
+                for launch in launches_of(project).get(kernel.key, ()):
+                    yield from _launch(launch, kernel, param)
+
+
+def _launch(launch: LinkedLaunch, kernel: Kernel, param: Param) -> Iterator[Finding]:
+    argument = spelled_out(launch, kernel).get(param.name)
+    if argument is None:
+        hidden = hides_arguments(launch) or param.default is None or _is_default(param.name, param.default)
+        if not hidden and param.default is not None:
+            message = f"`{param.name}` of `{kernel.name}` defaults to {spell(param.default)}"
+            yield _finding(launch.module.path, launch.launch.span, launch, kernel, param, message)
+    elif argument.name is None and not _is_default(param.name, origin_of(launch, argument.value)):
+        value = spell(argument.value)
+        message = f"`{param.name}` of `{kernel.name}` is passed by position"
+        if value != param.name:
+            message = f"`{value}` is passed to `{param.name}` of `{kernel.name}` by position"
+        yield _finding(launch.module.path, argument.span, launch, kernel, param, message)
+
+
+def _is_default(name: str, value: Expr) -> bool:
+    return isinstance(value, Const) and value.value in DEFAULTS.get(name, (None,))
+
+
+def _finding(path: str, span: Span, launch: LinkedLaunch, kernel: Kernel, param: Param, message: str) -> Finding:
+    return Finding(
+        path=path,
+        span=span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=f"{message}: this sets only the parameter, and the kernel runs with Triton's default `{param.name}`",
+        advice=f"pass it by name, `{param.name}=...`, which sets both, or rename the parameter",
+        facts=_facts(kernel, param, launch.launch.span),
+    )
+
+
+def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding]:
+    """`Config({"num_warps": 8})`: the config's own option, which has a default, goes over the entry."""
+    tuned = kernel.autotune
+    if tuned is None or param.name not in DEFAULTS:
+        return
+    for table, options in config_tables(project, kernel):
+        value = table.get(param.name)
+        if value is not None and param.name not in options and not _is_default(param.name, value):
+            yield Finding(
+                path=kernel.path,
+                span=tuned.span,
+                code=CODE,
+                severity=Severity.WARNING,
+                message=(
+                    f"a config of `{kernel.name}` sets `{param.name}` as a parameter: the config's own option of "
+                    "that name has a default, which overrides it"
+                ),
+                advice=f"`triton.Config({{...}}, {param.name}=...)` sets both",
+                facts=_facts(kernel, param, None),
+            )
+            return
+
+
+def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Location(kernel.path, kernel.span.line),
+        parameter=param.name,
+        parameter_place=Location(kernel.path, param.span.line),
+        launch=launch,
+    )
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Name it and the positional arguments after it; None where the value is a default, or stands in a config."""
+    found = subject(project, finding)
+    if found is None:
+        return None
+    kernel, param = found
+    for launch in launches(project, kernel):
+        here = (launch.module.path, launch.launch.span) == (finding.path, finding.facts.launch)
+        if not here or len(launch.kernels) != 1 or hides_arguments(launch):
+            continue
+        names = {id(one): name for name, one in spelled_out(launch, kernel).items()}
+        changes: list[Change] = []
+        for argument in launch.launch.arguments:
+            name = names.get(id(argument))
+            if argument.name is None and name is not None and (changes or name == param.name):
+                changes.append(NameArgument(launch.module.path, launch.launch.span, argument.span, name))
+            elif isinstance(argument.value, Star):
+                return None
+        if changes:
+            return Plan(
+                safety=Safety.UNSAFE,
+                title=f"give `{param.name}` of `{kernel.name}` by name",
+                changes=tuple(changes),
+            )
+    return None
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -1,0 +1,170 @@
+"""TRD207: a launch option that follows the data, or that equal launches of one kernel spell differently.
+
+The fix: one spelling of the options at every launch of the kernel that means the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Facts, Finding, Location, Severity
+from triton_doctor.plan import Change, DropArgument, GiveArgument, Plan, Replace, Safety
+from triton_doctor.static.project.launches import hides_arguments, launches_of, spelled_out
+from triton_doctor.static.project.surroundings import kernel_of, launches
+from triton_doctor.static.python.ir import Const
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Argument
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel
+
+CODE = "TRD207"
+# Spelled out or left out, these are the same on every target; `num_stages` is 3 on NVIDIA and 2 on AMD.
+_SAME_EVERYWHERE = frozenset({"num_warps", "num_ctas"})
+
+# Of an NVIDIA target (triton 3.9 backends/nvidia/compiler.py CUDAOptions).
+DEFAULTS: Mapping[str, Expr] = {"num_warps": Const(4), "num_stages": Const(3), "num_ctas": Const(1)}
+
+
+class _Spelling(NamedTuple):
+    """The options of a launch, in the order in which they are given."""
+
+    launch: LinkedLaunch
+    options: tuple[tuple[str, Expr], ...]
+
+    @property
+    def meaning(self) -> frozenset[tuple[str, Expr]]:
+        """What they come to, defaults left out."""
+        return frozenset((name, value) for name, value in self.options if DEFAULTS.get(name) != value)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a launch and option that varies; one a kernel that is launched with two spellings."""
+    for kernel in project.kernels():
+        own = {param.name for param in kernel.params}
+        spellings = []
+        for launch in launches_of(project).get(kernel.key, ()):
+            arguments = spelled_out(launch, kernel)
+            options = {name: one for name, one in arguments.items() if name in LAUNCH_OPTIONS and name not in own}
+            for name in options:
+                yield from _varying(project, launch, kernel, name)
+            if not hides_arguments(launch):
+                spellings.append(_Spelling(launch, tuple((name, one.value) for name, one in options.items())))
+        if kernel.autotune is None:
+            yield from _respelled(kernel, spellings)
+
+
+def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) -> Iterator[Finding]:
+    argument = spelled_out(launch, kernel)[name]
+    if isinstance(argument.value, Const):
+        return
+    flow = interpreter_of(project)
+    scalar = flow.scalar(argument.value, flow.at(launch))
+    if scalar.decide() is not Variability.PER_CALL:
+        return
+    steps = dict.fromkeys(note.step() for note in scalar.trail)
+    yield Finding(
+        path=launch.module.path,
+        span=argument.span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`",
+        advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
+        facts=Facts(
+            kernel=kernel.name,
+            kernel_place=Location(kernel.path, kernel.span.line),
+            parameter=name,
+            launch=launch.launch.span,
+            variability=Variability.PER_CALL.label,
+            bound=scalar.bound,
+        ),
+        trail=tuple(steps),
+    )
+
+
+def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
+    """The first launch that says otherwise what an earlier one said."""
+    by_meaning: dict[frozenset[tuple[str, Expr]], _Spelling] = {}
+    for second in spellings:
+        first = by_meaning.setdefault(second.meaning, second)
+        if first.options != second.options:
+            yield _finding(kernel, first, second)
+            return
+
+
+def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
+    path, span = second.launch.module.path, second.launch.launch.span
+    place = Location(first.launch.module.path, first.launch.launch.span.line)
+    return Finding(
+        path=path,
+        span=span,
+        code=CODE,
+        severity=Severity.INFO,
+        message=(
+            f"`{kernel.name}` is launched with {_told(second)} here and {_told(first)} on line {place.line}"
+            f"{f' of {place.path}' if place.path != path else ''}: the same options under two keys, so the kernel "
+            "is loaded for each"
+        ),
+        advice="pass the same options in the same order at every launch, including those left at their defaults",
+        facts=Facts(
+            kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), launch=span, also=(place,)
+        ),
+    )
+
+
+def _told(spelling: _Spelling) -> str:
+    given = ", ".join(f"{name}={spell(value)}" for name, value in spelling.options)
+    return f"`{given}`" if given else "no options"
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Give the launch the options of the first that it equals; None for an option that varies."""
+    kernel = kernel_of(project, finding)
+    if kernel is None or finding.facts.parameter is not None or len(finding.facts.also) != 1:
+        return None
+    (place,) = finding.facts.also
+    here = [
+        one for one in launches(project, kernel) if (one.module.path, one.launch.span) == (finding.path, finding.span)
+    ]
+    first = [
+        one for one in launches(project, kernel) if (one.module.path, one.launch.span.line) == (place.path, place.line)
+    ]
+    if len(here) != 1 or len(first) != 1 or len(here[0].kernels) != 1:
+        return None
+    own, wanted = _options(here[0], kernel), _options(first[0], kernel)
+    if not all(isinstance(one.value, Const) for one in (*own.values(), *wanted.values())):
+        return None
+    texts = [f"{name}={one.value.value!r}" for name, one in wanted.items() if isinstance(one.value, Const)]
+    added = own.keys() ^ wanted.keys()
+    return Plan(
+        safety=Safety.SAFE if added <= _SAME_EVERYWHERE else Safety.UNSAFE,
+        title=f"launch `{kernel.name}` with {', '.join(f'`{text}`' for text in texts) or 'no options'}",
+        changes=tuple(_changes(here[0], list(own.values()), texts)),
+    )
+
+
+def _options(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
+    names = LAUNCH_OPTIONS - {param.name for param in kernel.params}
+    return {name: one for name, one in spelled_out(launch, kernel).items() if name in names}
+
+
+def _changes(launch: LinkedLaunch, own: list[Argument], texts: list[str]) -> list[Change]:
+    path, call = launch.module.path, launch.launch.span
+    changes: list[Change] = [
+        Replace(path, call, argument.span, text) for argument, text in zip(own, texts, strict=False)
+    ]
+    changes += [DropArgument(path, call, argument.span) for argument in own[len(texts) :]]
+    if len(texts) > len(own):
+        changes.append(GiveArgument(path, call, ", ".join(texts[len(own) :])))
+    return changes
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

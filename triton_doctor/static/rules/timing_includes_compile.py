@@ -1,0 +1,90 @@
+"""TRD402: a host clock around the first launch of a kernel, which compiles it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.project.call_graph import calls_of
+from triton_doctor.static.python.ir import Lambda, children
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.timed_regions import Launching, timed_regions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.timed_regions import LaunchStart, TimedRegion
+
+
+CODE = "TRD402"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a stretch, at the reading of the clock that ends it."""
+    launching = Launching(project)
+    for stretch in timed_regions(project):
+        first = min(stretch.starts, key=lambda start: start.order)
+        if _runs_once(project, stretch) and not _is_warm(launching, stretch) and not _is_meant(stretch):
+            yield _finding(stretch, first)
+
+
+def _runs_once(project: Project, stretch: TimedRegion) -> bool:
+    """Whether the stretch is no part of a loop, nor of a function that may run more than once."""
+    function = stretch.function
+    if any(arm.loop for arm in stretch.arms) or function.class_name is not None:
+        return False
+    if function.name == "<module>":
+        return True
+    callers = [*interpreter_of(project).callers.of(stretch.module, function), *_callers_for_main(stretch)]
+    return len(callers) == 1 and not any(arm.loop for arm in callers[0].site.arms)
+
+
+def _callers_for_main(stretch: TimedRegion) -> list[Caller]:
+    """The calls of its function below `if __name__ == "__main__"`, which start the program that is measured."""
+    called = calls_of(stretch.module, stretch.function.name)
+    return [one for one in called if any(arm.is_main for arm in one.site.arms)]
+
+
+def _is_meant(stretch: TimedRegion) -> bool:
+    """Whether the function says that warming up, or compiling, is what it measures."""
+    return any(word in stretch.function.name.lower() for word in ("warm", "compil"))
+
+
+def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:
+    """Whether something before the stretch may have launched the kernel already."""
+    if launching.may_have_launched(stretch.module, stretch.function, stretch.begin):
+        return True
+    if any(launching.may_have_launched(*one[:2], one.site.order) for one in _callers_for_main(stretch)):
+        return True
+    earlier = [site.call for site in stretch.function.calls if site.order < stretch.begin]
+    given = [argument for call in earlier for argument in (*call.args, *(value for _, value in call.keywords))]
+    return any(_may_be_called(argument) for argument in given)
+
+
+def _may_be_called(argument: Expr) -> bool:
+    """Whether an argument is, or holds, a function: `warm_up(lambda: add(x, y))`."""
+    return isinstance(argument, Lambda) or any(_may_be_called(child) for child in children(argument))
+
+
+def _finding(stretch: TimedRegion, start: LaunchStart) -> Finding:
+    path, kernel = stretch.module.path, start.kernel
+    return Finding(
+        path=path,
+        span=stretch.span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=f"the time since `{stretch.name}` includes compiling `{kernel.name}`: this is its first launch",
+        advice="launch it once before the clock starts, or measure with `triton.testing.do_bench`, which warms up",
+        facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+        trail=(
+            Step(path, stretch.begin_line, f"`{stretch.name}` is set"),
+            Step(path, start.line, f"`{kernel.name}` is launched for the first time"),
+        ),
+    )
+
+
+RULE = Rule(code=CODE, check=check)

@@ -1,0 +1,93 @@
+"""TRD401: a host clock read right after a launch, which returns before the kernel has run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.python.ir import Subscript
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
+from triton_doctor.static.variability.timed_regions import is_clock, last_name, timed_regions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import CallSite, Function
+    from triton_doctor.static.python.ir import Call
+    from triton_doctor.static.python.module import Kernel, Module
+    from triton_doctor.static.variability.timed_regions import TimedRegion
+
+CODE = "TRD401"
+# Calls that neither wait for the GPU nor read a result. What is not among them may.
+_IDLE = (ALLOCATING | LIKE | KEEPING) - {"cpu", "to", "int", "float", "bool", "copy_"} | {
+    *("append", "range", "cdiv", "next_power_of_2", "numel", "size", "stride", "dim", "len", "min", "max", "view"),
+    *("reshape", "contiguous", "is_contiguous", "element_size", "data_ptr", "isinstance", "current_device", "dict"),
+    *("unsqueeze", "squeeze", "flatten", "permute", "transpose", "expand", "new_empty", "get_device_properties"),
+}
+# What a launching function calls of the project waits no more than what that calls.
+_MOST_CALLS = 3
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a stretch, at the reading of the clock that ends it."""
+    for stretch in timed_regions(project):
+        last = max(stretch.starts, key=lambda start: start.order)
+        if last.function is not None and _waits(project, last.function, _MOST_CALLS):
+            continue
+        after = [
+            site
+            for site in stretch.function.calls
+            if last.order <= site.order < stretch.end
+            and site.call is not last.call
+            and not is_clock(stretch.module, site.call.func)
+        ]
+        if not _may_wait(project, stretch.module, stretch.function, after, _MOST_CALLS):
+            yield _finding(stretch, last.kernel, last.line)
+
+
+def _is_a_look_up(call: Call) -> bool:
+    """Whether it is `table.get(key, otherwise)`."""
+    return last_name(call.func) == "get" and len(call.args) == 2
+
+
+def _waits(project: Project, function: Function, depth: int) -> bool:
+    """Whether anything that `function` calls may wait for the GPU."""
+    home = project.names.home(function)
+    return home is None or _may_wait(project, home, function, function.calls, depth)
+
+
+def _may_wait(project: Project, module: Module, function: Function, sites: Sequence[CallSite], depth: int) -> bool:
+    """Whether one of `sites` may wait for the GPU, as far as its name, or what it calls in the project, tells."""
+    for site in sites:
+        func = site.call.func
+        if isinstance(func, Subscript) or last_name(func) in _IDLE or _is_a_look_up(site.call):
+            continue
+        callee = interpreter_of(project).callers.reached(module, function, func) if depth else None
+        if callee is None or _waits(project, callee, depth - 1):
+            return True
+    return False
+
+
+def _finding(stretch: TimedRegion, kernel: Kernel, line: int) -> Finding:
+    path = stretch.module.path
+    return Finding(
+        path=path,
+        span=stretch.span,
+        code=CODE,
+        severity=Severity.WARNING,
+        message=(
+            f"the time since `{stretch.name}` does not include running `{kernel.name}`: a launch only queues the kernel"
+        ),
+        advice="call `torch.cuda.synchronize()` before reading the clock, or measure with `triton.testing.do_bench`",
+        facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+        trail=(
+            Step(path, stretch.begin_line, f"`{stretch.name}` is set"),
+            Step(path, line, f"`{kernel.name}` is launched"),
+        ),
+    )
+
+
+RULE = Rule(code=CODE, check=check)

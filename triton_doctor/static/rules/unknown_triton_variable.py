@@ -1,0 +1,112 @@
+"""TRD104: a variable that is meant for Triton, and that the chosen version does not read.
+
+The fix: the variable that was surely meant, or the one that took the place of an old one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Severity
+from triton_doctor.plan import Plan, RenameString, Safety
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.variables import (
+    INTERPRET,
+    Variable,
+    Version,
+    looks_like_triton,
+    meant,
+    newest_version,
+    parse_version,
+    variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.environment.setting import EnvSetting
+    from triton_doctor.static.project.project import Project
+
+
+CODE = "TRD104"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a setting."""
+    version = parse_version(project.triton_version)
+    for file in project.environment:
+        for setting in file.settings:
+            known = variables().get(setting.variable)
+            told = _known(known, version) if known is not None else _unknown(setting)
+            if told is None:
+                continue
+            severity, message, advice = told
+            yield Finding(
+                path=file.path,
+                span=setting.span,
+                code=CODE,
+                severity=Severity.INFO if file.for_tests else severity,
+                message=message,
+                advice=advice,
+                facts=Facts(word=setting.variable if known is None else None),
+            )
+
+
+def _known(variable: Variable, version: Version) -> tuple[Severity, str, str] | None:
+    if variable.read_by(version) or not (variable.name.startswith("TRITON_") or variable.instead):
+        return None
+    if variable.last is not None and version > variable.last:
+        told = f"triton {version} does not read `{variable.name}`, triton {variable.last} was the last that did"
+        if variable.instead:
+            return Severity.WARNING, f"{told}: `{variable.instead}` took its place", f"set `{variable.instead}`"
+        return Severity.WARNING, told, "delete it"
+    told = f"triton {version} does not read `{variable.name}`, triton {variable.first} is the first that does"
+    return Severity.WARNING, told, f"use Triton {variable.first} or newer"
+
+
+def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
+    name = setting.variable
+    if not looks_like_triton(name):
+        return None
+    told = f"no Triton up to {newest_version()} reads `{name}`"
+    near = meant(name)
+    if near is not None and near[1]:
+        return Severity.WARNING, f"{told}: did you mean `{near[0]}`?", f"set `{near[0]}`, or delete the line"
+    if setting.build_only:
+        # A build argument of the image's own, not meant for Triton.
+        return None
+    if near is not None:
+        told = f"{told}; the closest name that it reads is `{near[0]}`"
+    return Severity.INFO, told, "it has no effect, unless a fork, a plug-in or the program itself reads it"
+
+
+def plan(project: Project, finding: Finding) -> Plan | None:
+    """Unsafe: the variable has an effect from now on. None where that effect would be reported in its turn."""
+    for file in project.environment:
+        if file.path != finding.path or file.kind != "python":
+            continue
+        for setting in file.settings:
+            if setting.span == finding.span:
+                name = _intended(setting.variable)
+                known = variables().get(name or "")
+                if name is None or known is None or not known.read_by(parse_version(project.triton_version)):
+                    continue
+                if setting.value is None or known.harmful(setting.value) or name == INTERPRET:
+                    continue
+                return Plan(
+                    safety=Safety.UNSAFE,
+                    title=f"set `{name}` instead of `{setting.variable}`",
+                    changes=(RenameString(file.path, setting.span, setting.variable, name),),
+                )
+    return None
+
+
+def _intended(name: str) -> str | None:
+    known = variables().get(name)
+    if known is not None:
+        return known.instead or None
+    near = meant(name)
+    return near[0] if near is not None and near[1] else None
+
+
+RULE = Rule(code=CODE, check=check, plan=plan)

@@ -1,0 +1,191 @@
+"""Paths to the files worth reading: what is asked for, less what is ignored."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.regular_files import read_regular_file
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.sources.ignore_rules import IgnoreRules, compile_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.settings import Settings
+
+# By the file's name, in this order; the first that matches.
+_KINDS = (
+    (re.compile(r"(?i:(?:.*\.)?(?:docker|container)file(?:[.\-_](?!dockerignore$).*)?)"), "dockerfile"),
+    (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
+    (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
+    (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),
+    (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc)|\.envrc"
+                r"|\.?(?:bash|zsh)(?:rc|_profile|env)|\.profile"), "shell"),
+    (re.compile(r".*\.ps[md]?1", re.IGNORECASE), "powershell"),
+    (re.compile(r".*\.(?:bat|cmd)", re.IGNORECASE), "batch"),
+    (re.compile(r"Procfile(?:\..*)?"), "procfile"),
+    (re.compile(r".*\.(?:service|conf)(?:\.(?:j2|jinja2?|in|tpl|tmpl))?"), "unit"),
+    (re.compile(r"Jenkinsfile.*|.*\.(?:jenkinsfile|groovy)", re.IGNORECASE), "jenkins"),
+    (re.compile(r"tox\.ini"), "tox"),
+    (re.compile(r"pytest\.ini|\.pytest\.ini"), "pytest"),
+    (re.compile(r"setup\.cfg"), "setup.cfg"),
+    (re.compile(r".*\.(?:ini|cfg)"), "ini"),
+    (re.compile(r".*\.toml"), "toml"),
+    (re.compile(r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.(?:mk|mak|make)"), "make"),
+    (re.compile(r"\.?justfile|.*\.just", re.IGNORECASE), "just"),
+    (re.compile(r"(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json|\.devcontainer\.json"), "json"),
+)  # fmt: skip
+
+_LOG = logging.getLogger(__name__)
+
+# Never one's own source; a folder of these names is still read when it is given by name.
+EXCLUDED = frozenset(
+    {
+        *(".git", ".hg", ".svn", ".bzr", ".venv", "venv", ".tox", ".nox", ".eggs", ".direnv", ".pixi"),
+        *("node_modules", "__pycache__", "__pypackages__", "site-packages", "build", "dist", "_build", "buck-out"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints", ".triton_doctor_cache"),
+    }
+)
+
+
+class FileKind(Enum):
+    """What a file is, which decides who reads it."""
+
+    PYTHON = "python"
+    SETTINGS = "settings"
+
+
+class SourceFile(NamedTuple):
+    """A file to read, by its absolute path. `shown` is as findings spell it; `text` stands in for what lies there."""
+
+    name: str
+    shown: str
+    kind: FileKind
+    text: bytes | None = None
+
+    @property
+    def path(self) -> Path:
+        """The absolute path: thousands of files are looked at for which nobody wants it made."""
+        return Path(self.name)
+
+
+def find_files(
+    paths: Iterable[Path], settings: Settings, *, cwd: Path, base: Path | None = None, is_deep: bool = True
+) -> Iterator[SourceFile]:
+    """The files at and below `paths`, each once, folder by folder in the order of names; shown relative to `base`.
+
+    A file given by name is always read, a folder given by name always entered; others below it where it `is_deep`.
+    Links to folders are not followed. Raises DoctorError for a path that is not there.
+    """
+    seen, below = set[str](), f"{(base or cwd).as_posix().rstrip('/')}/"
+    exclude = compile_rules(settings.root, settings.exclude)
+    for path in paths:
+        absolute = Path(os.path.abspath(cwd / path))  # noqa: PTH100, a link keeps the name that it was given by
+        if os.path.isdir(absolute):  # noqa: PTH112, a path that is too long is False, where Path raises
+            found = walk(absolute, enclosing_rules(absolute), exclude, is_deep=is_deep)
+        elif os.path.exists(absolute):  # noqa: PTH110, likewise
+            found = iter([(absolute.as_posix(), kind_of(absolute.name) or FileKind.PYTHON)])
+        else:
+            hint = f"the working directory is {cwd}"
+            raise DoctorError(f"there is no file or folder {path}", hint=hint)
+        for name, kind in found:
+            if name not in seen:
+                seen.add(name)
+                yield SourceFile(name, name.removeprefix(below), kind)
+
+
+def kind_of(name: str) -> FileKind | None:
+    """What a file called `name` is; None for one that nobody reads."""
+    if name.endswith((".py", ".ipynb")):
+        return FileKind.PYTHON
+    return FileKind.SETTINGS if settings_kind(name) else None
+
+
+def shown_path(path: str, cwd: Path) -> str:
+    """`path`, absolute and posix, as findings spell it: relative to `cwd` where it lies below it."""
+    return path.removeprefix(f"{cwd.as_posix().rstrip('/')}/")
+
+
+def walk(
+    folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None, *, is_deep: bool = True
+) -> Iterator[tuple[str, FileKind]]:
+    """Absolute posix paths and kinds of the files below `folder` that are not ignored.
+
+    `above` are the .gitignore files of the folders above, the innermost first. What ignores `folder` itself is
+    dropped: it was asked for by name.
+    """
+    top = folder.as_posix().rstrip("/")
+    if exclude and exclude.verdict(f"{top}/"):
+        exclude = None
+    pending = [(top, [rule for rule in above if not rule.verdict(f"{top}/")])]
+    while pending:
+        at, rules = pending.pop()
+        try:
+            entries = sorted(os.scandir(at or "/"), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        if any(entry.name == ".gitignore" for entry in entries) and (own := read_gitignore(Path(at or "/"))):
+            rules = [own, *rules]
+        inner = []
+        for entry in entries:
+            name = f"{at}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if is_deep and entry.name not in EXCLUDED and not is_ignored(f"{name}/", rules, exclude):
+                    inner.append((name, rules))
+            elif (kind := kind_of(entry.name)) and is_file(entry) and not is_ignored(name, rules, exclude):
+                yield name, kind
+        pending.extend(reversed(inner))
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether `entry` is a file or leads to one. A link that leads to itself raises OSError where others are False."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def is_ignored(path: str, rules: Sequence[IgnoreRules], exclude: IgnoreRules | None) -> bool:
+    """Whether `exclude` leaves `path` out, or the first of `rules` with a word on it."""
+    if exclude and exclude.verdict(path):
+        return True
+    return next((verdict for rule in rules if (verdict := rule.verdict(path)) is not None), False)
+
+
+def enclosing_rules(folder: Path) -> list[IgnoreRules]:
+    """What the .gitignore files above `folder` say, the innermost first, up to the root of its git repository."""
+    above = list(folder.parents)
+    depth = next((depth for depth, parent in enumerate(above) if (parent / ".git").exists()), None)
+    if depth is None or (folder / ".git").exists():
+        return []
+    return [rule for parent in above[: depth + 1] if (rule := read_gitignore(parent))]
+
+
+def read_gitignore(folder: Path) -> IgnoreRules | None:
+    """What the .gitignore of `folder` says; None where there is none, or none that can be read, which is said."""
+    try:
+        text = read_regular_file(folder / ".gitignore").decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        _tell_unread(folder / ".gitignore", reason_of(error))
+        return None
+    return compile_rules(folder, text.splitlines())
+
+
+@cached_in_scan()
+def _tell_unread(gitignore: Path, reason: str) -> None:
+    """Say it once, though what is asked for and the project around it are both walked."""
+    _LOG.warning("triton-doctor: %s is not read, so nothing is left out by it: %s", gitignore, reason)
+
+
+def settings_kind(path: str) -> str | None:
+    """The kind of settings file that `path` names; None for any other file, Python included."""
+    name = path.rpartition("/")[2]
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(name)), None)

@@ -1,0 +1,64 @@
+"""The requirements of a project to the release line of Triton that they pin: `triton==2.1.0`, or torch with its own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.regular_files import read_regular_file
+from triton_doctor.variables import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_PATTERNS = ("*requirements*.txt", "requirements/*.txt", "pyproject.toml", "setup.py", "setup.cfg")
+_MOST_FILES = 40
+_LARGEST_BYTES = 1 << 20
+# `triton-ascend` has the numbers of the Triton that it is built from.
+_PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)(?:(?<=triton)[-_]ascend)?\s*===?\s*(\d{1,3})\.(\d{1,3})")
+# The Triton that the wheels of torch for Linux require: `Requires-Dist: triton==...` of each release.
+_OF_TORCH = {
+    (2, 0): Version(2, 0),
+    (2, 1): Version(2, 1),
+    (2, 2): Version(2, 2),
+    (2, 3): Version(2, 3),
+    (2, 4): Version(3, 0),
+    (2, 5): Version(3, 1),
+    (2, 6): Version(3, 2),
+    (2, 7): Version(3, 3),
+    (2, 8): Version(3, 4),
+    (2, 9): Version(3, 5),
+}
+
+
+def find_pinned_triton(root: Path) -> Version | None:
+    """The newest Triton that the requirements at `root` pin; without one, that of the newest torch. None for no pin.
+
+    A range such as `triton>=2.1` pins nothing.
+    """
+    pins: dict[bytes, list[tuple[int, int]]] = {b"triton": [], b"torch": []}
+    for path in _requirement_files(root):
+        try:
+            text = read_regular_file(path, _LARGEST_BYTES)
+        except OSError:
+            continue
+        for name, major, minor in _PIN.findall(text):
+            pins[name].append((int(major), int(minor)))
+    if pins[b"triton"]:
+        return Version(*max(pins[b"triton"]))
+    return _OF_TORCH.get(max(pins[b"torch"])) if pins[b"torch"] else None
+
+
+def _requirement_files(root: Path) -> Iterator[Path]:
+    found = 0
+    for pattern in _PATTERNS:
+        try:
+            paths = sorted(root.glob(pattern))
+        except OSError:
+            continue
+        for path in paths:
+            found += 1
+            if found > _MOST_FILES:
+                return
+            yield path

@@ -1,0 +1,66 @@
+"""Findings with paths from the root of their project to findings with paths from the working directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.sources.files import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from triton_doctor.finding import Finding, Location
+    from triton_doctor.plan import Plan
+
+
+def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
+    """A function from a path relative to `base` to the same path as somebody in `cwd` writes it.
+
+    A file of a project around `cwd` is `../train.py`; one that lies elsewhere has its absolute path.
+    """
+    if base == cwd:
+        return lambda path: path
+
+    @cache
+    def show(path: str) -> str:
+        absolute = (base / path).as_posix()
+        shown = shown_path(absolute, cwd)
+        if shown == absolute and cwd.is_relative_to(base) and (base / path).is_relative_to(base):
+            return os.path.relpath(absolute, cwd).replace(os.sep, "/")
+        return shown
+
+    return show
+
+
+def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:
+    """`finding` with each of its paths as `show` gives it."""
+
+    def show_place(place: Location | None) -> Location | None:
+        return replace(place, path=show(place.path)) if place is not None else None
+
+    facts = finding.facts
+    return replace(
+        finding,
+        path=show(finding.path),
+        facts=replace(
+            facts,
+            kernel_place=show_place(facts.kernel_place),
+            parameter_place=show_place(facts.parameter_place),
+            also=tuple(replace(place, path=show(place.path)) for place in facts.also),
+        ),
+        trail=tuple(replace(step, path=show(step.path)) for step in finding.trail),
+        fix=_show_plan(finding.fix, show) if finding.fix is not None else None,
+    )
+
+
+def _show_plan(plan: Plan, show: Callable[[str], str]) -> Plan:
+    return replace(
+        plan,
+        changes=tuple(replace(change, path=show(change.path)) for change in plan.changes),
+        kernel=plan.kernel._replace(path=show(plan.kernel.path)) if plan.kernel is not None else None,
+        rests_on=show(plan.rests_on) if plan.rests_on is not None else None,
+    )

@@ -1,0 +1,136 @@
+"""Places in a text: what `ast` counts in bytes, in the characters that a user counts."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Span
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterable
+
+    from triton_doctor.static.sources.text_patterns import TextPattern
+
+# Only there may a file say in which encoding it is (PEP 263).
+_ENCODING_LINES = 2
+_ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
+_BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$", re.MULTILINE)
+
+
+class SourceText:
+    """The text of one file by its lines; `unread` are the errors of functions that could not be read later."""
+
+    def __init__(self, text: bytes) -> None:
+        """`text` is what was given to `ast.parse`; it is split where that splits it."""
+        self.text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
+        self._is_ascii = self.text.isascii()
+        self.unread: list[Exception] = []
+        self._starts: list[int] | None = None
+        self._places: dict[TextPattern, list[int]] = {}
+
+    def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
+        """Where `node` stands."""
+        end_line = node.end_lineno or node.lineno
+        if self._is_ascii:
+            return Span(node.lineno, node.col_offset + 1, end_line, (node.end_col_offset or node.col_offset) + 1)
+        return Span(
+            node.lineno,
+            self._column(node.lineno, node.col_offset),
+            end_line,
+            self._column(end_line, node.end_col_offset or node.col_offset),
+        )
+
+    def text_at(self, span: Span) -> str:
+        """What stands at `span`."""
+        starts = self._line_starts()
+        lines = self.text[starts[span.line - 1] : starts[span.end_line]].decode("utf-8", "replace")
+        rest = len(self.text[starts[span.end_line - 1] : starts[span.end_line]].decode("utf-8", "replace"))
+        return lines[span.column - 1 : len(lines) - rest + span.end_column - 1]
+
+    def lines_with(self, words: Iterable[bytes]) -> list[int]:
+        """The numbers of the lines in which one of `words` stands, in order."""
+        starts = self._line_starts()
+        found = set[int]()
+        for word in words:
+            at = self.text.find(word)
+            while at != -1:
+                line = bisect_right(starts, at)
+                found.add(line)
+                at = self.text.find(word, starts[line])
+        return sorted(found)
+
+    def found(self, pattern: re.Pattern[bytes]) -> set[str]:
+        """What the one group of `pattern` matches, anywhere."""
+        return {match.decode("utf-8", "replace") for match in pattern.findall(self.text)}
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line."""
+        return len(self._line_starts()) - 1
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds `offset`."""
+        return bisect_right(self._line_starts(), offset)
+
+    def offset_of(self, line: int) -> int:
+        """Where the line of that number begins."""
+        return self._line_starts()[line - 1]
+
+    def holds(self, word: bytes, first: int, last: int) -> bool:
+        """Whether `word` stands anywhere in the lines `first` to `last`."""
+        starts = self._line_starts()
+        return self.text.find(word, starts[first - 1], starts[min(last, len(starts) - 1)]) != -1
+
+    def matches(self, pattern: re.Pattern[bytes], first: int, last: int) -> bool:
+        """Whether `pattern` is found in the lines `first` to `last`."""
+        starts = self._line_starts()
+        return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
+
+    def times(self, sign: TextPattern, first: int, last: int) -> int:
+        """How often `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
+        if sign not in self._places:
+            self._places[sign] = list(sign.places(self.text))
+        starts, places = self._line_starts(), self._places[sign]
+        at = bisect_left(places, starts[first - 1])
+        return bisect_left(places, starts[min(last, len(starts) - 1)], at) - at
+
+    def count(self, word: bytes, first: int, last: int) -> int:
+        """How often `word` stands in the lines `first` to `last`."""
+        starts = self._line_starts()
+        return self.text.count(word, starts[first - 1], starts[min(last, len(starts) - 1)])
+
+    def alone(self, first: int, last: int, *, indented: bool) -> bytes:
+        """A text in which nothing stands but the lines `first` to `last`, at their places.
+
+        `indented` lines become the body of an `if`. What the first two lines say of the encoding stays.
+        """
+        starts = self._line_starts()
+        before = first - 1 - indented
+        head = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
+        if head and not _BLANK.match(head[0]):
+            head = []  # only below a comment or nothing may the second line say it
+        return b"".join(
+            [
+                *(line if _ENCODING.match(line) else b"\n" for line in head),
+                b"\n" * (before - len(head)),
+                b"if 1:\n" if indented else b"",
+                self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]],
+            ]
+        )
+
+    def _line_starts(self) -> list[int]:
+        """Where each line begins, and where the text ends."""
+        if self._starts is None:
+            self._starts = list(accumulate(map(len, self.text.splitlines(keepends=True)), initial=0))
+        return self._starts
+
+    def _column(self, line: int, offset: int) -> int:
+        starts = self._line_starts()
+        if line >= len(starts):
+            return offset + 1
+        before = self.text[starts[line - 1] : starts[line - 1] + offset]
+        return (offset if before.isascii() else len(before.decode("utf-8", "replace"))) + 1

@@ -1,0 +1,180 @@
+"""The findings that a project knows and lives with, in a file: what is new against it, and what is gone."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import tempfile
+from collections import Counter, defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.finding import split_cell
+from triton_doctor.regular_files import NotRegularError, read_regular_file
+from triton_doctor.static.suppression.fingerprint import fingerprint, source_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from triton_doctor.finding import Finding
+
+SCHEMA = 1
+DEFAULT_NAME = "triton-doctor-baseline.json"
+LONGEST_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Entry:
+    """A known finding. `path` is relative to the folder of the baseline; `text`, cut if long, is for people."""
+
+    path: str
+    code: str
+    kernel: str
+    parameter: str
+    text: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """`new` are the findings that the baseline does not know; `gone` its entries that no longer occur, each once."""
+
+    new: tuple[Finding, ...]
+    gone: tuple[Entry, ...]
+
+    def known(self, findings: Sequence[Finding]) -> int:
+        """How many of `findings` the baseline knew."""
+        return len(findings) - len(self.new)
+
+
+class Entries:
+    """Makes entries of findings, whose paths are relative to `cwd`, for the baseline at `path`."""
+
+    def __init__(self, path: Path, cwd: Path, lines_of: Callable[[str], Sequence[str]]) -> None:
+        self._folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120, `resolve` would follow links
+        self._cwd = cwd
+        self._lines_of = lines_of
+
+    def of(self, finding: Finding) -> Entry:
+        """The entry of `finding`, of its place in a report on all files."""
+        finding = finding.original
+        text = source_text(finding, self._lines_of(finding.path))
+        return Entry(
+            path=self.path_of(finding.path),
+            code=finding.code,
+            kernel=finding.facts.kernel or "",
+            parameter=finding.facts.parameter or "",
+            text=text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}...",
+            fingerprint=fingerprint(finding, text),
+        )
+
+    def path_of(self, shown: str) -> str:
+        """`shown`, as findings spell it, as the baseline does."""
+        return Path(os.path.relpath(self._cwd / split_cell(shown)[0], self._folder)).as_posix()
+
+    def exists(self, entry: Entry) -> bool:
+        """Whether the file of `entry` is there."""
+        return Path(self._folder, entry.path).exists()
+
+
+def compare(
+    findings: Iterable[Finding], known: Counter[Entry], entries: Entries, looked: Callable[[Entry], bool]
+) -> Compared:
+    """What is new in `findings`. An entry is gone only if `looked` says that this run would have found it.
+
+    An entry answers for as many findings as it counts: first for those of its own file, then for one that was moved.
+    """
+    left = Counter(known)
+    unmatched: list[tuple[Finding, Entry]] = []
+    for finding in findings:
+        entry = entries.of(finding)
+        if left[entry] > 0:
+            left[entry] -= 1
+        else:
+            unmatched.append((finding, entry))
+    elsewhere: defaultdict[str, list[Entry]] = defaultdict(list)
+    for entry in sorted(left.elements()):
+        elsewhere[entry.fingerprint].append(entry)
+    new = []
+    for finding, entry in unmatched:
+        moved = next((one for one in elsewhere[entry.fingerprint] if looked(one)), None)
+        if moved is None:
+            new.append(finding)
+        else:
+            elsewhere[entry.fingerprint].remove(moved)
+            left[moved] -= 1
+    return Compared(new=tuple(new), gone=tuple(entry for entry in sorted(+left) if looked(entry)))
+
+
+def write_baseline(path: Path, entries: Collection[Entry]) -> None:
+    """An entry a line, sorted, so that it reads well when it changes. Raises DoctorError where it cannot be written."""
+    lines = [
+        "    " + json.dumps(_fields(entry, count), ensure_ascii=False)
+        for entry, count in sorted(Counter(entries).items())
+    ]
+    listed = "[\n" + ",\n".join(lines) + "\n  ]" if lines else "[]"
+    try:
+        text = f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n'
+        # In JSON that is how a letter is written that UTF-8 has not: names of files may have some.
+        _write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
+
+
+def read_baseline(path: Path) -> Counter[Entry]:
+    """The entries of `path`, each as often as it counts. Raises DoctorError for what is not there, or no baseline."""
+    write = f"`triton-doctor check --baseline {path} --write-baseline` writes it"
+    rewrite = "name another file, or delete this one and write it anew with --write-baseline"
+    try:
+        data = json.loads(read_regular_file(path).decode("utf-8-sig"))
+        if data["schema"] != SCHEMA:
+            raise DoctorError(f"{path} has schema {data['schema']}, this triton-doctor reads {SCHEMA}", hint=rewrite)
+        known = Counter[Entry]()
+        for fields in data["findings"]:
+            count = fields.pop("count", 1)
+            if type(count) is not int or count < 1 or not all(isinstance(value, str) for value in fields.values()):
+                raise ValueError("an entry of other types")
+            known[Entry(**fields)] += count
+    except FileNotFoundError as error:
+        raise DoctorError(f"there is no baseline {path}", hint=write) from error
+    except OSError as error:
+        reason = reason_of(error)
+        raise DoctorError(f"the baseline {path} cannot be read: {reason}", hint=rewrite) from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DoctorError(f"{path} is no baseline of triton-doctor", hint=rewrite) from error
+    return known
+
+
+def _fields(entry: Entry, count: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: getattr(entry, name) for name in Entry.__dataclass_fields__}
+    return fields | {"count": count} if count > 1 else fields
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write `data` to `path`, or where it links to, in whole or not at all. Raises OSError, of a special file too."""
+    target = os.path.realpath(path)
+    try:
+        status = os.stat(target)  # noqa: PTH116
+    except FileNotFoundError:
+        status = None
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        raise NotRegularError(path)
+    if status is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".triton-doctor-")  # noqa: PTH120
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask if status is None else status.st_mode & 0o7777)  # noqa: PTH101
+        os.replace(temporary, target)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108
+        raise

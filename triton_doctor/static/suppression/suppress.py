@@ -1,0 +1,181 @@
+"""Findings and directives to the findings that stay, and a complaint for each directive that silences nothing."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Finding, Severity
+from triton_doctor.plan import DropDirective, Plan, Safety
+from triton_doctor.static.sources.directives import DirectiveKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.finding import Span
+    from triton_doctor.static.sources.directives import Directive
+
+
+UNUSED = "TRD901"
+AUTOTUNE_KEY = "TRD301"
+END_OF_FILE = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A code of the directive at `place` among those of its file, and the lines where findings of it stay silent."""
+
+    place: int
+    code: str
+    first: int
+    last: int
+
+
+class Lines:
+    """Stretches of lines by code; whether one of them meets another stretch is found by bisection."""
+
+    def __init__(self, stretches: Iterable[tuple[str, int, int]]) -> None:
+        """Each of `stretches` is a code, a first line and a last line."""
+        self._firsts: dict[str, list[int]] = {}
+        self._latest: dict[str, list[int]] = {}
+        for code, first, last in sorted(stretches):
+            latest = self._latest.setdefault(code, [])
+            latest.append(max(last, latest[-1]) if latest else last)
+            self._firsts.setdefault(code, []).append(first)
+
+    def meet(self, code: str, first: int, last: int) -> bool:
+        """Whether one of the stretches of `code` has a line among `first` to `last`."""
+        before = bisect_right(self._firsts.get(code, ()), last)
+        return before > 0 and self._latest[code][before - 1] >= first
+
+    def meet_any(self, code: str, first: int, last: int) -> bool:
+        """The same of the stretches of `code`, and of those of what it begins with."""
+        return any(self.meet(code[:end], first, last) for end in range(1, len(code) + 1))
+
+
+def suppress(
+    findings: Sequence[Finding],
+    directives: Mapping[str, Sequence[Directive]],
+    *,
+    ran: frozenset[str],
+    known: frozenset[str],
+) -> Iterator[Finding]:
+    """The `findings` that stay, then a TRD901 for each code of a directive that silences none.
+
+    `directives` is by path, as findings spell it. `ran` are the codes that were looked for: a directive for another
+    is not called unused. `known` are all codes that have a page.
+    """
+    silences = {path: tuple(silences_of(found)) for path, found in directives.items()}
+    silent = {
+        path: Lines((silence.code, silence.first, silence.last) for silence in found)
+        for path, found in silences.items()
+    }
+    for finding in findings:
+        if not is_silent(finding, silent):
+            yield finding
+    if UNUSED not in ran or not directives:
+        return
+
+    met = met_by_path(findings)
+    for path, found in directives.items():
+        lines = met.get(path, Lines(()))
+        working = {(one.place, one.code) for one in silences[path] if lines.meet(one.code, one.first, one.last)}
+        for directive, message, advice, code in complaints(found, working, ran=ran, known=known):
+            complaint = Finding(
+                path=path,
+                span=directive.span,
+                code=UNUSED,
+                severity=Severity.WARNING,
+                message=message,
+                advice=advice,
+                fix=plan_removal(path, directive.span, code) if code is not None else None,
+            )
+            if not is_silent(complaint, silent):
+                yield complaint
+
+
+def is_silent(finding: Finding, silent: Mapping[str, Lines]) -> bool:
+    """Whether `finding` is silenced where it stands, in its launch or at its parameter."""
+    return any(path in silent and silent[path].meet_any(finding.code, *lines) for path, *lines in stretches_of(finding))
+
+
+def met_by_path(findings: Iterable[Finding]) -> dict[str, Lines]:
+    """The stretches of `findings` by path, for each beginning of their codes: what silences there is in use."""
+    met = defaultdict[str, list[tuple[str, int, int]]](list)
+    for finding in findings:
+        # A comment about TRD301 is in use where the tuning is part of a finding about the constexpr.
+        codes = (finding.code, AUTOTUNE_KEY) if finding.facts.autotune_keys else (finding.code,)
+        for path, first, last in stretches_of(finding):
+            met[path] += ((code[:end], first, last) for code in codes for end in range(1, len(code) + 1))
+    return {path: Lines(stretches) for path, stretches in met.items()}
+
+
+def stretches_of(finding: Finding) -> Iterator[tuple[str, int, int]]:
+    """Path, first and last line of each place at which a comment silences `finding`."""
+    for span in (finding.span, finding.facts.launch):
+        if span is not None:
+            yield finding.path, span.line, span.end_line
+    place = finding.facts.parameter_place
+    if place:
+        yield place.path, place.line, place.line
+
+
+def silences_of(directives: Sequence[Directive]) -> Iterator[Silence]:
+    """What `directives`, those of one file in order, silence."""
+    ends: dict[str, int] = {}  # where each code is enabled next
+    for place, directive in reversed(list(enumerate(directives))):
+        line = directive.span.line
+        for code in directive.codes:
+            match directive.word:
+                case DirectiveKind.IGNORE:
+                    yield Silence(place, code, line, line)
+                case DirectiveKind.IGNORE_FILE:
+                    yield Silence(place, code, 1, END_OF_FILE)
+                case DirectiveKind.DISABLE:
+                    yield Silence(place, code, line, ends.get(code, END_OF_FILE))
+                case DirectiveKind.ENABLE:
+                    ends[code] = line
+
+
+def complaints(
+    directives: Sequence[Directive], working: set[tuple[int, str]], *, ran: frozenset[str], known: frozenset[str]
+) -> Iterator[tuple[Directive, str, str, str | None]]:
+    """Message, advice and the code that may go, for each thing wrong with one of `directives`, those of a file.
+
+    What is `working` silences something: the place of a directive, and one of its codes.
+    """
+    disabled = set[str]()
+    for place, directive in enumerate(directives):
+        if directive.word is None:
+            words = ", ".join(f"`{word.value}[...]`" for word in DirectiveKind)
+            yield directive, f"`{directive.text}` is not understood", f"write one of {words}", None
+            continue
+        word = directive.word.value
+        if not directive.codes:
+            message = f"`{word}` names no rule, so it silences nothing"
+            yield directive, message, f"write `{word}[TRD201]`", None
+        for code in dict.fromkeys(directive.codes):
+            meant = {rule for rule in known if rule.startswith(code)}
+            if not meant:
+                message = f"`{word}[{code}]` names a rule that does not exist"
+                yield directive, message, "`triton-doctor rules` lists them", None
+            elif directive.word is DirectiveKind.ENABLE:
+                if code not in disabled:
+                    yield directive, f"`enable[{code}]` ends no `disable[{code}]`", "remove it", code
+            elif meant <= ran and meant != {UNUSED} and (place, code) not in working:
+                yield directive, f"`{word}[{code}]` silences nothing", "remove it", code
+        if directive.word is DirectiveKind.DISABLE:
+            disabled.update(directive.codes)
+
+
+def plan_removal(path: str, span: Span, code: str) -> Plan | None:
+    """Safe, in Python files."""
+    if not path.endswith(".py"):
+        return None
+    return Plan(
+        safety=Safety.SAFE,
+        title=f"delete `{code}` from the comment",
+        changes=(DropDirective(path, span, code),),
+    )

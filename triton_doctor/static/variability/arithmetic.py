@@ -1,0 +1,204 @@
+"""Operators on scalars: the greatest kind of the operands, with the bounds and spellings that survive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability.dims import Dim, RemainingDims
+from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, join
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.variability.dims import DimProduct
+
+# A size divided by so much is one of a handful: sizes of one axis stay below about a million.
+_LARGEST_SIZE = 1 << 20
+_COARSE = 1 << 16
+# `min(128, n)` is 128 but for the smallest of data.
+_LOW_CAP = 128
+
+
+def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
+    """The value of `op` on one or two operands."""
+    if len(operands) == 1:
+        return join(operands)
+    left, right = operands
+    folded = _folded(op, left, right)
+    if folded is not None:
+        return folded
+    joined = join(operands)
+    divisor = right.literal if isinstance(right.literal, int) else None
+    match op:
+        case "*":
+            return _with_trail(tensors.product(operands), joined)
+        case "//" | "/":
+            result = quotient(left, right)
+            return coarse(result, divisor)
+        case "%":
+            if divisor is not None and divisor > 0:
+                return joined._replace(low=0, high=divisor - 1)
+            return joined
+        case "&":
+            if divisor is not None and divisor >= 0:
+                return joined._replace(low=0, high=divisor)
+            return joined
+        case "<<":
+            if left.literal == 1:
+                return power_of_two(right)._replace(low=1)
+            return joined
+        case "**":
+            if left.literal == 2:
+                return power_of_two(right)._replace(low=1)
+            return joined
+        case "+" | "-" if divisor is not None and left.high is not None:
+            shift = divisor if op == "+" else -divisor
+            return joined._replace(high=left.high + shift, low=(left.low or 0) + shift)
+        case _:
+            return joined
+
+
+def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
+    """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
+    size: DimProduct | None = None
+    if left.size is not None and right.size is not None:
+        size = left.size.divided_by(right.size)
+        if left.size.over and not size.over and not size.under:
+            return FIXED._replace(trail=left.trail)
+        if _is_axis(left.size) and _is_axis(right.size):
+            # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
+            con = frozenset({hints.LIKE})
+            return AbstractNumber(kind=Variability.UNKNOWN, con=con, size=size, trail=left.trail)
+        if size.over != left.size.over or _held(right.size, left.size):
+            # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
+            left_over = tensors.of_size(size)
+            behind = any(isinstance(atom, RemainingDims) and atom.front for atom in size.over)
+            pro = left_over.pro - {hints.FOLD} if behind else left_over.pro
+            return left_over._replace(trail=left.trail, pro=pro)
+    if tensors.follows_data(right):
+        # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
+        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
+    if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
+        # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
+        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
+    return _bounded_quotient(join([left, right])._replace(size=size), left, right)
+
+
+def _bounded_quotient(result: AbstractNumber, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
+    """`left / right` with the bounds of `left`, rounded outwards, where `right` is a number."""
+    divisor = right.literal
+    if left.high is None or (isinstance(divisor, int | float) and divisor <= 0):
+        return result
+    if not isinstance(divisor, int):
+        # Whatever a whole number is divided by, it grows no greater.
+        return result._replace(low=0, high=left.high) if divisor is ... and not left.power else result
+    low, high = (left.low or 0) // divisor, -(-left.high // divisor)
+    return result._replace(low=low, high=high, is_capped=left.is_capped)
+
+
+def _is_axis(size: DimProduct) -> bool:
+    """Whether `size` is one axis of a tensor, and nothing else."""
+    return len(size.over) == 1 and not size.under and isinstance(size.over[0], Dim)
+
+
+def _held(part: DimProduct, whole: DimProduct) -> bool:
+    """Whether `part` is made of axes of tensors that `whole` counts: they will cancel once their neighbours have."""
+    counted = {atom.root for atom in whole.over if isinstance(atom, RemainingDims)}
+    return bool(part.over) and all(atom.root in counted for atom in part.over)
+
+
+def coarse(result: AbstractNumber, divisor: int | None) -> AbstractNumber:
+    """A quotient by a large number takes few values, whatever is divided."""
+    if divisor is not None and divisor >= _COARSE and result.decide() is Variability.PER_CALL:
+        return result._replace(low=1, high=max(_LARGEST_SIZE // divisor, 1))
+    return result
+
+
+def power_of_two(scalar: AbstractNumber) -> AbstractNumber:
+    """`next_power_of_2(scalar)`: of a value that changes with each call it takes as many values as its logarithm."""
+    kind = scalar.decide()
+    low = None if scalar.low is None else _next_power(scalar.low)
+    high = None if scalar.high is None else _next_power(scalar.high)
+    if kind is Variability.PER_CALL or (
+        kind is Variability.FEW and scalar.kind in (Variability.PER_CALL, Variability.UNKNOWN)
+    ):
+        return scalar._replace(kind=Variability.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
+    return scalar._replace(power=True, low=low, high=high, size=None, literal=...)
+
+
+def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
+    """`min(...)`: no more than the smallest of the known bounds."""
+    if not operands:
+        return UNKNOWN
+    highs = [operand.high for operand in operands if operand.high is not None]
+    lows = [operand.low for operand in operands]
+    result = join(operands)
+    if not highs and not all(tensors.follows_data(operand) for operand in operands):
+        # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
+        result = UNKNOWN._replace(trail=result.trail)
+    known = [low for low in lows if low is not None]
+    if highs and min(highs) <= _LOW_CAP and result.kind >= Variability.LOGARITHMIC:
+        # Sizes of the data lie above so low a cap: they share the variant that it stands for.
+        result = result._replace(kind=Variability.FEW)
+    return result._replace(
+        is_capped=bool(highs),
+        high=min(highs) if highs else None,
+        low=min(known) if len(known) == len(lows) else None,
+        power=_powers(operands),
+        literal=...,
+    )
+
+
+def greatest(operands: Sequence[AbstractNumber]) -> AbstractNumber:
+    """`max(...)`: no less than the largest of the known bounds."""
+    if not operands:
+        return UNKNOWN
+    highs = [operand.high for operand in operands]
+    lows = [operand.low for operand in operands if operand.low is not None]
+    result = join(operands)
+    known = [high for high in highs if high is not None]
+    return result._replace(
+        is_capped=any(operand.is_capped for operand in operands),
+        low=max(lows) if lows else None,
+        high=max(known) if len(known) == len(highs) else None,
+        power=_powers(operands),
+        literal=...,
+    )
+
+
+def _powers(operands: Sequence[AbstractNumber]) -> bool:
+    return bool(operands) and all(operand.power for operand in operands)
+
+
+def _next_power(value: int) -> int:
+    return 1 << max(value - 1, 0).bit_length()
+
+
+def _with_trail(result: AbstractNumber, joined: AbstractNumber) -> AbstractNumber:
+    return result._replace(trail=joined.trail) if not result.trail else result
+
+
+def _folded(op: str, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber | None:
+    """Arithmetic on two literals."""
+    one, other = left.literal, right.literal
+    if left.kind is not Variability.FIXED or right.kind is not Variability.FIXED:
+        return None
+    if type(one) is not int or type(other) is not int or abs(one) > 1 << 40 or abs(other) > 1 << 40:
+        return None
+    match op:
+        case "*":
+            value = one * other
+        case "+":
+            value = one + other
+        case "-":
+            value = one - other
+        case "//" if other:
+            value = one // other
+        case "**" if 0 <= other <= 64:
+            value = one**other
+        case "<<" if 0 <= other <= 64:
+            value = one << other
+        case _:
+            return None
+    return FIXED._replace(literal=value, low=value, high=value, power=value > 0 and value & (value - 1) == 0)

@@ -1,0 +1,197 @@
+"""Attributes of objects that a function is handed or makes: what is stored in objects of their class, anywhere."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.python.ir import Call, Name, dotted
+from triton_doctor.static.python.module import Class
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability, choice
+from triton_doctor.static.variability.program_point import ProgramPoint
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import Tensor, Union, Value, either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import Function, Stored
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.variability.interpreter import Interpreter
+
+# A name that is stored in so many places, `weight` or `device`, is everybody's.
+_MOST_STORES = 64
+# A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
+# that line, or behind the bracket that closes the targets. What `with` gives is no number, and not looked for.
+_STORED = re.compile(rb"(?<=[.\"'])")
+_AFTER = re.compile(
+    rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
+    rb"(?:=(?!=)|in\b|[:,][^\n]*(?:[^=!<>\n]=(?!=)|\\\n)|:[^\n]*[\[(][ \t]*\n|,[^=()]*[)\]][ \t]*=(?!=))"
+)
+_GIVEN = re.compile(rb"(?<![A-Za-z0-9_.])")
+_VALUE = re.compile(rb"\s*=(?!=)")
+_UPDATING = TextPattern("update(")
+
+
+class _Store(NamedTuple):
+    """`obj.name = value`, and where that stands."""
+
+    module: Module
+    function: Function
+    stored: Stored
+
+
+class AttributeStores:
+    """Looks up what is stored in attributes, but for tests, in the files that can name their class."""
+
+    def __init__(self, project: Project) -> None:
+        """Nothing is looked up yet."""
+        self._project = project
+        self._names = project.names
+        self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
+
+    def value(self, flow: Interpreter, base: Expr, name: str, place: ProgramPoint) -> Value | None:
+        """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
+        frame = place.frame
+        if frame.depth >= MOST_DEPTH:
+            return None
+        owner = self.class_of(base, place.order, frame.module, frame.function)
+        if owner is None:
+            return None
+        key = (id(owner), name)
+        answer, depth = self._answers.get(key, (None, MOST_DEPTH))
+        if answer is None and frame.depth < depth:
+            # What was out of reach from so deep need not be from here.
+            self._answers[key] = (None, 0)
+            stores = list(islice(self._stores(owner, name), _MOST_STORES + 1))
+            if len(stores) <= _MOST_STORES:
+                own = (store for store in stores if self._is_of(owner, store))
+                answer = _join_stores([stored_value(flow, *store, frame.depth) for store in own])
+            self._answers[key] = (answer, frame.depth)
+        return answer
+
+    def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
+        """What is stored as `name` where objects of `owner` may be, by path and place."""
+        modules, tests, asked = self._project.modules, self._project.tests, ModuleQuery("stores", name)
+        for module in modules.naming(owner.name, owner.path, asked, storing(name), member=name, but=tests):
+            modules.consult(module.path)
+            for function in _holders(module, owner):
+                yield from _stores_in(module, function, name)
+
+    def _is_of(self, owner: Class, store: _Store) -> bool:
+        """Whether the store is one in an object of `owner`."""
+        module, function, stored = store
+        if stored.base in ("self", "cls") and function.class_name is not None:
+            return module.path == owner.path and function.class_name == owner.qualname
+        return self.class_of(Name(stored.base), stored.order, module, function) is owner
+
+    def class_of(self, base: Expr, order: int, module: Module, function: Function) -> Class | None:
+        """The class of the project whose object the name `base` holds: as annotated, or as made there."""
+        match base:
+            case Name(name):
+                pass
+            case _:
+                return None
+        for word in self._classes_said(name, order, function):
+            found = self._names.dotted(module, word)
+            if isinstance(found, Class):
+                return found
+        return None
+
+    def _classes_said(self, name: str, order: int, function: Function) -> Iterator[str]:
+        found = reaching_definitions(function, name, order, ())
+        for binding in found.bindings:
+            if binding.annotation is not None:
+                yield binding.annotation
+            match binding.value:
+                case Call(func, _, _) if (full := dotted(func)) is not None:
+                    yield full
+        if not found.certain:
+            for param in function.params:
+                if param.name == name and param.annotation is not None:
+                    yield param.annotation
+
+
+@cached_in_scan()
+def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
+    """The functions of `module` that may hold an object of `owner`: its methods, and those that name it."""
+    names = {owner.name, *(name for name, imported in module.imports.items() if imported.member == owner.name)}
+    words = [name.encode() for name in names]
+    return tuple(
+        function
+        for function in module.functions.values()
+        if (module.path == owner.path and function.class_name == owner.qualname) or any(map(function.holds, words))
+    )
+
+
+@cached_in_scan()
+def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
+    """What `function` of `module` stores as `name`, in whatever object."""
+    if not may_store(function, name):
+        return ()
+    return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
+
+
+def may_store(function: Function, name: str) -> bool:
+    """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
+    return function.shows(storing(name)) or (function.shows(_UPDATING) and function.shows(giving(name)))
+
+
+@query("stores")
+def stores_somewhere(module: Module, name: str) -> object:
+    """Whether some function of `module` stores as `name`, by its text."""
+    return any(function.shows(storing(name)) for function in module.functions.values())
+
+
+@cached_in_scan()
+def storing(name: str) -> TextPattern:
+    """What the text of every assignment to an attribute or entry `name` has."""
+    return TextPattern(name, _STORED, _AFTER)
+
+
+@cached_in_scan()
+def giving(name: str) -> TextPattern:
+    """What the text of every call with an argument `name=...` has."""
+    return TextPattern(name, _GIVEN, _VALUE)
+
+
+def stored_value(flow: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
+    """What `function` of `module`, entered at `depth`, stores."""
+    place = ProgramPoint(flow.frame(module, function, depth), stored.order)
+    value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
+    note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
+    return value.stepping(note) if isinstance(value, AbstractNumber) else value
+
+
+def _join_stores(values: Iterable[Value]) -> Value | None:
+    """What the stores agree on: a number that changes, or tensors whose axes are known."""
+    every = [one for value in values for one in (value.options if isinstance(value, Union) else (value,))]
+    options = [one for one in every if not _is_placeholder(one)]
+    tensors = [one for one in options if isinstance(one, Tensor)]
+    if tensors:
+        return either(tensors)
+    scalars = [one for one in options if isinstance(one, AbstractNumber)]
+    varying = [one for one in scalars if one.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)]
+    if varying:
+        return choice(varying)
+    known = scalars and len(scalars) == len(options) and all(one.decide() is not Variability.UNKNOWN for one in scalars)
+    return choice(scalars) if known else None
+
+
+def _is_placeholder(value: Value) -> bool:
+    """Whether it stands in for a value to come: None, or a tensor without elements."""
+    match value:
+        case AbstractNumber():
+            return value.literal is None
+        case Tensor():
+            return any(axis.literal == 0 for axis in value.front)
+        case _:
+            return False

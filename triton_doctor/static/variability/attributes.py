@@ -1,0 +1,103 @@
+"""Attributes of the project's own objects: what `self.x` was set to, and what `ctx.x` was by forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Attr, Call, DictExpr, Name, TupleExpr
+from triton_doctor.static.variability.attribute_stores import may_store, stored_value
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH
+from triton_doctor.static.variability.dims import Origin
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.program_point import ProgramPoint
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import ListValue, SymbolicValue, Value, either
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Function, Stored
+    from triton_doctor.static.python.module import Class, Module
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import CallFrame
+
+# Methods that run once for each object: what they set lasts as the model does.
+_MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
+_EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
+
+
+def field(flow: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
+    """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
+    module = flow.project.names.home_of_class(of)
+    values: list[Value] = []
+    for function, stored in _stores(module, of, name):
+        if function.name not in _MAKING:
+            values.append(_stored(flow, stored, module, function, frame))
+        elif stored.value in _EMPTY and _grows(of, name, module):
+            values.append(_growing(name, module, stored))
+        else:
+            values.append(_kept(name, module, stored.line))
+    known = of.fields.get(name)
+    if not values:
+        values.append(_kept(name, module, known.line if known is not None else frame.function.line))
+    return either(values)
+
+
+@cached_in_scan()
+def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Stored], ...]:
+    """What the methods of the class store as `self.name`."""
+    return tuple(
+        (function, stored)
+        for function in module.functions.values()
+        if function.class_name == of.qualname and may_store(function, name)
+        for stored in function.stored
+        if stored.base in ("self", "cls") and stored.name == name
+    )
+
+
+def saved(flow: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
+    """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
+    if frame.depth >= MOST_DEPTH or not forward.params:
+        return UNKNOWN
+    module = flow.project.names.home(forward)
+    context = forward.params[0].name
+    if name == "saved_tensors":
+        for site in forward.calls:
+            match site.call.func:
+                case Attr(Name(base), "save_for_backward") if base == context:
+                    inner = flow.frame(module, forward, frame.depth + 1)
+                    return flow.value(TupleExpr(site.call.args), ProgramPoint(inner, site.order, site.arms))
+        return UNKNOWN
+    return either(
+        [
+            _stored(flow, stored, module, forward, frame)
+            for stored in forward.stored
+            if stored.base == context and stored.name == name
+        ]
+    )
+
+
+def _stored(flow: Interpreter, stored: Stored, module: Module, function: Function, frame: CallFrame) -> Value:
+    if frame.depth >= MOST_DEPTH:
+        return UNKNOWN
+    return stored_value(flow, module, function, stored, frame.depth + 1)
+
+
+def _kept(name: str, module: Module, line: int) -> SymbolicValue:
+    root = Origin(module.path, "self", name, line, None, weight=True)
+    return SymbolicValue(root=root, scalar=AbstractNumber(kind=Variability.PER_MODEL))
+
+
+def _growing(name: str, module: Module, stored: Stored) -> ListValue:
+    note = Note(module.path, stored.line, f"`{stored.base}.{name}` starts empty, and grows later")
+    return ListValue(item=UNKNOWN, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
+
+
+def _grows(of: Class, name: str, module: Module) -> bool:
+    """Whether a method other than those that make the object adds to `self.name`."""
+    for function in module.functions.values():
+        if function.class_name == of.qualname and function.name not in _MAKING and function.holds(name.encode()):
+            for site in function.calls:
+                match site.call.func:
+                    case Attr(Attr(Name("self"), grown), "append" | "extend" | "add" | "insert") if grown == name:
+                        return True
+    return False

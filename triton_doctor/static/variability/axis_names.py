@@ -1,0 +1,140 @@
+"""What a function calls the axes of its arguments, and how many there are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked, children
+from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Expr
+
+
+# The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
+_WITH_HEADS = 4
+_NEVER = 1 << 30
+# Expressions that may be an axis.
+_READING = frozenset({Unpacked, Subscript, Call})
+# What asking for the fourth axis, or one behind it, looks like.
+_BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
+_FOURTH = re.compile(_BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
+_ASKING = [TextPattern(word, after=_FOURTH) for word in ("shape", "size", "stride")]
+
+
+def named_axes(function: Function, name: str) -> tuple[str, ...]:
+    """The names of the axes of the argument `name`, empty where there is none; none where their number is not said."""
+    return _all_named(function).get(name, ())
+
+
+def names_many(function: Function) -> bool:
+    """Whether the function shows an argument with four axes or more."""
+    return any(len(names) >= _WITH_HEADS for names in _all_named(function).values())
+
+
+def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
+    """Of `batch, heads, length, dim` or `batch, length, heads, dim`, the axis that is the length."""
+    if len(names) == _WITH_HEADS:
+        for here, other in ((1, 2), (2, 1)):
+            own = names[here]
+            if hints.names_heads(names[other]) and not (hints.names_model(own) or hints.names_part(own)):
+                yield here
+
+
+@cached_in_scan()
+def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
+    if not (function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
+        return {}
+    names: dict[str, dict[int, str]] = {}
+    counts: dict[str, int] = {}
+    for bindings in function.bindings.values():
+        for binding in bindings:
+            match binding.value if type(binding.value) in _READING else None:
+                case Unpacked(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
+                    if binding.order <= _rebound(function, base) and counts.setdefault(base, size) == size:
+                        names.setdefault(base, {}).setdefault(at % size, binding.name)
+                case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(
+                    Attr(Name(base), "size"), (Const(int(at)),)
+                ):
+                    if binding.order <= _rebound(function, base):
+                        names.setdefault(base, {}).setdefault(at, binding.name)
+                case _:
+                    pass
+    if any(function.shows(sign) for sign in _ASKING):
+        counts = {**dict(_asked_for(function)), **counts}
+    return {base: tuple(names.get(base, {}).get(at, "") for at in range(count)) for base, count in counts.items()}
+
+
+def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
+    """The number of axes of what has four or more of them asked for by number: `q.stride(3)`."""
+    asked: dict[str, int] = {}
+    for expr in expressions(function):
+        match expr:
+            case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(
+                Attr(Name(base), "size" | "stride"), (Const(int(at)),)
+            ):
+                asked[base] = max(asked.get(base, 0), at + 1)
+            case Attr(Name(base), "ndim" | "dim"):
+                # It has this many or that many.
+                asked[base] = _NEVER
+            case _:
+                pass
+    for base, count in asked.items():
+        if _WITH_HEADS <= count < _NEVER and _rebound(function, base) == _NEVER:
+            yield base, count
+
+
+def expressions(function: Function) -> Iterator[Expr]:
+    """All expressions of assignments, launches, calls and returns, each once."""
+    pending = [one.value for bindings in function.bindings.values() for one in bindings]
+    for launch in function.launches:
+        pending += [argument.value for argument in launch.arguments]
+    pending += [site.call for site in function.calls]
+    pending += [one.value for one in function.returns]
+    seen: set[int] = set()  # calls stand in assignments, in arguments, and for themselves
+    while pending:
+        expr = pending.pop()
+        if id(expr) not in seen:
+            seen.add(id(expr))
+            yield expr
+            pending.extend(children(expr))
+
+
+def _rebound(function: Function, name: str) -> int:
+    """The first event of `function` that binds its argument's name anew."""
+    anew = (one.order for one in function.bindings.get(name, ()) if not _keeps(one.value, name))
+    return min(anew, default=_NEVER)
+
+
+def _keeps(value: Expr, name: str) -> bool:
+    """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`."""
+    match value:
+        case Call(Attr(Name(base), method), _, _):
+            return base == name and (method in KEEPING or method == "contiguous")
+        case _:
+            return False
+
+
+@cached_in_scan()
+def output_widths(function: Function) -> frozenset[str]:
+    """`N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`."""
+    found = (_width(site.call) for site in function.calls)
+    return frozenset(name for name in found if name is not None)
+
+
+def _width(call: Call) -> str | None:
+    match call.func:
+        case Attr(_, name) | Name(name) if name in ALLOCATING or name in NEW:
+            sizes = call.args
+            if sizes and isinstance(sizes[0], TupleExpr):
+                sizes = sizes[0].items
+            if len(sizes) == 2 and isinstance(sizes[1], Name):
+                return sizes[1].id
+    return None

@@ -1,0 +1,225 @@
+"""Parameters of host functions: what their annotation and name suggest, and what the callers pass for them."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.python.ir import Const, Name
+from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability.axis_names import beside_heads, named_axes
+from triton_doctor.static.variability.dims import Hints, Origin
+from triton_doctor.static.variability.guards import limited_axis
+from triton_doctor.static.variability.lattice import (
+    FEW,
+    UNKNOWN,
+    AbstractNumber,
+    Variability,
+    choice,
+    join,
+    least_certain,
+)
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import (
+    Context,
+    Instance,
+    Shape,
+    Strides,
+    SymbolicValue,
+    Tensor,
+    TupleValue,
+    Union,
+    Value,
+)
+
+if TYPE_CHECKING:
+    import collections.abc
+    from collections.abc import Iterator, Mapping
+
+    from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.python.function import Function, HostParam
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+
+# A size passes through few functions between its source and a kernel; each level multiplies the work.
+MOST_DEPTH = 5
+# So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
+MOST_CALLERS = 16
+
+
+class Query(NamedTuple):
+    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`."""
+
+    what: str
+    position: int = 0
+    size: int = 0
+    is_open: bool = False
+
+
+_VALUE = Query("value")
+_LENGTH = Query("length")
+
+
+def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
+    """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
+    function = frame.function
+    if frame.arguments is not None:
+        passed = frame.arguments.get(param.name)
+        if passed is not None:
+            return passed() if isinstance(passed, partial) else passed
+        if param.default is not None:
+            return flow.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
+    if param.name in ("self", "cls") and function.class_name is not None:
+        owner = frame.module.classes.get(function.class_name)
+        if owner is not None:
+            return Instance(of=owner)
+    if function.name == "backward" and function.class_name is not None and param is function.params[0]:
+        forward = frame.module.functions.get(f"{function.class_name}.forward")
+        if forward is not None:
+            return Context(forward=forward)
+    if param.variadic:
+        return UNKNOWN
+    names = named_axes(function, param.name)
+    weight = hints.names_weight(param.name) or hints.works_on_weights(function.name)
+    told = {**flow.told.get((frame.module.path, function.qualname, param.name), {})}
+    for position in beside_heads(names):
+        told[position] = told.get(position, Hints()).and_(Hints(frozenset({hints.BESIDE})))
+    root = Origin(
+        frame.module.path, function.qualname, param.name, function.line, len(names) or None, weight, told=told
+    )
+    return SymbolicValue(root=root, scalar=_scalar(param, root), origin=function)
+
+
+class CallerArguments:
+    """What the callers of a function pass for its parameters: each is asked once, or again from less deep."""
+
+    def __init__(self, flow: Interpreter) -> None:
+        """Nobody is asked yet."""
+        self._flow = flow
+        self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
+        self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
+
+    def value(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
+        """What is passed for the parameter that `thing` is; None where the callers do not tell."""
+        return self._answer(thing, frame, _VALUE)
+
+    def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
+        """An axis of what is passed."""
+        return self._answer(thing, frame, Query("axis", position))
+
+    def stride(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
+        """A stride of what is passed."""
+        return self._answer(thing, frame, Query("stride", position))
+
+    def part(
+        self, thing: SymbolicValue, position: int, size: int, frame: CallFrame, *, is_open: bool
+    ) -> AbstractNumber | None:
+        """What unpacking a shape or a tuple that is passed into `size` targets gives the one at `position`."""
+        return self._answer(thing, frame, Query("part", position, size, is_open))
+
+    def length(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
+        """The length of what is passed."""
+        return self._answer(thing, frame, _LENGTH)
+
+    def _answer(self, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
+        function = thing.origin
+        if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Variability.UNKNOWN:
+            return None
+        if not self._flow.asks:
+            return None
+        key = (id(function), thing.root.name, query)
+        answer, depth = self._answers.get(key, (None, MOST_DEPTH))
+        if answer is None and frame.depth < depth:
+            # What was out of reach from so deep need not be from here.
+            self._answers[key] = (None, 0)
+            answer = self._ask(function, thing.root.name, frame, query)
+            self._answers[key] = (answer, frame.depth)
+        return answer
+
+    def _ask(self, function: Function, name: str, frame: CallFrame, query: Query) -> AbstractNumber | None:
+        found: list[AbstractNumber] = []
+        for caller, bound in self._called(function):
+            if name in bound:
+                found += self._passed(caller, bound[name], function, name, query, frame.depth + 1)
+        varying = [scalar for scalar in found if scalar.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)]
+        if varying:
+            return choice(varying)._replace(trail=varying[0].trail)
+        if found and not any(scalar.decide() is Variability.UNKNOWN for scalar in found):
+            return choice(found)
+        if query.what != "value" and any(scalar.literal == 1 or hints.SINGLE in scalar.con for scalar in found):
+            # One batch of all that there is: what the others pass is not known, and need not be more.
+            return UNKNOWN._replace(con=frozenset({hints.SINGLE}), trail=found[0].trail)
+        if found and ".<locals>." in function.qualname:
+            # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
+            return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
+        if (
+            found
+            and query.what in ("axis", "part")
+            and all(one.decide() is Variability.UNKNOWN and one.atoms for one in found)
+        ):
+            # What none of them knows, they may suspect alike.
+            pro = frozenset[str].intersection(*(scalar.pro for scalar in found))
+            con = frozenset[str]().union(*(scalar.con for scalar in found))
+            return join(found)._replace(pro=pro, con=con, size=None)
+        return None
+
+    def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
+        """The calls that tell of `function`, with what they pass."""
+        found = self._calls.get(id(function))
+        if found is None:
+            callers = self._flow.callers.of(self._flow.project.names.home(function), function)
+            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS)]
+            self._calls[id(function)] = found
+        return found
+
+    def _passed(
+        self, caller: Caller, arg: Expr, function: Function, name: str, query: Query, depth: int
+    ) -> Iterator[AbstractNumber]:
+        flow = self._flow
+        frame = flow.frame(caller.module, caller.function, depth)
+        place = ProgramPoint(frame, caller.site.order, caller.site.arms)
+        value = flow.value(arg, place)
+        note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
+        if query.what == "length":
+            yield flow.length(value, frame).stepping(note)
+            return
+        if query.what == "value":
+            yield flow.as_scalar(value, frame).stepping(note)
+            return
+        options = value.options if isinstance(value, Union) else (value,)
+        asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
+        if isinstance(arg, Name) and query.what == "axis":
+            asked = [(option, limited_axis(flow, one, arg.id, query.position, place)) for option, one in asked]
+        if asked:
+            scalars = [one for _, one in asked]
+            if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}) > 1:
+                scalars = [least_certain(scalars)]
+            yield choice(scalars).stepping(note)
+
+    def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
+        """An axis, stride or part of `value`; None where it has no such thing."""
+        flow = self._flow
+        match query.what, value:
+            case "axis", Tensor() | SymbolicValue():
+                return flow.axis(value, query.position, frame)
+            case "stride", Tensor() | SymbolicValue():
+                return flow.stride(value, query.position, frame)
+            case "part", Shape() | Strides() | TupleValue() | SymbolicValue():
+                found = flow.part(value, query.position, query.size, query.is_open, frame)
+                return flow.as_scalar(found, frame) if found is not None else None
+            case _:
+                return None
+
+
+def _scalar(param: HostParam, root: Origin) -> AbstractNumber:
+    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
+    if param.annotation in ("bool", "dtype", "str", "float"):
+        return FEW._replace(trail=trail)
+    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
+        return FEW._replace(trail=trail)
+    pro = frozenset({hints.NAME}) if hints.names_data(param.name) else frozenset[str]()
+    con = frozenset({hints.NAME}) if hints.names_model(param.name) else frozenset[str]()
+    return AbstractNumber(kind=Variability.UNKNOWN, pro=pro, con=con, trail=trail)

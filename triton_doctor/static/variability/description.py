@@ -1,0 +1,79 @@
+"""A parameter's value to words: where it comes from, what else is given to it, what to do about it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Location, Step
+from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+
+if TYPE_CHECKING:
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+
+# A name, or an entry of one.
+_NAME = re.compile(r"\w+(\[[^]]*\])*")
+
+
+def spelled(source: ParameterSource) -> str:
+    """The value as the user wrote it; a name that stands for one expression is that expression."""
+    expr = source.expr
+    if expr is None:
+        return source.scalar.trail[-1].step().text.replace("`", "") if source.scalar.trail else "an entry of a table"
+    if isinstance(expr, Name):
+        launch = source.launch.launch
+        bound = reaching_definitions(source.launch.function, expr.id, launch.order, launch.arms)
+        if bound.certain and len(bound.bindings) == 1:
+            return spell(bound.bindings[0].value)
+    return spell(expr)
+
+
+def describe_value(source: ParameterSource) -> str:
+    """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses."""
+    text = spelled(source)
+    if not _NAME.fullmatch(text):
+        return f"`{text}`"
+    if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
+        return f"`{text}(...)`"
+    origin = source.scalar.trail[0].step().text if source.scalar.trail else ""
+    return f"`{text}` ({origin})" if origin.startswith("the ") else f"`{text}`"
+
+
+def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
+    """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
+    kernel, param = parameter.kernel, parameter.param
+    others = {
+        Location(other.path, other.span.line)
+        for other in parameter.sources
+        if source is not None and (other.path, other.span) != (source.path, source.span) and other.kind is source.kind
+    }
+    return Facts(
+        kernel=kernel.name,
+        kernel_place=Location(kernel.path, kernel.span.line),
+        parameter=param.name,
+        parameter_place=Location(kernel.path, param.span.line),
+        launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,
+        variability=source.kind.label if source is not None else None,
+        bound=source.scalar.bound if source is not None else None,
+        use=parameter.use,
+        also=tuple(sorted(others)),
+        autotune_keys=autotune_keys,
+    )
+
+
+def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:
+    """The value's way from its source to the parameter, one line a step; what is said twice in a row is said once."""
+    kernel, param = parameter.kernel, parameter.param
+    steps: list[Step] = []
+    for note in source.scalar.trail:
+        step = note.step()
+        if step not in steps:
+            steps.append(step)
+    if source.expr is not None and spell(source.expr) != param.name:
+        steps.append(Step(source.path, source.span.line, f"`{param.name}` is `{spell(source.expr)}` at the launch"))
+    tuned = "in the autotune key" if parameter.in_autotune_key else "an argument"
+    what = "a constexpr" if param.is_constexpr else tuned
+    steps.append(Step(kernel.path, param.span.line, f"`{param.name}` is {what} of `{kernel.name}`"))
+    return tuple(steps)

@@ -1,0 +1,132 @@
+"""Sizes as products of axes, so that what cancels is seen to cancel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Hints(NamedTuple):
+    """What speaks for a size that follows the data, and what for one that follows the model."""
+
+    pro: frozenset[str] = frozenset()
+    con: frozenset[str] = frozenset()
+
+    def and_(self, other: Hints) -> Hints:
+        """Both."""
+        return Hints(self.pro | other.pro, self.con | other.con)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
+
+    `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
+    where it was taken out of another by a number; `told` is what launches and neighbours say of its axes.
+    """
+
+    path: str
+    function: str
+    name: str
+    line: int
+    rank: int | None = field(compare=False)
+    weight: bool = field(compare=False)
+    item: bool = field(default=False, compare=False)
+    told: Mapping[int, Hints] = field(default_factory=dict, compare=False)
+
+
+class Dim(NamedTuple):
+    """One axis of a root; negative positions count from the end, and only where the rank is unknown."""
+
+    root: Origin
+    position: int
+
+
+class RemainingDims(NamedTuple):
+    """The product of a root's axes without the first `front` and the last `back`."""
+
+    root: Origin
+    front: int
+    back: int
+
+
+DimFactor: TypeAlias = Dim | RemainingDims
+# By path, function and name of an argument, then by axis.
+ArgumentHints: TypeAlias = "Mapping[tuple[str, str, str], Mapping[int, Hints]]"
+
+
+def axis(root: Origin, position: int) -> Dim:
+    """The axis, counted from the front where the rank is known."""
+    if position < 0 and root.rank is not None and root.rank + position >= 0:
+        position += root.rank
+    return Dim(root, position)
+
+
+class DimProduct(NamedTuple):
+    """`number * product(over) / product(under)`; atoms are sorted, `number` None where it is not known."""
+
+    over: tuple[DimFactor, ...] = ()
+    under: tuple[DimFactor, ...] = ()
+
+    def times(self, other: DimProduct) -> DimProduct:
+        """The product of both."""
+        return _cancelled([*self.over, *other.over], [*self.under, *other.under])
+
+    def divided_by(self, other: DimProduct) -> DimProduct:
+        """The quotient of both."""
+        return _cancelled([*self.over, *other.under], [*self.under, *other.over])
+
+
+def _cancelled(over: list[DimFactor], under: list[DimFactor]) -> DimProduct:
+    remaining = list(under)
+    progress = True
+    while progress:  # an end axis that is taken off a RemainingDims bares the next one
+        progress = False
+        for atom in list(remaining):
+            if atom in over:
+                over.remove(atom)
+            elif (taken := _take(over, atom)) is not None:
+                index, left = taken
+                over[index : index + 1] = left
+            else:
+                continue
+            remaining.remove(atom)
+            progress = True
+    return DimProduct(tuple(sorted(over, key=_order)), tuple(sorted(remaining, key=_order)))
+
+
+def _order(atom: DimFactor) -> tuple[str, str, str, int, int]:
+    position, back = (atom.position, -1) if isinstance(atom, Dim) else (atom.front, atom.back)
+    return (atom.root.path, atom.root.function, atom.root.name, position, back)
+
+
+def _take(over: list[DimFactor], atom: DimFactor) -> tuple[int, list[DimFactor]] | None:
+    """Take an end axis out of a RemainingDims of the same root: what is left of it, and where it stood."""
+    if not isinstance(atom, Dim):
+        return None
+    for index, whole in enumerate(over):
+        if not isinstance(whole, RemainingDims) or whole.root != atom.root:
+            continue
+        rank = whole.root.rank
+        if atom.position == whole.front:
+            return index, _rest(whole.root, whole.front + 1, whole.back)
+        if atom.position == -1 - whole.back or (rank is not None and atom.position == rank - 1 - whole.back):
+            return index, _rest(whole.root, whole.front, whole.back + 1)
+    return None
+
+
+def _rest(root: Origin, front: int, back: int) -> list[DimFactor]:
+    if root.rank is not None:
+        if front + back >= root.rank:
+            return []
+        if front + back == root.rank - 1:
+            return [Dim(root, front)]
+    return [RemainingDims(root, front, back)]
+
+
+def whole(root: Origin) -> DimProduct:
+    """The number of elements of a root."""
+    return DimProduct(tuple(_rest(root, 0, 0)))

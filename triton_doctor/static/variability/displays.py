@@ -1,0 +1,90 @@
+"""What is written out in place: literals, tuples, tables and comprehensions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Call, Const, Name, Star
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.indexing import element
+from triton_doctor.static.variability.lattice import HANDFUL, AbstractNumber, Variability
+from triton_doctor.static.variability.values import DictValue, Lazy, ListValue, Shape, Strides, TupleValue, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.ir import Comprehension, Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
+
+
+def literal_value(literal: object) -> AbstractNumber:
+    """A number, a flag, a word, None or `...`."""
+    if isinstance(literal, int) and not isinstance(literal, bool):
+        power = literal > 0 and literal & (literal - 1) == 0
+        return AbstractNumber(Variability.FIXED, low=literal, high=literal, power=power, literal=literal)
+    return AbstractNumber(Variability.FIXED, literal=literal)
+
+
+def pack(flow: Interpreter, items: tuple[Expr, ...], place: ProgramPoint) -> TupleValue:
+    """A tuple, list or set display; its items wait until somebody asks for them."""
+    values: list[Value | Lazy] = []
+    is_open = False
+    for expr in items:
+        if isinstance(expr, Star):
+            inner = flow.value(expr.value, place)
+            match inner:
+                case TupleValue(open=own_open):
+                    values.extend(partial(inner.at, position) for position in range(inner.count))
+                    is_open = is_open or own_open
+                case Shape(of) if (rank := tensors.rank(of)) is not None:
+                    values.extend(partial(flow.axis, of, position, place.frame) for position in range(rank))
+                case Strides(of) if (rank := tensors.rank(of)) is not None:
+                    values.extend(partial(flow.stride, of, position, place.frame) for position in range(rank))
+                case Shape():
+                    values.append(inner)
+                case _:
+                    is_open = True
+        else:
+            values.append(partial(flow.value, expr, place))
+    return TupleValue(values, is_open=is_open)
+
+
+def table(flow: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], place: ProgramPoint) -> DictValue:
+    """A dict display; what has no literal string for a key is left out."""
+    known: dict[str, Value] = {}
+    is_open = False
+    for key, value in items:
+        if isinstance(key, Const) and isinstance(key.value, str):
+            known[key.value] = flow.value(value, place)
+        else:
+            is_open = True
+    return DictValue(items=known, open=is_open)
+
+
+def _known_items(flow: Interpreter, source: Value, place: ProgramPoint) -> tuple[Value, ...] | None:
+    match source:
+        case TupleValue(open=False) if source.starred is None and source.count <= HANDFUL:
+            return source.items
+        case Shape(of) if (rank := tensors.rank(of)) is not None:
+            return tuple(flow.axis(of, position, place.frame) for position in range(rank))
+        case _:
+            return None
+
+
+def each(flow: Interpreter, comprehension: Comprehension, place: ProgramPoint) -> Value:
+    """A comprehension: as many items as its source has, unless some are left out; known items keep their positions."""
+    source = flow.value(comprehension.source, place)
+    if len(comprehension.names) == 1 and not (comprehension.filtered or comprehension.further):
+        (name,) = comprehension.names
+        if isinstance(source, Shape) and comprehension.element in (Name(name), Call(Name("int"), (Name(name),), ())):
+            return source
+        items = _known_items(flow, source, place)
+        if items is not None:
+            one_by_one = (place.binding({name: item}) for item in items)
+            return TupleValue([partial(flow.value, comprehension.element, inner) for inner in one_by_one])
+    one = element(flow, source, place.frame)
+    length = flow.length(source, place.frame)
+    if comprehension.filtered and length.decide() is Variability.UNKNOWN:
+        length = length._replace(kind=Variability.PER_CALL, from_data=True)
+    inner = place.binding(dict.fromkeys(comprehension.names, one))
+    return ListValue(item=flow.value(comprehension.element, inner), length=length)

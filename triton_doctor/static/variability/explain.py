@@ -1,0 +1,190 @@
+"""One kernel to what decides its variants: every parameter, how often it changes, and how many variants follow."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.finding import Location
+from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability.description import spelled, trail
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.parameters import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from triton_doctor.finding import Finding, Step
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+
+# What an integer that is no constexpr can be to a key: 1, a multiple of 16, or neither.
+_INTEGER_CLASSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """One parameter: `role` is `constexpr`, `specialized` or `plain`; `given` how a launch spells its value.
+
+    `variants` is how many values, or classes of them, it brings to the key; None where there is no bound or no telling.
+    `findings` are those that `check` reports about it.
+    """
+
+    name: str
+    role: str
+    kind: Variability
+    bound: int | None
+    use: str
+    in_autotune_key: bool
+    given: str | None
+    variants: int | None
+    trail: tuple[Step, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedKernel:
+    """A kernel with its parameters in order. `unbounded` names those that bring a variant for each of their values."""
+
+    name: str
+    place: Location
+    launches: tuple[Location, ...]
+    autotune_key: tuple[str, ...]
+    configs: int | None
+    parameters: tuple[Explained, ...]
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """The constexprs that change with each call."""
+        return tuple(
+            one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.PER_CALL
+        )
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The constexprs whose values could not be followed."""
+        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.UNKNOWN)
+
+    @property
+    def variants(self) -> int | None:
+        """The most variants that the constexprs make together; None where one has no bound or is not known."""
+        counts = [one.variants for one in self.parameters if one.role == "constexpr"]
+        known = [count for count in counts if count is not None]
+        return prod(known) if len(known) == len(counts) else None
+
+
+def explain(
+    project: Project, pattern: str, reported: Callable[[Project], Iterable[Finding]] = lambda project: ()
+) -> tuple[ExplainedKernel, ...]:
+    """The kernels of `project` whose name matches `pattern`, a name or a glob.
+
+    `reported` gives the findings about them.
+    """
+    kernels = [kernel for kernel in project.kernels() if fnmatch.fnmatchcase(kernel.name, pattern)]
+    every = Parameters(project)
+    launches = launches_of(project)
+    by_parameter: defaultdict[tuple[Location | None, str | None], list[Finding]] = defaultdict(list)
+    for finding in reported(project) if kernels else ():
+        by_parameter[finding.facts.kernel_place, finding.facts.parameter].append(finding)
+    explained = []
+    for kernel in kernels:
+        place = Location(kernel.path, kernel.span.line)
+        parameters = [
+            replace(_parameter(parameter), findings=tuple(by_parameter[place, parameter.param.name]))
+            for parameter in every.of(kernel, lambda kernel, param: True)
+        ]
+        explained.append(_explained(kernel, parameters, launches.get(kernel.key, ())))
+    return tuple(explained)
+
+
+def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> ExplainedKernel:
+    """`kernel` with each of its paths as `show` gives it."""
+    parameters = (
+        replace(one, trail=tuple(replace(step, path=show(step.path)) for step in one.trail))
+        for one in kernel.parameters
+    )
+    return replace(
+        kernel,
+        place=replace(kernel.place, path=show(kernel.place.path)),
+        launches=tuple(replace(place, path=show(place.path)) for place in kernel.launches),
+        parameters=tuple(parameters),
+    )
+
+
+def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
+    """The error for a `pattern` that none of `names`, those of all kernels, matches."""
+    from difflib import get_close_matches
+
+    known = sorted(set(names))
+    by_case = [name for name in known if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
+    close = by_case[:3] or get_close_matches(pattern, known, n=3)
+    read = "1 kernel was read" if len(known) == 1 else f"{len(known):,} kernels were read"
+    hint = f"{read}; name one, or a glob in quotes"
+    if close:
+        hint = f"did you mean {' or '.join(f'`{name}`' for name in close)}?"
+    return DoctorError(f"there is no kernel {pattern}", hint=hint)
+
+
+def _explained(kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
+    return ExplainedKernel(
+        name=kernel.name,
+        place=Location(kernel.path, kernel.span.line),
+        launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
+        autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
+        configs=kernel.autotune.config_count if kernel.autotune is not None else None,
+        parameters=tuple(parameters),
+    )
+
+
+def _parameter(parameter: Parameter) -> Explained:
+    kernel, param = parameter.kernel, parameter.param
+    source = parameter.worst or next(iter(parameter.sources), None)
+    tuned = kernel.autotune is not None and param.name in (kernel.autotune.sets or ())
+    kind = _kind(source, defaulted=param.default is not None or tuned)
+    argument = "plain" if param.name in kernel.do_not_specialize else "specialized"
+    role = "constexpr" if param.is_constexpr else argument
+    return Explained(
+        name=param.name,
+        role=role,
+        kind=kind,
+        bound=source.scalar.bound if source is not None else None,
+        use=parameter.use,
+        in_autotune_key=parameter.in_autotune_key,
+        given=_given(parameter, source) if source is not None else ("a config" if tuned else None),
+        variants=max(len(_fixed_values(parameter)), 1) if kind is Variability.FIXED else _variants(role, kind, source),
+        trail=trail(parameter, source) if source is not None and kind is not Variability.FIXED else (),
+    )
+
+
+def _fixed_values(parameter: Parameter) -> tuple[str, ...]:
+    """The literals that the launches give a constexpr: each is a variant, though no launch ever changes its own."""
+    if not parameter.param.is_constexpr:
+        return ()
+    literals = [source for source in parameter.sources if isinstance(source.expr, Const)]
+    return tuple(dict.fromkeys(spelled(source) for source in literals))
+
+
+def _given(parameter: Parameter, source: ParameterSource) -> str:
+    values = _fixed_values(parameter)
+    return ", ".join(values) if source.kind is Variability.FIXED and len(values) > 1 else spelled(source)
+
+
+def _kind(source: ParameterSource | None, *, defaulted: bool) -> Variability:
+    if source is None:
+        return Variability.FIXED if defaulted else Variability.UNKNOWN
+    return source.kind
+
+
+def _variants(role: str, kind: Variability, source: ParameterSource | None) -> int | None:
+    if role == "plain" or kind in (Variability.FIXED, Variability.PER_MODEL):
+        return 1
+    bound = source.scalar.bound if source is not None else None
+    if role == "specialized":
+        return None if kind is Variability.UNKNOWN else _INTEGER_CLASSES
+    return bound

@@ -1,0 +1,298 @@
+"""Expressions to values, followed back through assignments, calls, attributes and callers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.project.call_graph import CallGraph, bind
+from triton_doctor.static.python.ir import (
+    Attr,
+    BinaryOp,
+    Call,
+    Compare,
+    Comprehension,
+    Conditional,
+    Const,
+    DictExpr,
+    Expr,
+    IterItem,
+    Lambda,
+    Name,
+    Slice,
+    Star,
+    Subscript,
+    TupleExpr,
+    Unpacked,
+    dotted,
+)
+from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.attribute_stores import AttributeStores
+from triton_doctor.static.variability.attributes import field, saved
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
+from triton_doctor.static.variability.displays import each, literal_value, pack, table
+from triton_doctor.static.variability.guards import limited_item
+from triton_doctor.static.variability.indexing import attribute, element, item, part
+from triton_doctor.static.variability.lattice import (
+    FEW,
+    UNKNOWN,
+    AbstractNumber,
+    Variability,
+    choice,
+    join,
+    least_certain,
+)
+from triton_doctor.static.variability.layouts import Layouts, stride
+from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
+from triton_doctor.static.variability.models.python import call_value, rounds_up
+from triton_doctor.static.variability.origins import declared
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
+from triton_doctor.static.variability.scopes import are_layouts, name_value
+from triton_doctor.static.variability.values import (
+    Context,
+    Instance,
+    SymbolicValue,
+    Tensor,
+    TupleValue,
+    Union,
+    Value,
+    either,
+)
+
+if TYPE_CHECKING:
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.variability.dims import ArgumentHints
+
+
+class Interpreter:
+    """Evaluates expressions of one project. What was evaluated once is kept.
+
+    `told` are hints on the axes of arguments, by path, function and argument. What callers pass, and what others
+    store in objects, is looked for only where it `asks` for that.
+    """
+
+    def __init__(self, project: Project, told: ArgumentHints | None = None, *, asks: bool = True) -> None:
+        """Nothing is evaluated before it is asked for."""
+        self.project = project
+        self.told: ArgumentHints = told or {}
+        self.asks = asks
+        self._callers: CallGraph | None = None
+        self._setters: AttributeStores | None = None
+        self._frames: dict[tuple[int, int], CallFrame] = {}
+        self._active: set[tuple[int, str, int]] = set()
+        self._asked = CallerArguments(self)
+        self.layouts = Layouts(self)
+
+    @property
+    def callers(self) -> CallGraph:
+        """The index of calls, made when it is first needed."""
+        if self._callers is None:
+            self._callers = CallGraph(self.project)
+        return self._callers
+
+    @property
+    def setters(self) -> AttributeStores:
+        """The index of what is stored in attributes, made when it is first needed."""
+        if self._setters is None:
+            self._setters = AttributeStores(self.project)
+        return self._setters
+
+    def at(self, launch: LinkedLaunch) -> ProgramPoint:
+        """The place of a launch, in its function entered from wherever it is called."""
+        frame = self.frame(launch.module, launch.function)
+        return ProgramPoint(frame, launch.launch.order, launch.launch.arms)
+
+    def frame(self, module: Module, function: Function, depth: int = 0) -> CallFrame:
+        """`function` entered from wherever it is called; one frame for each depth, so that its values are kept."""
+        key = (id(function), depth)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = CallFrame(module, function, None, depth)
+        return frame
+
+    def scalar(self, expr: Expr, place: ProgramPoint) -> AbstractNumber:
+        """How often `expr` changes at `place`."""
+        return self.as_scalar(self.value(expr, place), place.frame)
+
+    def as_scalar(self, value: Value, frame: CallFrame) -> AbstractNumber:
+        """A value where a number or a flag is wanted."""
+        match value:
+            case AbstractNumber():
+                return value
+            case SymbolicValue():
+                return self._asked.value(value, frame) or value.scalar
+            case Union(options):
+                return choice([self.as_scalar(option, frame) for option in options])
+            case TupleValue() if value.count:
+                return join([self.as_scalar(option, frame) for option in value.items])
+            case _:
+                return UNKNOWN
+
+    def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+        """`value.shape[position]`, asked of the callers where the function itself does not tell."""
+        own = tensors.axis_at(value, position)
+        if not isinstance(value, SymbolicValue) or own.kind is not Variability.UNKNOWN:
+            return own
+        if own.decide() is Variability.PER_MODEL:
+            # What a caller allocated outranks a guess.
+            asked = self._asked.axis(value, position, frame)
+            return own if asked is None or asked.is_guess else asked._replace(kind=asked.decide(), size=own.size)
+        if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
+            asked = self._asked.axis(value, position, frame)
+            if asked is not None and asked.decide() is Variability.UNKNOWN and hints.SINGLE not in asked.con:
+                # A suspicion of the callers adds to the function's own.
+                undecided = own.decide() is Variability.UNKNOWN
+                return own._replace(pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
+            return own if asked is None else asked._replace(size=own.size)
+        return own
+
+    def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+        """`value.stride(position)`."""
+        own = stride(self, value, position, frame)
+        if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
+            asked = self._asked.stride(value, position, frame)
+            return own if asked is None or asked.is_guess else asked
+        return own
+
+    def part(self, value: Value, position: int | None, size: int, is_open: bool, frame: CallFrame) -> Value | None:
+        """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
+
+        The callers are asked where it is an argument: they may pass a shape or a tuple.
+        """
+        if isinstance(value, SymbolicValue) and position is not None:
+            asked = self._asked.part(value, position, size, frame, is_open=is_open)
+            if asked is not None:
+                return asked
+        return part(self, value, position, size, is_open, frame)
+
+    def value(self, expr: Expr, place: ProgramPoint) -> Value:
+        """What `expr` is at `place`."""
+        match expr:
+            case Const(literal):
+                return literal_value(literal)
+            case Name(name):
+                return name_value(self, name, place)
+            case Attr(base, name):
+                return self._attribute(base, name, place)
+            case Unpacked(of, position, size, open_):
+                return self._part(of, position, size, open_, place)
+            case Subscript(base, key):
+                return self._item(base, key, place)
+            case BinaryOp(op, operands):
+                return apply(op, [self.scalar(operand, place) for operand in operands])
+            case Compare():
+                return FEW
+            case Conditional(_, options):
+                values = [self.value(option, place) for option in options]
+                if are_layouts(options):
+                    return least_certain(self.as_scalar(value, place.frame) for value in values)
+                return either(values)
+            case Call():
+                return self._call(expr, place)
+            case TupleExpr(items):
+                return pack(self, items, place)
+            case DictExpr(items):
+                return table(self, items, place)
+            case Comprehension():
+                return each(self, expr, place)
+            case IterItem(source):
+                return element(self, self.value(source, place), place.frame)
+            case Star(of):
+                return self.value(of, place)
+            case Lambda() | Slice():
+                return UNKNOWN
+            case _:
+                return UNKNOWN
+
+    def once(self, key: tuple[int, str, int], expr: Expr, place: ProgramPoint) -> Value:
+        """The value of `expr`, which `key` names; UNKNOWN where that rests on itself."""
+        if key in self._active:
+            return UNKNOWN
+        self._active.add(key)
+        try:
+            return self.value(expr, place)
+        finally:
+            self._active.discard(key)
+
+    def is_active(self, key: tuple[int, str, int]) -> bool:
+        """Whether what `key` names is being evaluated."""
+        return key in self._active
+
+    def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
+        """`len(value)`."""
+        match value:
+            case SymbolicValue() if is_used_as_tensor(value):
+                return self.axis(value, 0, frame)
+            case SymbolicValue():
+                return self._asked.length(value, frame) or length_of_thing(value)
+            case Tensor():
+                return self.axis(value, 0, frame)
+            case Union(options):
+                return choice([self.length(option, frame) for option in options])
+            case _:
+                return length(value)
+
+    # Structures
+
+    def _attribute(self, base: Expr, name: str, place: ProgramPoint) -> Value:
+        if name in self.project.declared:
+            return declared(self.project, name, place.frame)
+        value = self.value(base, place)
+        match value:
+            case Instance(of):
+                return field(self, of, name, place.frame)
+            case Context(forward):
+                return saved(self, forward, name, place.frame)
+            case SymbolicValue(_, scalar, _) if scalar.kind is Variability.UNKNOWN and self.asks:
+                told = self.setters.value(self, base, name, place)
+                return attribute(self, value, name, base, place) if told is None else told
+            case _:
+                return attribute(self, value, name, base, place)
+
+    def _part(self, of: Expr, position: int | None, size: int, open_: bool, place: ProgramPoint) -> Value:
+        value = self.value(of, place)
+        options = value.options if isinstance(value, Union) else (value,)
+        found = [self.part(option, position, size, open_, place.frame) for option in options]
+        known = [one for one in found if one is not None]
+        return limited_item(self, either(known), of, position, place) if known else UNKNOWN
+
+    def _item(self, base: Expr, key: Expr, place: ProgramPoint) -> Value:
+        value = self.value(base, place)
+        options = value.options if isinstance(value, Union) else (value,)
+        found = either([item(self, option, base, key, place) for option in options])
+        return limited_item(self, found, base, key.value, place) if isinstance(key, Const) else found
+
+    # Calls
+
+    def _call(self, call: Call, place: ProgramPoint) -> Value:
+        frame = place.frame
+        key = ("()", id(call))
+        if place.local is None and key in frame.values:
+            return frame.values[key]
+        function = self.callers.reached(frame.module, frame.function, call.func)
+        if function is not None and rounds_up(function.name):
+            function = None
+        if (name := dotted(call.func)) is not None and hints.names_bucket(name.rpartition(".")[2]):
+            return UNKNOWN
+        value = call_value(self, call, place) if function is None else self._entered(function, call, place)
+        if place.local is None:
+            frame.values[key] = value
+        return value
+
+    def _entered(self, function: Function, call: Call, place: ProgramPoint) -> Value:
+        """What a function of the project returns to this call."""
+        frame = place.frame
+        active = (id(function), "()", 0)
+        if frame.depth >= MOST_DEPTH or active in self._active:
+            return UNKNOWN
+        arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
+        inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
+        self._active.add(active)
+        try:
+            returned = [self.value(one.value, ProgramPoint(inner, one.order)) for one in function.returns]
+        finally:
+            self._active.discard(active)
+        return either(returned)

@@ -1,0 +1,97 @@
+"""The environment settings of a project to what checks ask: is interpreter mode on here, how much does it matter?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Severity
+from triton_doctor.static.project.call_graph import calling, calls_of
+from triton_doctor.static.project.dependencies import ModuleQuery
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.variables import INTERPRET, parse_version, turns_interpreter_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
+    from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Module
+
+CODE_KINDS = frozenset({"python", "notebook"})
+# What a file or a function is named that somebody runs to look closer: `dump_ttgir.sh`, `minify_model`.
+_LOOKS_CLOSER = re.compile(
+    r"(?:debug|sanit|profil|trac(?:e|ing)|dump|minif|repro(?!g|j|c)|bisect|ncu|nsys|nsight|disasm)"
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def settings_that_interpret(project: Project) -> Iterator[tuple[EnvironmentFile, EnvSetting]]:
+    """Every setting that turns interpreter mode on, in the project's version of Triton."""
+    version = parse_version(project.triton_version)
+    for file in project.environment:
+        for setting in file.settings:
+            is_on = setting.value is not None and turns_interpreter_on(setting.value, version)
+            if setting.variable == INTERPRET and is_on:
+                yield file, setting
+
+
+def comes_too_late(setting: EnvSetting) -> bool:
+    """Whether no kernel of the file can be interpreted any more: all were decorated before."""
+    return setting.own_process and setting.order.kernel_decorated is not None and not setting.order.kernels_after
+
+
+def severity_of(
+    project: Project, file: EnvironmentFile, setting: EnvSetting, worst: Severity = Severity.WARNING
+) -> Severity:
+    """How much a `setting` in `file` matters: `worst`, but info where it is not left on, or is there for a reason.
+
+    It is not left on where only tests run, where it is undone, and where somebody has to ask for it: by running what is
+    named after looking closer, or by calling the function that makes it.
+    """
+    if file.for_tests or setting.is_brief or setting.is_explained or _looks_closer(file, setting):
+        return Severity.INFO
+    return worst if _is_always_made(project, file, setting) else Severity.INFO
+
+
+def _looks_closer(file: EnvironmentFile, setting: EnvSetting) -> bool:
+    """Whether the file or the function is named after looking closer, or the file runs somebody else's program."""
+    if file.runs_programs:
+        return True
+    named = (file.path.rpartition("/")[2], setting.function or "")
+    return any(_LOOKS_CLOSER.match(word.lower()) for name in named for word in _WORD.findall(name))
+
+
+def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting) -> bool:
+    """Whether the function that makes `setting` is called anywhere without a condition; so is what nobody may call.
+
+    The conditions over calls in the file itself are part of `setting.guarded`. A function that has another use than to
+    be called by name, `main` or one with a decorator, counts as called.
+    """
+    module = project.modules.get(file.path) if file.kind in CODE_KINDS and setting.function is not None else None
+    if module is None:
+        return True
+    named = [one for one in module.functions.values() if one.name == setting.function]
+    if len(named) != 1 or named[0].decorators or named[0].name == "main" or named[0].name.startswith("__"):
+        return True
+    (function,) = named
+    if calls_of(module, function.name):
+        return True
+    return any(not _is_conditional(caller) for caller in _calls_elsewhere(project, module, function))
+
+
+def _calls_elsewhere(project: Project, module: Module, function: Function) -> Iterator[Caller]:
+    """The calls of `function` in other files than its own, but for tests."""
+    callers, name = interpreter_of(project).callers, function.name
+    for home in project.modules.naming(name, module.path, ModuleQuery("calls", name), calling(name), but=project.tests):
+        for caller in calls_of(home, name):
+            if callers.reached(home, caller.function, caller.site.call.func) is function:
+                project.modules.consult(home.path)
+                yield caller
+
+
+def _is_conditional(caller: Caller) -> bool:
+    """Whether a condition decides over the call."""
+    return any(not arm.loop and not arm.is_main and arm.sides > 1 for arm in caller.site.arms)

@@ -1,0 +1,98 @@
+"""Launches to arguments: which expression each parameter of a kernel is given, stars and tables included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.project.argument_positions import match_positions
+from triton_doctor.static.python.ir import Call, Const, DictExpr, Name
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.lengths import unpacked_count
+from triton_doctor.static.variability.values import DictValue
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Span
+    from triton_doctor.static.project.project import LinkedLaunch
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.values import Value
+
+
+class Given(NamedTuple):
+    """What a launch gives one parameter. `expr` is None where it comes out of a table made elsewhere."""
+
+    expr: Expr | None
+    value: Value
+    span: Span
+
+
+def bind_arguments(
+    launch: LinkedLaunch, kernel: Kernel, flow: Interpreter, names: frozenset[str] | None = None
+) -> dict[str, Given]:
+    """What `launch` gives the parameters of `kernel`, and its options; only those of `names`, where given.
+
+    Positional arguments are left out where a starred one leaves open which parameters they are.
+    """
+    place = flow.at(launch)
+    found: dict[str, Given] = {}
+
+    def count_of(starred: Expr) -> int | None:
+        return unpacked_count(flow.value(starred, place))
+
+    for param, argument, expr in match_positions(launch.launch, kernel, count_of):
+        _give(found, param, expr, argument.span, flow, place, names)
+    for argument in launch.launch.arguments:
+        if argument.name is None:
+            continue
+        if argument.name == "**":
+            for name, (spelled, value) in _table(argument.value, flow, place).items():
+                if names is None or name in names:
+                    found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
+        else:
+            _give(found, argument.name, argument.value, argument.span, flow, place, names)
+    return found
+
+
+def _give(
+    found: dict[str, Given],
+    name: str,
+    expr: Expr,
+    span: Span,
+    flow: Interpreter,
+    place: ProgramPoint,
+    names: frozenset[str] | None,
+) -> None:
+    if names is None or name in names:
+        found[name] = Given(expr=expr, value=flow.value(expr, place), span=span)
+
+
+def _table(expr: Expr, flow: Interpreter, place: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
+    """The entries of `**table`: those it is made with, and those stored into it before the launch."""
+    value = flow.value(expr, place)
+    spelled = _spelled_entries(expr, place)
+    entries: dict[str, tuple[Expr | None, Value]] = {}
+    if isinstance(value, DictValue):
+        entries.update((name, (spelled.get(name), entry)) for name, entry in value.items.items())
+    if isinstance(expr, Name):
+        for stored in place.frame.function.stored:
+            if stored.base == expr.id and stored.order < place.order:
+                entries[stored.name] = (stored.value, flow.value(stored.value, place))
+    return entries
+
+
+def _spelled_entries(expr: Expr, place: ProgramPoint) -> dict[str, Expr]:
+    """The expressions of a table that is written out here, or in the one assignment of its name."""
+    if isinstance(expr, Name):
+        bound = reaching_definitions(place.frame.function, expr.id, place.order, place.arms)
+        if not bound.certain or len(bound.bindings) != 1:
+            return {}
+        expr = bound.bindings[0].value
+    match expr:
+        case DictExpr(items):
+            return {key.value: value for key, value in items if isinstance(key, Const) and isinstance(key.value, str)}
+        case Call(Name("dict"), _, keywords):
+            return {name: value for name, value in keywords if name is not None}
+        case _:
+            return {}

@@ -1,0 +1,114 @@
+"""Launches to what they say of arguments' inner axes: spanned by a grid, walked in blocks, replaced by loaded data.
+
+What one launch says of an axis holds at every other, and for every parameter that the axis goes into. That is so of
+arguments with four axes or more, whose features come last: of fewer, one kernel's grid spans features that another
+kernel walks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Unpacked
+from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.axis_names import names_many
+from triton_doctor.static.variability.dims import Dim, Hints
+from triton_doctor.static.variability.interpreter import Interpreter
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_arguments import bind_arguments
+from triton_doctor.static.variability.parameter_uses import grid_expressions
+from triton_doctor.static.variability.tensors import MANY_AXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.variability.dims import ArgumentHints, DimFactor
+
+
+@cached_in_scan(most=1)
+def interpreter_of(project: Project) -> Interpreter:
+    """The one Interpreter of `project`, with the hints from launches: what a check has evaluated, the next need not."""
+    return Interpreter(project, hints_from_launches(project))
+
+
+def hints_from_launches(project: Project) -> ArgumentHints:
+    """The leanings that the launches of `project` add, by path, function and argument, then by axis.
+
+    Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.
+    """
+    flow = Interpreter(project, asks=False)
+    told: defaultdict[tuple[str, str, str], dict[int, Hints]] = defaultdict(dict)
+    for launch in project.launches:
+        for atom, leaning in _said(launch, flow) if _says_much(launch) else ():
+            if isinstance(atom, Dim) and _is_inner(atom):
+                axes = told[atom.root.path, atom.root.function, atom.root.name]
+                axes[atom.position] = axes.get(atom.position, Hints()).and_(Hints(frozenset({leaning})))
+    return told
+
+
+def _says_much(launch: LinkedLaunch) -> bool:
+    """Whether the function that launches, or what it has its arguments from, shows a tensor with many axes."""
+    module, function = launch.module, launch.function
+    if function.name == "backward" and function.class_name is not None:
+        forward = module.functions.get(f"{function.class_name}.forward")
+        if forward is not None and _unpacks_many(forward):
+            return True
+    around = module.functions.get(function.parent or "")
+    return _unpacks_many(function) or (around is not None and around is not function and _unpacks_many(around))
+
+
+@cached_in_scan()
+def _unpacks_many(function: Function) -> bool:
+    """Whether the function says what the many axes of something are."""
+    every = (one for found in function.bindings.values() for one in found)
+    return any(isinstance(one.value, Unpacked) and one.value.size >= MANY_AXES for one in every) or names_many(function)
+
+
+def _is_inner(axis: Dim) -> bool:
+    rank = axis.root.rank
+    return rank is not None and rank >= MANY_AXES and 0 < axis.position < rank - 1
+
+
+def spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
+    """The undecided axes that the grid of a launch spans."""
+    # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+    with suppress(RecursionError):
+        return with_own_stack(_spanned, launch, flow)
+    return frozenset()
+
+
+def _spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
+    place = flow.at(launch)
+    scalars = [flow.scalar(expr, place) for expr in grid_expressions(launch)]
+    return frozenset(atom for scalar in scalars for atom in scalar.atoms)
+
+
+def _said(launch: LinkedLaunch, flow: Interpreter) -> Iterator[tuple[DimFactor, str]]:
+    yield from ((atom, hints.COVERED) for atom in spanned(launch, flow))
+    for kernel in launch.kernels:
+        with suppress(RecursionError):
+            yield from with_own_stack(_said_by_kernel, launch, kernel, flow)
+
+
+def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Interpreter) -> Sequence[tuple[DimFactor, str]]:
+    names = kernel.walked | kernel.replaced
+    if not names:
+        return ()
+    said: list[tuple[DimFactor, str]] = []
+    frame = flow.at(launch).frame
+    for name, one in bind_arguments(launch, kernel, flow, names).items():
+        scalar = flow.as_scalar(one.value, frame)
+        if scalar.kind is Variability.UNKNOWN and len(scalar.atoms) == 1:
+            (atom,) = scalar.atoms
+            if name in kernel.walked:
+                said.append((atom, hints.COVERED))
+            if name in kernel.replaced:
+                said.append((atom, hints.LOADED))
+    return said

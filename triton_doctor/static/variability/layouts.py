@@ -1,0 +1,96 @@
+"""Strides of arguments: whether a layout is contiguous, as the function made it, its decorator, or all its callers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.ir import Attr, dotted
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.axis_names import expressions
+from triton_doctor.static.variability.caller_arguments import MOST_CALLERS, MOST_DEPTH
+from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.program_point import ProgramPoint
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Union, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.lattice import AbstractNumber
+    from triton_doctor.static.variability.program_point import CallFrame
+
+
+def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+    """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
+    if isinstance(value, Tensor):
+        if value.moved is None or value.contiguous:
+            return tensors.stride(value, position)
+        source = value.moved.source(position)
+        return UNKNOWN if source is None else flow.stride(value.moved.of, source, frame)
+    rank = tensors.rank(value)
+    if rank is None or not -rank <= position < rank or not flow.layouts.is_contiguous(value, frame):
+        return tensors.stride(value, position)
+    return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
+
+
+class Layouts:
+    """Tells which arguments are contiguous; each is asked once."""
+
+    def __init__(self, flow: Interpreter) -> None:
+        """Nothing is asked yet."""
+        self._flow = flow
+        self._known: dict[tuple[int, str], bool] = {}
+
+    def is_contiguous(self, value: Value, frame: CallFrame) -> bool:
+        """Whether `value` is, for certain."""
+        match value:
+            case Tensor():
+                return value.contiguous is True
+            case Union(options):
+                return all(self.is_contiguous(option, frame) for option in options)
+            case SymbolicValue(root, _, function):
+                if value.contiguous:
+                    return True
+                if function is None or frame.depth >= MOST_DEPTH or not self._flow.asks:
+                    return False
+                key = (id(function), root.name)
+                if key not in self._known:
+                    self._known[key] = False
+                    self._known[key] = self._is_passed_contiguous(function, root.name, frame)
+                return self._known[key]
+            case _:
+                return False
+
+    def _is_passed_contiguous(self, function: Function, name: str, frame: CallFrame) -> bool:
+        flow = self._flow
+        home = flow.project.names.home(function)
+        if any(self._makes_contiguous(home, full) for one in function.decorators if (full := dotted(one))):
+            return True
+        passed = 0
+        for caller in flow.callers.of(home, function):
+            arg = bind(function, caller.site.call).get(name)
+            if arg is not None:
+                passed += 1
+                inner = flow.frame(caller.module, caller.function, frame.depth + 1)
+                value = flow.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
+                if passed > MOST_CALLERS or not self.is_contiguous(value, inner):
+                    return False
+        return passed > 0
+
+    def _makes_contiguous(self, module: Module, decorator: str) -> bool:
+        """Whether a decorator of the project calls `contiguous` on what it passes on."""
+        found = self._flow.project.names.dotted(module, decorator)
+        return isinstance(found, Function) and _calls_contiguous(self._flow.project.names.home(found), found)
+
+
+@cached_in_scan()
+def _calls_contiguous(module: Module, function: Function) -> bool:
+    inside = f"{function.qualname}.<locals>."
+    return any(
+        isinstance(expr, Attr) and expr.name == "contiguous"
+        for one in module.functions.values()
+        if (one is function or one.qualname.startswith(inside)) and one.holds(b"contiguous")
+        for expr in expressions(one)
+    )

@@ -1,0 +1,79 @@
+"""`len(...)` of what is known, and of what is not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import DictValue, ListValue, Shape, Strides, TupleValue
+
+if TYPE_CHECKING:
+    from triton_doctor.static.variability.values import SymbolicValue, Value
+
+# `x.shape` and what else only a tensor has.
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
+_AFTER = re.compile(rb"\.(?:shape|stride|size|device|dtype|ndim|numel|is_cuda|is_contiguous|contiguous|data_ptr)\b")
+
+
+def length(value: Value) -> AbstractNumber:
+    """How often the length of a sequence or table changes."""
+    match value:
+        case TupleValue(open=False):
+            return _literal(value.count)
+        case DictValue(items, False):
+            return _literal(len(items))
+        case ListValue(_, own):
+            return own
+        case Shape(of) | Strides(of):
+            return tensors.number_of_axes(of)
+        case _:
+            return UNKNOWN
+
+
+def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
+    """The length of a list, string or tensor out of sight leans to follow the data; that of a kept thing is kept."""
+    root = thing.root
+    trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
+    if thing.scalar.kind is not Variability.UNKNOWN:
+        return thing.scalar._replace(trail=trail)
+    if hints.names_shape(root.name):
+        return FEW
+    if hints.names_settings(root.name):
+        return AbstractNumber(kind=Variability.PER_MODEL, trail=trail)
+    pro = {hints.LENGTH, *((hints.NAME,) if hints.names_data(root.name) else ())}
+    return AbstractNumber(kind=Variability.UNKNOWN, pro=frozenset(pro), from_data=True, trail=trail)
+
+
+def is_used_as_tensor(thing: SymbolicValue) -> bool:
+    """Whether it is an argument that is annotated as a tensor, or that its function asks what only tensors know."""
+    name, function = thing.root.name, thing.origin
+    if function is None:
+        return False
+    if any(param.name == name and param.annotation == "Tensor" for param in function.params):
+        return True
+    return name.isidentifier() and function.shows(_asked_as_tensor(name))
+
+
+@cached_in_scan()
+def _asked_as_tensor(name: str) -> TextPattern:
+    return TextPattern(name, _BEFORE, _AFTER)
+
+
+def unpacked_count(value: Value) -> int | None:
+    """The number of items that `*value` unpacks to; None where it is not known."""
+    match value:
+        case TupleValue(open=False) if value.starred is None:
+            return value.count
+        case Shape(of) | Strides(of):
+            return tensors.rank(of)
+        case _:
+            return None
+
+
+def _literal(count: int) -> AbstractNumber:
+    return FIXED._replace(literal=count, low=count, high=count)

@@ -1,0 +1,250 @@
+"""Calls out of the project: what functions of Python and triton do to sizes, and which are torch's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, dotted
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability.arithmetic import coarse, greatest, least, power_of_two, quotient
+from triton_doctor.static.variability.indexing import element
+from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.models.torch import (
+    ALLOCATING,
+    KEEPING,
+    LIKE,
+    METHODS,
+    allocated,
+    concatenated,
+    tensor_method,
+)
+from triton_doctor.static.variability.origins import from_data, out_of_sight
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import (
+    DictValue,
+    ListValue,
+    Shape,
+    SymbolicValue,
+    Tensor,
+    TupleValue,
+    Union,
+    Value,
+    either,
+)
+
+if TYPE_CHECKING:
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
+
+_FLAGS = frozenset(
+    "isinstance hasattr is_contiguous is_cuda is_available dim is_floating_point element_size callable any all bool "
+    "get_default_dtype finfo iinfo is_complex issubclass str type startswith endswith lower upper primitive_bitwidth"
+    "".split()
+)
+_POWERS = frozenset({"next_power_of_2", "next_pow2", "next_power_of_two"})
+_MACHINE = frozenset(
+    "get_device_properties device_count current_device get_device_name get_device_capability cpu_count "
+    "multi_processor_count get_world_size get_rank getenv".split()
+)
+
+
+def rounds_up(name: str) -> bool:
+    """Whether a function is triton's `next_power_of_2`, or somebody's own: its body tells less than its name."""
+    return name.strip("_") in _POWERS
+
+
+def call_value(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+    """What a call of something outside the project gives."""
+    match call.func:
+        case Attr(base, name):
+            receiver = flow.value(base, place) if not _is_module(base, place) else None
+            if receiver is None:
+                return _function(flow, name, call, place)
+            options = receiver.options if isinstance(receiver, Union) else (receiver,)
+            return either([_method(flow, option, name, call, base, place) for option in options])
+        case Name(name):
+            return _function(flow, name, call, place)
+        case _:
+            return UNKNOWN
+
+
+def _is_module(base: Expr, place: ProgramPoint) -> bool:
+    full = dotted(base)
+    first = full.partition(".")[0] if full is not None else None
+    return first is not None and first in place.frame.module.imports and first not in place.frame.function.bindings
+
+
+def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
+    def scalars() -> list[AbstractNumber]:
+        return [flow.scalar(arg, place) for arg in call.args]
+
+    def first() -> Value:
+        return flow.value(call.args[0], place)
+
+    if name in ALLOCATING:
+        return allocated(flow, name, call, place)
+    if name in _MACHINE:
+        return FIXED
+    if name in _FLAGS:
+        return FEW
+    if name == "dict" and not call.args:
+        return DictValue({key: flow.value(value, place) for key, value in call.keywords if key})
+    if not call.args:
+        return out_of_sight(call, place)
+    match name:
+        case "len":
+            return flow.length(first(), place.frame)
+        case _ if rounds_up(name):
+            return power_of_two(join(scalars()))
+        case "cdiv" | "ceil_div" | "ceildiv" | "div_up" | "div_ceil" if len(call.args) == 2:
+            left, right = scalars()
+            divisor = right.literal if isinstance(right.literal, int) else None
+            return coarse(quotient(left, right), divisor)
+        case "min":
+            return _extreme(flow, call, place, smallest=True)
+        case "max":
+            return _extreme(flow, call, place, smallest=False)
+        case "int" | "float" | "round" | "ceil" | "floor" | "abs" | "SymInt" | "constexpr" | "sqrt" | "isqrt" | "cast":
+            return _number(flow, call, place)
+        case "log2" | "bit_length" | "log":
+            scalar = join(scalars())
+            kind = Variability.LOGARITHMIC if scalar.decide() is Variability.PER_CALL else scalar.decide()
+            return AbstractNumber(kind=kind, trail=scalar.trail)
+        case "prod":
+            return _product(flow, call, place)
+        case "sum":
+            return _summed(flow, first(), place)
+        case "range":
+            return _range(scalars())
+        case "enumerate":
+            inner = first()
+            pair = (_range([flow.length(inner, place.frame)]).item, element(flow, inner, place.frame))
+            return ListValue(item=TupleValue(items=pair), length=flow.length(inner, place.frame))
+        case "zip":
+            values = [flow.value(arg, place) for arg in call.args]
+            items = tuple(element(flow, value, place.frame) for value in values)
+            return ListValue(item=TupleValue(items=items), length=flow.length(values[0], place.frame))
+        case "list" | "tuple" | "sorted" | "reversed" | "set":
+            value = first()
+            return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
+        case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
+            return flow.value(Attr(call.args[0], str(call.args[1].value)), place)
+        case "arange" | "linspace":
+            return Tensor(front=(join(scalars()),), contiguous=True)
+        case "tensor" | "as_tensor" | "from_numpy" | "array":
+            return Tensor(front=(flow.length(first(), place.frame),), open=None, contiguous=True)
+        case "cat" | "concat" | "concatenate":
+            return concatenated(flow, first(), place)
+        case _ if name in METHODS:
+            rest = Call(call.func, call.args[1:], call.keywords)
+            return _method(flow, first(), name, rest, call.args[0], place)
+        case _ if name in LIKE or name in KEEPING:
+            value = first()
+            if isinstance(value, Tensor | SymbolicValue) and name in LIKE:
+                return tensors.as_tensor(value)._replace(contiguous=True)
+            return value
+        case _:
+            return out_of_sight(call, place)
+
+
+def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, place: ProgramPoint) -> Value:
+    if name in ("split", "splitlines"):
+        note = Note(place.frame.module.path, place.frame.function.line, "`{}` depends on the data", call)
+        return ListValue(item=value, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
+    match value:
+        case Tensor() | SymbolicValue():
+            return tensor_method(flow, value, name, call, base, place)
+        case AbstractNumber():
+            if name == "bit_length":
+                kind = Variability.LOGARITHMIC if value.decide() is Variability.PER_CALL else value.decide()
+                return AbstractNumber(kind=kind, trail=value.trail)
+            if name in ("item", "tolist"):
+                return from_data(base, name, place)
+            return (
+                FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
+            )
+        case Shape(of) if name == "numel":
+            return tensors.numel(of)
+        case DictValue(items) if name == "get" and call.args and isinstance(call.args[0], Const):
+            found = items.get(str(call.args[0].value))
+            rest = [flow.value(arg, place) for arg in call.args[1:]]
+            return either([*([found] if found is not None else []), *rest]) if found is not None or rest else UNKNOWN
+        case DictValue(items) if name == "values":
+            return TupleValue(items=tuple(items.values()))
+        case ListValue(one, _) if name == "copy":
+            return one
+        case _:
+            return UNKNOWN
+
+
+def _extreme(flow: Interpreter, call: Call, place: ProgramPoint, *, smallest: bool) -> Value:
+    bound = least if smallest else greatest
+    values = [flow.value(arg, place) for arg in call.args]
+    if len(values) > 1:
+        return bound([flow.as_scalar(value, place.frame) for value in values])
+    one = element(flow, values[0], place.frame)
+    scalar = flow.as_scalar(one, place.frame)
+    match values[0]:
+        case TupleValue(items, False):
+            return bound([flow.as_scalar(item, place.frame) for item in items])
+        case ListValue(_, _) | SymbolicValue():
+            line = place.frame.function.line
+            step = Note(place.frame.module.path, line, "`{}` depends on the data", call)
+            pro = scalar.pro | {hints.LENGTH}
+            named = hints.names_data(spell(call.args[0]))
+            return scalar._replace(
+                pro=pro | {hints.NAME} if named else pro,
+                from_data=True,
+                trail=scalar.trail or (step,),
+                literal=...,
+            )
+        case _:
+            return scalar
+
+
+def _number(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+    value = flow.value(call.args[-1] if call.func == Name("cast") else call.args[0], place)
+    match value:
+        case Tensor():
+            return from_data(call.args[0], "item", place)
+        case SymbolicValue() if spell(call.func) == "int" and isinstance(call.args[0], Call):
+            method = call.args[0].func
+            if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
+                return from_data(method.base, f"{method.name}", place)
+    return flow.as_scalar(value, place.frame)
+
+
+def _product(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+    value = flow.value(call.args[0], place)
+    match value:
+        case Shape(of):
+            return tensors.numel(of)
+        case TupleValue(items, False):
+            return tensors.product([flow.as_scalar(one, place.frame) for one in items])
+        case _:
+            return UNKNOWN
+
+
+def _summed(flow: Interpreter, value: Value, place: ProgramPoint) -> Value:
+    match value:
+        case TupleValue(items, _):
+            return join([flow.as_scalar(one, place.frame) for one in items])
+        case ListValue(one, length):
+            return join([flow.as_scalar(one, place.frame), length])
+        case _:
+            return UNKNOWN
+
+
+def _range(bounds: list[AbstractNumber]) -> ListValue:
+    """`range(...)`: its items are as many, and change as often, as its bounds."""
+    joined = join(bounds)
+    if len(bounds) == 3 and bounds[2].literal is ...:
+        # In steps of what a launch can take: rarely more than one.
+        return ListValue(item=UNKNOWN._replace(trail=joined.trail), length=joined)
+    if joined.kind is Variability.FIXED:
+        first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
+        if isinstance(first, int) and isinstance(last, int):
+            kind = Variability.FEW if last - first <= HANDFUL else Variability.PER_CALL
+            return ListValue(item=AbstractNumber(kind=kind, low=first, high=max(last - 1, first)), length=joined)
+    return ListValue(item=joined._replace(literal=..., size=None, low=None, high=None), length=joined)

@@ -1,0 +1,48 @@
+"""Values from outside: declared by the user, read from the data of a tensor, or out of sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.dims import Origin
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import SymbolicValue
+
+if TYPE_CHECKING:
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.ir import Call, Expr
+    from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
+
+
+def declared(project: Project, name: str, frame: CallFrame) -> AbstractNumber:
+    """A value of whose name the user says how often it changes."""
+    kind = Variability[project.declared[name].upper()]
+    text = f"`{name}` is declared {kind.label.replace('_', '-')} in the settings"
+    return AbstractNumber(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
+
+
+def from_data(base: Expr, name: str | None, place: ProgramPoint) -> AbstractNumber:
+    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
+    frame = place.frame
+    call = f".{name}()" if name is not None else ""
+    note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
+    return AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,))
+
+
+def is_optional_number(thing: SymbolicValue) -> bool:
+    """Whether it is an argument with a default that no name calls a length, or one named as a setting: a window."""
+    if thing.origin is None or hints.names_data(thing.root.name):
+        return False
+    if hints.names_model(thing.root.name):
+        return True
+    return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
+
+
+def out_of_sight(call: Call, place: ProgramPoint) -> SymbolicValue:
+    """The result of a call that is not followed: a thing with a name."""
+    frame = place.frame
+    root = Origin(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
+    return SymbolicValue(root=root, scalar=UNKNOWN)

@@ -1,0 +1,98 @@
+"""What a parameter is for: needed while the kernel compiles, merely read, or neither, across nested jit functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Const, Expr, Lambda, Name, Subscript, TupleExpr, children
+from triton_doctor.static.python.module import Kernel
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+
+# Options of every launch: a parameter of such a name is there for the caller's sake.
+LAUNCH_OPTIONS = frozenset(
+    "num_warps num_stages num_ctas maxnreg enable_fp_fusion waves_per_eu matrix_instr_nonkdim kpack "
+    "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer launch_cooperative_grid".split()
+)
+# jit functions call jit functions; what is passed on through more of them than this is taken to be read.
+_MOST_DEPTH = 4
+
+
+class ParameterUses:
+    """Tells the use of a parameter: `compile_time`, `read` or `unread`. `launches` are by the key of their kernel."""
+
+    def __init__(self, project: Project, launches: Mapping[tuple[str, str, int], Sequence[LinkedLaunch]]) -> None:
+        self._project = project
+        self._launches = launches
+
+    def of(self, kernel: Kernel, name: str) -> str:
+        """The use of the parameter `name`."""
+        if self.need(kernel, name) is not None:
+            return "compile_time"
+        return "read" if name in kernel.read or self._serves(kernel, name) else "unread"
+
+    def need(self, kernel: Kernel, name: str, depth: int = _MOST_DEPTH) -> str | None:
+        """Why the kernel, or a jit function that it passes the name on to, needs the value while it compiles.
+
+        `block`, `unrolled`, `branch` or `other`, as in `Kernel.needed`; None where it does not.
+        """
+        if name in kernel.needed:
+            return kernel.needed[name]
+        if depth == 0:
+            return None
+        module = self._project.modules.get(kernel.path)
+        for callee, target, passed in kernel.passes if module is not None else ():
+            if passed != name or module is None:
+                continue
+            found = self._project.names.defined(module, callee)
+            if not isinstance(found, Kernel):
+                continue
+            if isinstance(target, int):
+                target = found.params[target].name if target < len(found.params) else ""
+            reason = self.need(found, target, depth - 1)
+            if reason is not None:
+                return reason
+        return None
+
+    def _serves(self, kernel: Kernel, name: str) -> bool:
+        """Whether a name that the body never reads serves the launch: an option, the grid, tuning, a heuristic."""
+        tuned = kernel.autotune
+        if name in LAUNCH_OPTIONS or (tuned is not None and (name in tuned.key or name in (tuned.sets or ()))):
+            return True
+        if any(name in keys(heuristic.value) for heuristic in kernel.heuristics):
+            return True
+        for launch in self._launches.get(kernel.key, ()):
+            if any(name in keys(expr) for expr in grid_expressions(launch)):
+                return True
+        return False
+
+
+def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
+    """The sizes of a launch's grid: of a tuple, of what a lambda or a nested function returns."""
+    grid = launch.launch.grid
+    found = [grid] if grid is not None else []
+    if isinstance(grid, Name):
+        bound = reaching_definitions(launch.function, grid.id, launch.launch.order, launch.launch.arms).bindings
+        inner = launch.module.functions.get(f"{launch.function.qualname}.<locals>.{grid.id}")
+        found = [binding.value for binding in bound] + [one.value for one in (inner.returns if inner else ())]
+    bodies = [one.body if isinstance(one, Lambda) else one for one in found]
+    return [size for body in bodies for size in (body.items if isinstance(body, TupleExpr) else (body,))]
+
+
+def keys(expr: Expr) -> frozenset[str]:
+    """The strings that `expr` indexes with: `meta["BLOCK"]`."""
+    found: set[str] = set()
+    pending = [expr]
+    while pending:
+        current = pending.pop()
+        match current:
+            case Subscript(_, Const(str(key))):
+                found.add(key)
+            case _:
+                pass
+        pending.extend(children(current))
+    return frozenset(found)

@@ -1,0 +1,243 @@
+"""Kernels to their parameters: what each is given where, how often that changes, and what it is used for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
+from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability
+from triton_doctor.static.variability.launch_arguments import bind_arguments
+from triton_doctor.static.variability.launch_hints import interpreter_of, spanned
+from triton_doctor.static.variability.origins import declared
+from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
+from triton_doctor.static.variability.program_point import CallFrame, end_of
+from triton_doctor.static.variability.scopes import leaning_by_name
+from triton_doctor.static.variability.values import DictValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from triton_doctor.finding import Span
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Param
+    from triton_doctor.static.variability.dims import DimFactor
+    from triton_doctor.static.variability.values import Value
+
+
+class ParameterSource(NamedTuple):
+    """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
+
+    `for_tests` where the launch is that of a test, a benchmark or a tutorial, or describes another to a profiler.
+    """
+
+    launch: LinkedLaunch
+    path: str
+    span: Span
+    expr: Expr | None
+    scalar: AbstractNumber
+    for_tests: bool
+
+    @property
+    def kind(self) -> Variability:
+        """How often this value changes."""
+        return self.scalar.decide()
+
+
+class Parameter(NamedTuple):
+    """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`.
+
+    `need` says why the kernel needs the value while it compiles, as in `Kernel.needed`; None where it does not. `worst`
+    is the source that changes most often, of equals the first in the text; None where all are UNKNOWN.
+    """
+
+    kernel: Kernel
+    param: Param
+    use: str
+    sources: tuple[ParameterSource, ...]
+    need: str | None = None
+    worst: ParameterSource | None = None
+
+    @property
+    def in_autotune_key(self) -> bool:
+        """Whether each value is a round of tuning too."""
+        return in_autotune_key(self.kernel, self.param)
+
+
+@cached_in_scan(most=1)
+def parameters(project: Project) -> tuple[Parameter, ...]:
+    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and place."""
+    every = Parameters(project)
+    return tuple(
+        parameter
+        for kernel in project.kernels()
+        for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr or in_autotune_key(kernel, param))
+    )
+
+
+def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
+    known = [source for source in sources if source.kind is not Variability.UNKNOWN]
+    return min(
+        known,
+        key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
+        default=None,
+    )
+
+
+def only_demonstrated(project: Project, kernel: Kernel) -> bool:
+    """Whether nothing but tests, benchmarks and tutorials launch `kernel`, or hold it."""
+    callers = interpreter_of(project).callers
+    launches = launches_of(project).get(kernel.key, ())
+    return callers.is_shown(kernel) or (
+        bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
+    )
+
+
+def in_autotune_key(kernel: Kernel, param: Param) -> bool:
+    """Whether each value of the parameter is a round of tuning."""
+    return kernel.autotune is not None and param.name in kernel.autotune.key
+
+
+class Parameters:
+    """Looks at the parameters of one project's kernels."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._flow = interpreter_of(project)
+        self._launches = launches_of(project)
+        self._uses = ParameterUses(project, self._launches)
+        self._grids: dict[int, frozenset[DimFactor]] = {}
+
+    def of(self, kernel: Kernel, wanted: Callable[[Kernel, Param], bool]) -> Iterator[Parameter]:
+        """The parameters of `kernel` that are wanted."""
+        params = [param for param in kernel.params if wanted(kernel, param)]
+        if not params:
+            return
+        sources: dict[str, list[ParameterSource]] = {param.name: [] for param in params}
+        launches = self._launches.get(kernel.key, ())
+        # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
+        for launch in [one for one in launches if not self._is_test(one)] or launches:
+            # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+            with suppress(RecursionError):
+                for name, source in with_own_stack(self._sources, launch, kernel, sources):
+                    sources[name].append(source)
+        for param in params:
+            told = tuple(self._told(source, kernel, param.name) for source in sources[param.name])
+            yield Parameter(
+                kernel=kernel,
+                param=param,
+                use=self._uses.of(kernel, param.name),
+                sources=told,
+                need=self._uses.need(kernel, param.name),
+                worst=self._serving(_worst(told)),
+            )
+
+    def _is_test(self, launch: LinkedLaunch) -> bool:
+        return self._flow.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+
+    def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
+        """`worst`, which is `for_tests` where Triton launches it for a profiler alone."""
+        if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
+            return worst
+        launch = worst.launch
+        return worst._replace(for_tests=self._flow.callers.only_profiles(launch.module, launch.function))
+
+    def _sources(
+        self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
+    ) -> Sequence[tuple[str, ParameterSource]]:
+        """What `launch` gives as the parameters called `names`."""
+        found = list[tuple[str, ParameterSource]]()
+        flow, frame, for_tests = self._flow, self._flow.at(launch).frame, self._is_test(launch)
+        computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
+        wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
+        arguments = bind_arguments(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
+        for name, one in arguments.items():
+            if name in names:
+                source = ParameterSource(
+                    launch=launch,
+                    path=launch.module.path,
+                    span=one.span,
+                    expr=one.expr,
+                    scalar=flow.as_scalar(one.value, frame),
+                    for_tests=for_tests,
+                )
+                found.append((name, source))
+        for heuristic in computing:
+            if heuristic.param not in arguments:
+                table = DictValue(items={name: one.value for name, one in arguments.items()}, open=True)
+                value = self._heuristic(heuristic.value, kernel, table)
+                if value is not None:
+                    source = ParameterSource(
+                        launch=launch,
+                        path=kernel.path,
+                        span=heuristic.span,
+                        expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
+                        scalar=flow.as_scalar(value, frame),
+                        for_tests=for_tests,
+                    )
+                    found.append((heuristic.param, source))
+        return found
+
+    def _heuristic(self, value: Expr, kernel: Kernel, table: DictValue) -> Value | None:
+        """The value that a heuristic computes from the arguments of a launch; None if it is out of sight."""
+        module = self._project.modules.get(kernel.path)
+        top = module.functions.get("<module>") if module is not None else None
+        if module is None or top is None:
+            return None
+        match value:
+            case Lambda((args, *_), body):
+                return self._flow.value(body, end_of(CallFrame(module, top)).binding({args: table}))
+            case Name(name):
+                function = self._project.names.defined(module, name)
+                if isinstance(function, Function) and function.params:
+                    home = self._project.names.home(function)
+                    inner = CallFrame(home, function, {function.params[0].name: table}, depth=1)
+                    found = [self._flow.value(one.value, end_of(inner)) for one in function.returns]
+                    return found[0] if len(found) == 1 else None
+        return None
+
+    def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
+        """The undecided axes that the grid of a launch spans."""
+        if id(launch) not in self._grids:
+            self._grids[id(launch)] = spanned(launch, self._flow)
+        return self._grids[id(launch)]
+
+    def _told(self, source: ParameterSource, kernel: Kernel, name: str) -> ParameterSource:
+        """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
+        if name in self._project.declared:
+            frame = self._flow.at(source.launch).frame
+            return source._replace(scalar=declared(self._project, name, frame))
+        scalar = leaning_by_name(source.scalar, name)
+        if scalar.kind is not Variability.UNKNOWN:
+            return source._replace(scalar=scalar)
+        pro = set(scalar.pro)
+        if name in kernel.replaced and scalar.atoms:
+            pro.add(hints.LOADED)
+        # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
+        walked = name in kernel.walked and (scalar.atoms or hints.LENGTH in pro)
+        covered = scalar._replace(pro=frozenset({*pro, hints.COVERED}))
+        uncovered = scalar._replace(pro=frozenset(pro))
+        # The grid is looked at where that can matter.
+        if walked or (
+            scalar.atoms and covered.decide() is not uncovered.decide() and scalar.atoms & self._grid(source.launch)
+        ):
+            return source._replace(scalar=covered)
+        return source._replace(scalar=uncovered)
+
+
+def _followed_keys(expr: Expr) -> frozenset[str]:
+    """The strings that `expr` indexes with, but for tests: `meta["x"] is not None` is one of a few whatever `x` is."""
+    match expr:
+        case Compare():
+            return frozenset()
+        case Lambda(_, body):
+            return _followed_keys(body)
+        case Conditional(_, options):
+            return frozenset[str]().union(*map(_followed_keys, options))
+        case _:
+            return keys(expr)

@@ -1,0 +1,47 @@
+"""Where an expression is evaluated: a function, with what is known of its arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from triton_doctor.static.python.function import BranchArm, Function
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.variability.values import Lazy, Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallFrame:
+    """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
+
+    An argument is a value, or a promise of it.
+
+    `depth` counts the calls followed so far, inwards and outwards.
+    """
+
+    module: Module
+    function: Function
+    arguments: Mapping[str, Value | Lazy] | None = None
+    depth: int = 0
+    values: dict[tuple[object, ...], Value] = field(default_factory=dict)
+
+
+class ProgramPoint(NamedTuple):
+    """A place in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names."""
+
+    frame: CallFrame
+    order: int
+    arms: tuple[BranchArm, ...] = ()
+    local: Mapping[str, Value] | None = None
+
+    def binding(self, local: Mapping[str, Value]) -> ProgramPoint:
+        """The same place, with further local names."""
+        return ProgramPoint(self.frame, self.order, self.arms, {**(self.local or {}), **local})
+
+
+def end_of(frame: CallFrame) -> ProgramPoint:
+    """The place after all of a function's statements."""
+    return ProgramPoint(frame, 1 << 30)

@@ -1,0 +1,169 @@
+"""Names to values: which assignments, parameters and outer scopes a name may stand for, and what its own words say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
+from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.axis_names import output_widths
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, parameter
+from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
+from triton_doctor.static.variability.guards import limited
+from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
+from triton_doctor.static.variability.origins import declared
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import SymbolicValue, Value, either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from triton_doctor.static.python.function import Binding, BranchArm
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+
+
+def name_value(flow: Interpreter, name: str, place: ProgramPoint) -> Value:
+    """What a name is at `place`: assigned there, a parameter, or of an enclosing scope."""
+    if place.local is not None and name in place.local:
+        return place.local[name]
+    frame = place.frame
+    if name in flow.project.declared:
+        return declared(flow.project, name, frame)
+    found = reaching_definitions(frame.function, name, place.order, place.arms)
+    if name in frame.function.globals:
+        return _outer(flow, name, frame)
+    flags = flags_at(frame.function, place.arms) if found.bindings and place.arms else ()
+    values = [value for binding in found.bindings if (value := _bound(flow, binding, frame, flags)) is not None]
+    if len(values) > 1 and are_layouts(
+        [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
+    ):
+        values = [least_certain(flow.as_scalar(value, frame) for value in values)]
+    if not found.certain:
+        param = next((param for param in frame.function.params if param.name == name), None)
+        if param is not None:
+            key = (name, -1)
+            if key not in frame.values:
+                frame.values[key] = parameter(flow, param, frame)
+            values.append(frame.values[key])
+        elif not values:
+            return _outer(flow, name, frame)
+    if not values:
+        return UNKNOWN
+    value = either(values)
+    return limited(flow, value, name, place) if name in frame.function.limits else value
+
+
+def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
+    """The value of one assignment, seen from where `flags` are decided; None where it rests on itself, as in a loop."""
+    flags = tuple(arm for arm in flags if arm not in binding.arms)
+    key = (binding.name, binding.order, *flags) if flags else (binding.name, binding.order)
+    if key in frame.values:
+        return frame.values[key]
+    active = (id(frame), binding.name, binding.order)
+    if flow.is_active(active):
+        return None
+    value = flow.once(active, binding.value, ProgramPoint(frame, binding.order, (*binding.arms, *flags)))
+    value = _named(value, binding, frame)
+    frame.values[key] = value
+    return value
+
+
+def _outer(flow: Interpreter, name: str, frame: CallFrame) -> Value:
+    """A name from an enclosing function or the top level: any of its assignments may be in force."""
+    function, module = frame.function, frame.module
+    if function.parent is not None:
+        outer = module.functions.get(function.parent)
+        if outer is not None and frame.depth < MOST_DEPTH:
+            inner = end_of(flow.frame(module, outer, frame.depth + 1))
+            if name in outer.bindings or any(param.name == name for param in outer.params):
+                return name_value(flow, name, inner)
+            return _outer(flow, name, inner.frame)
+    imported = module.imports.get(name)
+    if imported is not None and imported.member is not None:
+        return _global_elsewhere(flow, name, frame)
+    return _thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
+
+
+def _global_elsewhere(flow: Interpreter, name: str, frame: CallFrame) -> Value:
+    found = flow.project.names.defining(frame.module, name)
+    if found is None or frame.depth >= MOST_DEPTH:
+        return _thing(name, frame, FIXED)
+    module, own = found
+    top = module.functions.get("<module>")
+    if top is None or own not in top.bindings:
+        return _thing(name, frame, FIXED)
+    return name_value(flow, own, end_of(flow.frame(module, top, frame.depth + 1)))
+
+
+def _thing(name: str, frame: CallFrame, scalar: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
+    root = Origin(
+        frame.module.path,
+        frame.function.qualname,
+        name,
+        line if line is not None else frame.function.line,
+        None,
+        hints.names_weight(name),
+    )
+    return SymbolicValue(root=root, scalar=scalar)
+
+
+def _is_itself(name: str, value: Expr) -> bool:
+    """Whether `name = value` leaves it as it was: `batch, heads = len(offsets) - 1, heads`."""
+    match value:
+        case Unpacked(TupleExpr(items), int(position), _, False):
+            return position < len(items) and items[position] == Name(name)
+        case _:
+            return value == Name(name)
+
+
+def are_layouts(options: Iterable[Expr]) -> bool:
+    """Whether each option is another axis of the same shape: `B, H, T` here, `B, T, H` there."""
+    axes = set()
+    for option in options:
+        match option:
+            case Unpacked(of, position, _, _) | Subscript(of, Const(int(position))):
+                axes.add((spell(of), position))
+            case _:
+                return False
+    return len(axes) > 1 and len({of for of, _ in axes}) == 1
+
+
+def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
+    """The value one step further: bound to a name, which may itself lean."""
+    if isinstance(binding.value, Name | Const):
+        return value
+    step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
+    if isinstance(value, AbstractNumber):
+        if hints.names_bucket(binding.name):
+            return UNKNOWN._replace(trail=value.trail).stepping(step)
+        return _of_an_output(leaning_by_name(value, binding.name), binding.name, frame).stepping(step)
+    if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
+        return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
+    return value
+
+
+def _of_an_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
+    """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
+    match scalar.size:
+        case DimProduct((Dim(_, 0),), ()) if scalar.kind is Variability.UNKNOWN and name in output_widths(
+            frame.function
+        ):
+            return scalar._replace(con=scalar.con | {hints.OUTPUT})
+        case _:
+            return scalar
+
+
+def leaning_by_name(scalar: AbstractNumber, name: str) -> AbstractNumber:
+    """An axis that is called `n_rows` or `head_dim` leans accordingly."""
+    if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
+        return scalar
+    if hints.names_data(name):
+        return scalar._replace(pro=scalar.pro | {hints.NAME})
+    if hints.names_model(name):
+        return scalar._replace(con=scalar.con | {hints.NAME})
+    return scalar

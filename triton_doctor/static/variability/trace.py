@@ -1,0 +1,24 @@
+"""Steps of a value on its way, spelled only when they are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.finding import Step
+from triton_doctor.static.python.printing import spell
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.ir import Expr
+
+
+class Note(NamedTuple):
+    """A step at a line of a file; `{}` in `text` stands for `expr` as the user would write it."""
+
+    path: str
+    line: int
+    text: str
+    expr: Expr | None = None
+
+    def step(self) -> Step:
+        """The step as findings tell it."""
+        return Step(self.path, self.line, self.text if self.expr is None else self.text.replace("{}", spell(self.expr)))

@@ -1,0 +1,207 @@
+"""What an expression can be: a scalar, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Class
+    from triton_doctor.static.variability.dims import Origin
+    from triton_doctor.static.variability.trace import Note
+
+
+class SymbolicValue(NamedTuple):
+    """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
+
+    As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
+    it is: its callers may tell more. `contiguous` where it was made so.
+    """
+
+    root: Origin
+    scalar: AbstractNumber
+    origin: Function | None = None
+    contiguous: bool = False
+
+
+class AxisOrder(NamedTuple):
+    """Where the axes of a view come from: `order` pairs a position in the view with one in `of`.
+
+    Positions that `order` does not name are where they were, if `rest_stays`.
+    """
+
+    of: Tensor | SymbolicValue
+    order: tuple[tuple[int, int], ...]
+    rest_stays: bool = False
+
+    def source(self, position: int) -> int | None:
+        """The position in `of` of the axis at `position`; None where that is not known."""
+        count = len(self.order)
+        if not self.rest_stays:
+            return dict(self.order).get(position % count) if -count <= position < count else None
+        if any((position < 0) != (moved < 0) for moved, _ in self.order):
+            return None
+        return dict(self.order).get(position, position)
+
+
+class Tensor(NamedTuple):
+    """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
+
+    `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
+    axes stand in an order that is not known. `moved` where the axes are those of another tensor, in another order.
+    """
+
+    front: tuple[AbstractNumber, ...] = ()
+    back: tuple[AbstractNumber, ...] = ()
+    open: AbstractNumber | None = None
+    contiguous: bool | None = None
+    shuffled: bool = False
+    trail: tuple[Note, ...] = ()
+    moved: AxisOrder | None = None
+
+
+class Shape(NamedTuple):
+    """The shape of a tensor or of a thing."""
+
+    of: Tensor | SymbolicValue
+
+
+class Strides(NamedTuple):
+    """All strides of a tensor or of a thing."""
+
+    of: Tensor | SymbolicValue
+
+
+class TupleValue:
+    """A tuple, list or set of known items; `open` where a starred item hides how many.
+
+    An item may be given as a promise of it, which is kept when somebody first asks for the item. `starred` is the
+    position of a shape of unknown length that stands for all its axes.
+    """
+
+    __slots__ = ("_items", "open", "starred")
+    __match_args__ = ("items", "open")
+
+    def __init__(self, items: Iterable[Value | Lazy], *, is_open: bool = False) -> None:
+        """Nothing that is promised is asked for yet."""
+        self._items = list(items)
+        self.open = is_open
+        self.starred = next((at for at, item in enumerate(self._items) if isinstance(item, Shape)), None)
+
+    @property
+    def count(self) -> int:
+        """The number of items."""
+        return len(self._items)
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """All items."""
+        return tuple(self.at(position) for position in range(len(self._items)))
+
+    def at(self, position: int) -> Value:
+        """The item at `position`; UNKNOWN where that rests on itself."""
+        item = self._items[position]
+        if not isinstance(item, partial):
+            return item
+        self._items[position] = UNKNOWN
+        try:
+            kept = item()
+        except RecursionError:
+            self._items[position] = item
+            raise
+        self._items[position] = kept
+        return kept
+
+
+class ListValue(NamedTuple):
+    """A sequence of unknown length whose items are like `item`; `length` says how the length changes."""
+
+    item: Value
+    length: AbstractNumber
+
+
+class DictValue(NamedTuple):
+    """A mapping with known string keys; `open` where further keys may exist."""
+
+    items: dict[str, Value]
+    open: bool = False
+
+
+class Instance(NamedTuple):
+    """`self`, or an object of a class of the project."""
+
+    of: Class
+
+
+class Context(NamedTuple):
+    """The `ctx` of an autograd function's backward: what its forward stored."""
+
+    forward: Function
+
+
+class Union(NamedTuple):
+    """One of several values, where a condition chooses."""
+
+    options: tuple[Value, ...]
+
+
+Value: TypeAlias = (
+    AbstractNumber
+    | SymbolicValue
+    | Tensor
+    | Shape
+    | Strides
+    | TupleValue
+    | ListValue
+    | DictValue
+    | Instance
+    | Context
+    | Union
+)
+Lazy: TypeAlias = "partial[Value] | partial[AbstractNumber]"
+
+
+def either(values: Iterable[Value]) -> Value:
+    """One of `values`; scalars are joined, and None is left out where something else may stand."""
+    values = tuple(values)
+    if len(values) == 1:
+        return values[0]
+    options: list[Value] = []
+    seen: set[int] = set()
+    for value in values:
+        for option in value.options if isinstance(value, Union) else (value,):
+            if id(option) in seen:
+                continue
+            seen.add(id(option))
+            same = _in_another_layout(option, options) if isinstance(option, SymbolicValue) else None
+            if same is None:
+                options.append(option)
+            elif isinstance(option, SymbolicValue) and not option.contiguous:
+                options[same] = option
+    if len(options) > 1:
+        options = [
+            value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)
+        ] or options
+    if not options:
+        return UNKNOWN
+    if len(options) == 1:
+        return options[0]
+    scalars = [option for option in options if isinstance(option, AbstractNumber)]
+    if len(scalars) == len(options):
+        return choice(scalars)
+    return Union(options=tuple(options[:8]))
+
+
+def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None:
+    """Where among `options` the same thing stands, contiguous if `thing` is not, or the other way round."""
+    for at, other in enumerate(options):
+        if not isinstance(other, SymbolicValue) or thing.contiguous == other.contiguous:
+            continue
+        if thing.origin is other.origin and thing.root == other.root:
+            return at
+    return None
