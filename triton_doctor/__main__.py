@@ -33,11 +33,12 @@ def main() -> int:
 
 def start(arguments: list[str]) -> int:
     """The exit status of the command. `run` starts its program before the library of the command line is imported."""
-    if arguments[:1] == ["run"] and arguments[1:2] not in (["--help"], ["-h"]):
+    if arguments[:1] == ["run"]:
         from triton_doctor.errors import DoctorError
 
         try:
             from triton_doctor.run_command import run_command, say
+            from triton_doctor.runtime.launch.options import HelpAsked
             from triton_doctor.runtime.launch.supervise import leave_as
 
             hear_interrupts(signal.default_int_handler)
@@ -45,6 +46,8 @@ def start(arguments: list[str]) -> int:
         except DoctorError as error:
             say(error.message, hint=error.hint)
             return STOPPED
+        except HelpAsked:
+            pass
     from triton_doctor.cli import main
 
     hear_interrupts(signal.default_int_handler)

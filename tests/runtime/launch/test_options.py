@@ -6,7 +6,7 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.launch.command import resolve
-from triton_doctor.runtime.launch.options import read_options
+from triton_doctor.runtime.launch.options import HelpAsked, read_options
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,16 @@ from triton_doctor.runtime.launch.options import read_options
 )
 def test_options_end_where_the_program_begins(arguments, program):
     assert read_options(arguments).program == program
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--dry", "-h"], ["-o", "out", "--help", "a.py"]])
+def test_help_is_asked_for_wherever_it_stands_among_our_options(arguments):
+    with pytest.raises(HelpAsked):
+        read_options(arguments)
+
+
+def test_help_behind_the_program_is_the_programs():
+    assert read_options(["a.py", "--help"]).program == ("a.py", "--help")
 
 
 def test_options_have_their_values():

@@ -21,6 +21,7 @@ TAKE_A_VALUE = {
     "--world-size": "world_size",
     "--rank": "rank",
 }
+HELP = ("--help", "-h")
 FLAGS = frozenset({"--live", "--force", "--dry"})
 # What only a dry run takes.
 OF_DRY_RUNS = ("dry_unknown", "world_size", "rank")
@@ -61,8 +62,12 @@ class RunOptions:
         self.max_compiles_after_warmup = whole("--max-compiles-after-warmup", values.get("max_compiles_after_warmup"))
 
 
+class HelpAsked(Exception):  # noqa: N818 - no error
+    """`--help` stands among the options."""
+
+
 def read_options(arguments: Sequence[str]) -> RunOptions:
-    """Our options, up to the program. Raises DoctorError for what is none."""
+    """Our options, up to the program. Raises DoctorError for what is none, HelpAsked where help is asked for."""
     left = list(arguments)
     values: dict[str, str] = {}
     flags: set[str] = set()
@@ -70,6 +75,8 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
         word = left.pop(0)
         if word == "--":
             break
+        if word in HELP:
+            raise HelpAsked
         if word in FLAGS:
             flags.add(word)
             continue

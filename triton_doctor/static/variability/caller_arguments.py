@@ -141,12 +141,22 @@ class CallerArguments:
 
     def _ask(self, function: Function, name: str, frame: CallFrame, query: Query) -> AbstractNumber | None:
         found: list[AbstractNumber] = []
+        varying: list[AbstractNumber] = []
+        shown: list[AbstractNumber] = []  # varies where nobody minds a compile
+        serves = False
         for caller, bound in self._called(function):
             if name in bound:
-                found += self._passed(caller, bound[name], function, name, query, frame.depth + 1)
-        varying = [scalar for scalar in found if scalar.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)]
+                only_shows = self._only_shows(caller, function)
+                serves = serves or not only_shows
+                for scalar in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
+                    varies = scalar.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
+                    (found if not varies else shown if only_shows else varying).append(scalar)
         if varying:
             return choice(varying)._replace(trail=varying[0].trail)
+        if shown and not serves:
+            # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
+            one = choice(shown)
+            return one._replace(trail=shown[0].trail, from_data=False, pro=one.pro | {hints.SHOWN})
         if found and not any(scalar.decide() is Variability.UNKNOWN for scalar in found):
             return choice(found)
         if query.what != "value" and any(scalar.literal == 1 or hints.SINGLE in scalar.con for scalar in found):
@@ -165,6 +175,11 @@ class CallerArguments:
             con = frozenset[str]().union(*(scalar.con for scalar in found))
             return join(found)._replace(pro=pro, con=con, size=None)
         return None
+
+    def _only_shows(self, caller: Caller, function: Function) -> bool:
+        """Whether `caller` measures or teaches what a program calls too."""
+        demonstrations = self._flow.project.demonstrations
+        return caller.module.path in demonstrations and function.path not in demonstrations
 
     def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""

@@ -20,6 +20,7 @@ COVERED = "spanned by the grid or walked in blocks"
 LOADED = "replaced by loaded data in the kernel"
 LENGTH = "length of a list"
 BESIDE = "beside the heads"
+SHOWN = "varies in what measures or teaches"
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(

@@ -139,14 +139,18 @@ class Interpreter:
         if own.decide() is Variability.PER_MODEL:
             # What a caller allocated outranks a guess.
             asked = self._asked.axis(value, position, frame)
-            return own if asked is None or asked.is_guess else asked._replace(kind=asked.decide(), size=own.size)
+            if asked is None or asked.is_guess or hints.SHOWN in asked.pro:
+                return own
+            return asked._replace(kind=asked.decide(), size=own.size)
         if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             if asked is not None and asked.decide() is Variability.UNKNOWN and hints.SINGLE not in asked.con:
                 # A suspicion of the callers adds to the function's own.
                 undecided = own.decide() is Variability.UNKNOWN
                 return own._replace(pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
-            return own if asked is None else asked._replace(size=own.size)
+            if asked is None or (hints.SHOWN in asked.pro and own.decide() is Variability.PER_CALL):
+                return own
+            return asked._replace(size=own.size)
         return own
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:

@@ -1,0 +1,89 @@
+"""What benchmarks and examples pass to a library: less than what a program passes, and more than nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.finding import Severity
+from triton_doctor.settings import Settings
+from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import FileKind, SourceFile
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
+
+KERNEL = b"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n: tl.constexpr):
+    tl.store(x, n)
+"""
+FILL = (
+    KERNEL
+    + b"""
+def fill(x, n):
+    kernel[(1,)](x, n)
+"""
+)
+FOLD = (
+    KERNEL
+    + b"""
+def fold(x):
+    b, h, t, d = x.shape
+    kernel[(1,)](x, b)
+"""
+)
+MEASURED = b"import triton\nfrom library import fill\n\ndef measure(x, lengths):\n    fill(x, lengths.max().item())\n"
+ALLOCATED = b"""
+import torch
+import triton
+from library import fold
+
+def measure(lengths):
+    fold(torch.empty(lengths.max().item(), 2, 8, 64))
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "severity"),
+    [
+        pytest.param("benchmarks/measure.py", Severity.WARNING, id="a benchmark"),
+        pytest.param("serve.py", Severity.ERROR, id="a program"),
+    ],
+)
+def test_data_that_a_benchmark_alone_passes_makes_no_error(path: str, severity: Severity) -> None:
+    (finding,) = find({"library.py": FILL, path: MEASURED})
+
+    assert finding.severity is severity
+
+
+def test_benchmark_tells_nothing_of_what_a_program_passes() -> None:
+    fixed = b"import triton\nfrom library import fill\n\ndef serve(x):\n    fill(x, 64)\n"
+
+    assert find({"library.py": FILL, "benchmarks/measure.py": MEASURED, "serve.py": fixed}) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "origin"),
+    [
+        pytest.param("benchmarks/measure.py", "library.py", id="a benchmark"),
+        pytest.param("serve.py", "serve.py", id="a program"),
+    ],
+)
+def test_trail_of_an_axis_does_not_begin_in_a_benchmark(path: str, origin: str) -> None:
+    (finding,) = find({"library.py": FOLD, path: ALLOCATED})
+
+    assert finding.trail[0].path == origin
+
+
+def find(texts: dict[str, bytes]) -> list[Finding]:
+    """What is found in a project of `texts`, by path."""
+    root = Path("/project")
+    files = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, text) for path, text in texts.items()]
+    return list(scan(files, Settings(root=root), cwd=root).findings)
