@@ -157,14 +157,11 @@ Expr: TypeAlias = (
 
 def dotted(expr: Expr) -> str | None:
     """`a.b.c` of a name and attributes; None for anything else."""
-    names: list[str] = []
-    while isinstance(expr, Attr):
-        names.append(expr.name)
+    after = ""
+    while type(expr) is Attr:
+        after = f".{expr.name}{after}"
         expr = expr.base
-    if not isinstance(expr, Name):
-        return None
-    names.append(expr.id)
-    return ".".join(reversed(names))
+    return f"{expr.id}{after}" if type(expr) is Name else None
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

@@ -116,7 +116,7 @@ class _UseReader:
         self._children(node)
 
     def _children(self, node: ast.AST) -> None:
-        for name in FIELDS.get(type(node), ()):
+        for name in FIELDS[type(node)]:
             child = getattr(node, name)
             if type(child) is list:
                 for one in child:

@@ -68,8 +68,11 @@ class Lowering:
 
     def lower(self, node: ast.expr) -> Expr:
         """The expression; Opaque where no value is followed through."""
-        lower = _LOWER.get(type(node))
-        return lower(self, node) if lower is not None else Opaque(type(node).__name__)
+        try:
+            lower = _LOWER[type(node)]
+        except KeyError:
+            return Opaque(type(node).__name__)
+        return lower(self, node)
 
     def lower_all(self, nodes: list[ast.expr]) -> tuple[Expr, ...]:
         """Each of `nodes`."""

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 _PASSED_OVER = frozenset(
     "ctx op ops annotation returns id attr arg type_comment name simple conversion is_async".split()
 )
-FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """Kinds of nodes to their fields; none of a kind that is not listed."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        return ()
+
+
+FIELDS = _Fields({
     kind: tuple(
         name for name in kind._fields if name not in _PASSED_OVER and (kind, name) != (ast.Lambda, "args")
     )
@@ -23,7 +32,7 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
         ast.FormattedValue, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.Lambda, ast.NamedExpr, ast.Dict,
         ast.Try, ast.ExceptHandler, ast.Raise, ast.Delete, ast.Match, ast.match_case,
     )
-}  # fmt: skip
+})  # fmt: skip
 _LEAVES = frozenset({ast.Name, ast.Constant})
 
 
@@ -36,11 +45,14 @@ def parts(node: ast.AST) -> Iterator[ast.AST]:
         kind = type(part)
         if kind in _LEAVES:
             continue
-        for name in FIELDS.get(kind) or kind._fields:
-            child = getattr(part, name, None)
+        if kind not in FIELDS:
+            pending += ast.iter_child_nodes(part)
+            continue
+        for name in FIELDS[kind]:
+            child = getattr(part, name)
             if type(child) is list:
-                pending += [one for one in child if isinstance(one, ast.AST)]
-            elif isinstance(child, ast.AST):
+                pending += [one for one in child if one is not None]
+            elif child is not None:
                 pending.append(child)
 
 
@@ -57,7 +69,7 @@ def names_in_all(nodes: Iterable[ast.AST]) -> Iterator[str]:
         if type(part) is ast.Name:
             yield part.id
             continue
-        for name in FIELDS.get(type(part), ()):
+        for name in FIELDS[type(part)]:
             child = getattr(part, name)
             if type(child) is list:
                 pending += child

@@ -226,10 +226,12 @@ def _import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, as
     while inner:
         around, inner = inner, []
         for node in around:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                yield level, node
-            for name in _BLOCKS.get(type(node), ()):
-                inner += getattr(node, name)
+            kind = type(node)
+            if kind is ast.Import or kind is ast.ImportFrom:
+                yield level, node  # type: ignore[misc]
+            elif kind in _BLOCKS:
+                for name in _BLOCKS[kind]:
+                    inner += getattr(node, name)
         level += 1
 
 

@@ -7,9 +7,12 @@ integers, exact division, floored division of negatives, truth. What is not know
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.python.nodes import names_in, parts
+from triton_doctor.static.python.nodes import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Operators that give the same integers for non-negative numbers, computed while compiling or on the GPU.
 _ALIKE = (ast.Add, ast.Sub, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -34,26 +37,31 @@ _RUN_TIME = _BodyValue(True)
 _CONSTANT = _BodyValue(False)
 
 
-def plain_names(node: ast.FunctionDef, wanted: frozenset[str], constexprs: frozenset[str]) -> frozenset[str]:
-    """Those of `wanted`, constexprs of the kernel `node`, that it uses only where a plain argument does as well."""
+def plain_names(
+    node: ast.FunctionDef, every: Iterable[ast.AST], wanted: frozenset[str], constexprs: frozenset[str]
+) -> frozenset[str]:
+    """Those of `wanted`, constexprs of the kernel `node`, that it uses only where a plain argument does as well.
+
+    `every` are all `parts` of `node`.
+    """
     if not wanted:
         return wanted
     args = node.args
     names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-    uses = _PlainUses(wanted, {name: _CONSTANT if name in constexprs else _RUN_TIME for name in names}, node)
+    uses = _PlainUses(wanted, {name: _CONSTANT if name in constexprs else _RUN_TIME for name in names}, every)
     for statement in node.body:
         uses.statement(statement)
     return wanted - uses.refused
 
 
 class _PlainUses:
-    def __init__(self, wanted: frozenset[str], known: dict[str, _BodyValue], node: ast.FunctionDef) -> None:
+    def __init__(self, wanted: frozenset[str], known: dict[str, _BodyValue], every: Iterable[ast.AST]) -> None:
         self.refused: set[str] = set()
         self._known = {**known, **{name: _BodyValue(False, frozenset({name})) for name in wanted}}
         self._wanted = wanted
         self._bound: dict[str, int] = {}
-        for part in parts(node):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+        for part in every:
+            if type(part) is ast.Name and type(part.ctx) is ast.Store:
                 self._bound[part.id] = self._bound.get(part.id, 0) + 1
 
     def statement(self, node: ast.stmt) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.functions import parse_alone
+from triton_doctor.static.python.nodes import parts
 from triton_doctor.static.python.plain_parameters import plain_names
 from triton_doctor.static.python.steering import steering_names
 from triton_doctor.static.sources.source_text import SourceText
@@ -39,8 +40,9 @@ def _spared(kernel: Kernel, source: bytes) -> Spared:
     node = parse_alone(_lines(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
-    plain = plain_names(node, constexprs - kernel.needed.keys(), constexprs)
-    return Spared(plain, steering_names(node, plain))
+    every = tuple(parts(node))
+    plain = plain_names(node, every, constexprs - kernel.needed.keys(), constexprs)
+    return Spared(plain, steering_names(every, plain))
 
 
 @cached_in_scan(most=1)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.nodes import names_in, names_in_all, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _NUMBERS_OF_NUMBERS = frozenset({"range", "min", "max", "minimum", "maximum", "cdiv", "to"})
 
 
-def steering_names(node: ast.FunctionDef, wanted: frozenset[str]) -> frozenset[str]:
-    """Those of `wanted` from which no address, no mask and no value of the kernel `node` is made."""
+def steering_names(every: Iterable[ast.AST], wanted: frozenset[str]) -> frozenset[str]:
+    """Those of `wanted` from which no address, no mask and no value of a kernel is made; `every` are all its parts."""
     if not wanted:
         return wanted
-    flows, telling = _gathered(node)
+    flows, telling = _gathered(every)
     return frozenset(name for name in wanted if _reached(name, flows).isdisjoint(telling))
 
 
@@ -36,7 +36,7 @@ def _reached(name: str, flows: list[tuple[set[str], set[str]]]) -> set[str]:
     return reached
 
 
-def _gathered(node: ast.FunctionDef) -> tuple[list[tuple[set[str], set[str]]], set[str]]:
+def _gathered(every: Iterable[ast.AST]) -> tuple[list[tuple[set[str], set[str]]], set[str]]:
     """Which names are bound to what is made of which; and the names in what tells of addresses, masks and values.
 
     That is an argument of a call that makes more than numbers of numbers, and a comparison that is no branch's test.
@@ -45,7 +45,7 @@ def _gathered(node: ast.FunctionDef) -> tuple[list[tuple[set[str], set[str]]], s
     telling: list[ast.AST] = []
     comparisons: list[ast.Compare] = []
     tests: set[int] = set()
-    for part in parts(node):
+    for part in every:
         kind = type(part)
         if kind is ast.Call:
             telling += _telling(part)  # type: ignore[arg-type]
