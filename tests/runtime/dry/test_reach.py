@@ -97,6 +97,21 @@ def test_copies_and_files_keep_shapes_devices_and_values(dry, tmp_path):
     assert dry.guesses == ()
 
 
+def test_small_integers_of_a_file_from_outside_have_their_values(kernels, tmp_path):
+    import torch
+
+    import triton_doctor
+
+    torch.save({"lengths": torch.tensor([3, 1, 4]), "weight": torch.randn(100, 100)}, tmp_path / "state.pt")
+    with triton_doctor.dry_run() as recording:
+        on_cpu = torch.load(tmp_path / "state.pt")
+        on_cuda = torch.load(tmp_path / "state.pt", map_location="cuda")
+
+        assert (on_cpu["lengths"].tolist(), on_cuda["lengths"].tolist()) == ([3, 1, 4], [3, 1, 4])
+        assert (on_cuda["lengths"].device.type, on_cuda["weight"].shape) == ("cuda", (100, 100))
+    assert recording.guesses == ()
+
+
 def test_a_training_step_needs_no_value(dry, kernels):
     import torch
     from torch.utils.checkpoint import checkpoint

@@ -6,14 +6,19 @@ torch would copy and pickle the mode with each of them. The values that are kept
 from __future__ import annotations
 
 import copy
+import functools
+import os
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.utils import _pytree as pytree
 
 from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value, real_tensors, value_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from triton_doctor.runtime.dry.patches import Patches
 
 
@@ -21,6 +26,35 @@ def patch_copies(patches: Patches) -> None:
     """Have fake tensors copied as tensors are."""
     patches.set(FakeTensor, "__deepcopy__", _deepcopy)
     patches.set(FakeTensor, "__reduce_ex__", _reduce)
+    load = torch.load
+
+    @functools.wraps(load)
+    def load_with_values(f: Any, *args: Any, **options: Any) -> Any:
+        loaded = load(f, *args, **options)
+        # Objects of the program's own are not made a second time.
+        if isinstance(f, str | os.PathLike) and options.get("weights_only") is not False:
+            _keep_values_of_file(load, f, options, loaded)
+        return loaded
+
+    patches.set(torch, "load", load_with_values)
+
+
+def _keep_values_of_file(load: Callable[..., Any], path: Any, options: dict[str, Any], loaded: Any) -> None:
+    """Keep the small integers that the file `path` holds: what torch loads under a fake mode has no data."""
+    leaves = [leaf for leaf in pytree.tree_leaves(loaded) if isinstance(leaf, torch.Tensor)]
+    if not any(isinstance(leaf, FakeTensor) and value_of(leaf) is None and is_worth_keeping(leaf) for leaf in leaves):
+        return
+    try:
+        # Mapped into memory: only what is kept is read.
+        with unset_fake_temporarily():
+            real = load(path, **options | {"map_location": "cpu", "mmap": True})
+            values = [leaf for leaf in pytree.tree_leaves(real) if isinstance(leaf, torch.Tensor)]
+            kept = [value.detach().clone() if is_worth_keeping(value) else None for value in values]
+    except Exception:  # a file of a dry run, whose tensors come with their values, or one that cannot be mapped
+        return
+    for leaf, value in zip(leaves, kept, strict=False):
+        if isinstance(leaf, FakeTensor) and value is not None and leaf.dtype == value.dtype:
+            keep_value(leaf, value)
 
 
 def _deepcopy(self: Any, memo: dict[int, Any]) -> Any:
