@@ -45,11 +45,14 @@ def test_torch_is_without_a_gpu_again(kernels):
 def test_nothing_of_a_dry_run_stays_on_tritons_objects(kernels):
     import torch
 
+    # Whatever ran in this process before.
+    vars(kernels.tuned_scale).pop("do_bench", None)
     before = {name: set(vars(owner)) for name, owner in (("jit", kernels.scale), ("tuner", kernels.tuned_scale))}
     with triton_doctor.dry_run():
         kernels.launch_scale(torch.randn(64, device="cuda"))
         kernels.launch_tuned(torch.randn(64, device="cuda"))
-    made_by_triton = {"CompiledKernel", "compile", "ASTSource", "best_config", "configs_timings", "bench_time"}
+    made_by_triton = {"CompiledKernel", "compile", "ASTSource"}
+    made_by_triton |= {"best_config", "configs_timings", "bench_time", "nargs"}
 
     assert set(vars(kernels.scale)) - before["jit"] <= made_by_triton
     assert set(vars(kernels.tuned_scale)) - before["tuner"] <= made_by_triton

@@ -120,3 +120,44 @@ def test_a_gradient_of_ones_is_known(dry, kernels):
     Check.apply(torch.randn(100, device="cuda", requires_grad=True)).backward()
 
     assert dry.guesses == ()
+
+
+@pytest.mark.parametrize("stop", ["isin", "prod", "all"])
+def test_a_loop_that_ends_at_a_token_goes_on_to_its_own_limit(dry, kernels, stop):
+    import torch
+
+    ids = torch.zeros(2, 3, dtype=torch.int64, device="cuda")
+    unfinished = torch.ones(2, dtype=torch.int64, device="cuda")
+    eos = torch.tensor([2, 7], device="cuda")
+    finished = False
+    while not finished:
+        scores = torch.randn(2, 100, device="cuda").softmax(-1)
+        tokens = torch.multinomial(scores, 1).squeeze(1) if stop == "isin" else scores.argmax(-1)
+        tokens = tokens * unfinished + 2 * (1 - unfinished)
+        ids = torch.cat([ids, tokens[:, None]], dim=-1)
+        kernels.launch_scale(ids.float(), block=16)
+        is_long = torch.full((2,), ids.shape[1] >= 10, dtype=torch.bool, device="cuda")
+        match stop:
+            case "isin":
+                done = torch.full((2,), False, device="cuda") | torch.isin(ids[:, -1], eos) | is_long
+                unfinished = unfinished & ~done
+                finished = unfinished.max() == 0
+            case "prod":
+                unfinished = unfinished.mul(tokens.tile(2, 1).ne(eos.unsqueeze(1)).prod(dim=0))
+                finished = unfinished.max() == 0 or is_long.all()
+            case "all":
+                finished = (tokens == 2).all() or is_long.all()
+
+    assert ids.shape == (2, 10)
+    assert sum(dry.launches.values()) == 7
+    assert len(dry.guesses) == 1
+
+
+def test_equality_of_results_holds_and_a_count_of_none_is_zero(dry):
+    import torch
+
+    x, y = torch.empty(1000, dtype=torch.int32, device="cuda"), torch.empty(1000, dtype=torch.int32, device="cuda")
+
+    assert (x == y).all()
+    assert torch.isnan(torch.randn(1000, device="cuda")).sum() == 0
+    assert (torch.isnan(torch.randn(1000, device="cuda")).sum() != 0).item() is False

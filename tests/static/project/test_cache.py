@@ -47,10 +47,17 @@ BROKEN_FUNCTION = "# triton\nfrom hub import launch\n\ndef use(x, requests):\n  
 IDLE = "# triton\nfrom launch import launch\nimport kernels\n"
 SIZES_AND_BROKEN = "# triton\nfrom hub import launch\nimport kernels\n\n{}\ndef other():\n    (launch, kernels.kernel\n"
 BROKEN_OTHER = USER + "\ndef other(x):\n    launch = (x\n"
+# A script that tries its own kernel, unless some other file imports it: one that does not name Triton too.
+TRIAL = LAUNCH + '\nif __name__ == "__main__":\n    torch.allclose(launch(x, rows), x)\n'
 # What each file of the project may be in turn; None is a file that is not there.
 STATES: dict[str, Sequence[str | None]] = {
     "kernels.py": (KERNEL, KERNEL.replace("x, N:", "x, y, N:"), "def kernel(:  # triton jit", None),
-    "launch.py": (LAUNCH.replace("size(rows)", "rows"), LAUNCH, LAUNCH.replace("from sizes import size", "size = max")),
+    "launch.py": (
+        LAUNCH.replace("size(rows)", "rows"),
+        LAUNCH,
+        LAUNCH.replace("from sizes import size", "size = max"),
+        TRIAL,
+    ),
     "sizes.py": (
         VARYING,
         FIXED,
@@ -140,6 +147,26 @@ CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
             {"launch.py": LAUNCH.replace("size(rows)", "rows"), "caller.py": CALLS_LATER.format("pass")},
             {"caller.py": CALLS_LATER.format("launch.launch(x, len(requests))")},
             id="a call, in a file that imported the module before",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL, "caller.py": "x = 1\n"},
+            {"caller.py": "from launch import launch\n"},
+            id="an import of what was a trial, in a file without Triton",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL, "caller.py": "import launch\n"},
+            {"caller.py": "import other\n"},
+            id="no import any more of what is a trial then",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL},
+            {"launch.py": TRIAL.replace("allclose", "relu")},
+            id="a trial that compares nothing any more",
+        ),
+        pytest.param(
+            {"launch.py": TRIAL, "hub.py": ""},
+            {"hub.py": "from launch import *\n"},
+            id="a package that hands on all of a trial",
         ),
         pytest.param(
             {"p/__init__.py": "", "p/kernels.py": KERNEL.replace("tl.store(x, N)", "pass")},

@@ -69,6 +69,13 @@ def test_benchmark_tells_nothing_of_what_a_program_passes() -> None:
     assert find({"library.py": FILL, "benchmarks/measure.py": MEASURED, "serve.py": fixed}) == []
 
 
+def test_number_that_a_benchmark_alone_passes_is_no_count() -> None:
+    plain = FILL.replace(b"n: tl.constexpr", b"n")
+    scaled = MEASURED.replace(b".item()", b".item() / 448.0")
+
+    assert find({"library.py": plain, "benchmarks/measure.py": scaled}) == []
+
+
 @pytest.mark.parametrize(
     ("path", "origin"),
     [

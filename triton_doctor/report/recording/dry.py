@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 QUESTIONS_SHOWN = 20
 NOT_KNOWN = (
     "which config of a round of tuning wins: the first is taken",
-    "which configs and kernels a GPU would refuse (OutOfResources), and what fails to compile",
+    "whether a kernel compiles: nothing was compiled, and one that fails to compile for a GPU counts as a variant here",
+    "whether a GPU has room for a kernel or a config (OutOfResources)",
     "what kernels compute: data that they make is guessed",
 )
 

@@ -1,7 +1,9 @@
 """Answers to questions that need data a dry run does not have: checks pass, errors are 0, masks select everything.
 
 Each fake tensor remembers what made it (`_dry_made`, newest first) and, for a bool one, what it probably is everywhere
-(`_dry_uniform`): a test for nan is False, a comparison of an error with a bound holds.
+(`_dry_uniform`): a test for nan is False, a comparison of an error with a bound holds. For an integer one
+`_dry_uniform` is whether it is probably not zero. A number that was sampled (`_dry_sampled`), such as the next token,
+is probably not the one that it is compared with: a loop that ends at a token goes on to its own limit.
 """
 
 from __future__ import annotations
@@ -9,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from triton_doctor.runtime.dry.values import real_tensors, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +29,14 @@ TRUE_FROM = frozenset(
     {"all", "lt", "le", "eq", "isclose", "isfinite", "logical_and", "bitwise_and", "logical_not", "bitwise_not"}
 )
 COUNTING = frozenset({"sum", "count_nonzero", "any", "all"})
+# Their integer results are not zero where none of their operands is.
+KEEPING_NOT_ZERO = UNCHANGING | {
+    *("bitwise_and", "bitwise_and_", "__and__", "__iand__", "mul", "mul_", "prod"),
+    *("max", "min", "amax", "amin", "unsqueeze", "squeeze", "clone", "expand"),
+}
+# What gives the places of the largest, or places drawn at random.
+SAMPLING = frozenset({"argmax", "multinomial", "topk", "sort", "max"})
+COMPARING = frozenset({"lt", "le", "eq", "gt", "ge", "ne"})
 BY_A_KERNEL = ("a kernel",)
 UNKNOWN_INTEGER = 2
 
@@ -52,34 +64,81 @@ def describe_question(operator: str, tensor: Any) -> str:
     return f"{name} of a {str(tensor.dtype).removeprefix('torch.')} tensor of shape {tuple(tensor.shape)}{by}"
 
 
-def remember_origin(operator: str, inputs: Sequence[Any], result: Any) -> None:
-    """Note on `result` what made it, and what it probably is everywhere."""
+def remember_origin(operator: str, args: Sequence[Any], inputs: Sequence[Any], result: Any) -> None:
+    """Note on `result` what made it of its arguments and the tensors among them, and what it probably is everywhere."""
     made_by = [name for tensor in inputs[:2] for name in getattr(tensor, "_dry_made", ())]
     result._dry_made = (operator, *made_by)[:MOST_MADE]
-    if result.dtype == torch.bool or operator in COUNTING:
-        result._dry_uniform = guess_uniform(operator, inputs, made_by)
+    if result.dtype.is_floating_point or result.dtype.is_complex:
+        return
+    is_bool = result.dtype == torch.bool
+    if not is_bool:
+        result._dry_sampled = _is_sampled(operator, inputs)
+    if is_bool or operator in COUNTING or operator in KEEPING_NOT_ZERO:
+        result._dry_uniform = guess_uniform(operator, args, inputs, made_by)
+    else:
+        result._dry_uniform = None
 
 
-def guess_uniform(operator: str, inputs: Sequence[Any], made_by: Sequence[str]) -> bool | None:
+def _is_sampled(operator: str, inputs: Sequence[Any]) -> bool:
+    """Whether integers were chosen by data: by the operator, or what its integer operands hold."""
+    return any(
+        operator in SAMPLING if tensor.dtype.is_floating_point else getattr(tensor, "_dry_sampled", False)
+        for tensor in inputs
+    )
+
+
+def guess_uniform(operator: str, args: Sequence[Any], inputs: Sequence[Any], made_by: Sequence[str]) -> bool | None:
     """What a mask probably is everywhere: nothing is wrong, and no error is too large. None where it is not known."""
-    above = [getattr(tensor, "_dry_uniform", None) for tensor in inputs]
     match operator:
         case "isnan" | "isinf" | "isposinf" | "isneginf":
             return False
         case "isfinite" | "isclose":
             return True
-        case "lt" | "le" | "eq" | "gt" | "ge" | "ne":
-            return operator in ("lt", "le", "eq") if {"abs", "sub"} & set(made_by) else None
+        case "isin":
+            return False if any(getattr(tensor, "_dry_sampled", False) for tensor in inputs) else None
+    if operator in COMPARING:
+        return _guess_comparison(operator, args, inputs, made_by)
+    above = [_uniform_of(tensor) for tensor in inputs]
+    is_or = operator in ("logical_or", "bitwise_or", "__or__", "logical_or_", "bitwise_or_", "__ior__")
+    if is_or and True in above:
+        return True
     if None in above or not above:
         return None
     match operator:
         case "logical_not" | "bitwise_not":
             return not above[0]
-        case "logical_or" | "bitwise_or" | "__or__" | "logical_or_" | "bitwise_or_":
-            return any(above)
         case "logical_xor" | "bitwise_xor":
             return above[0] != above[-1]
-    return all(above)
+    return any(above) if is_or else all(above)
+
+
+def _guess_comparison(operator: str, args: Sequence[Any], inputs: Sequence[Any], made_by: Sequence[str]) -> bool | None:
+    if {"abs", "sub"} & set(made_by):
+        return operator in ("lt", "le", "eq")
+    if operator not in ("eq", "ne"):
+        return None
+    number = args[1] if len(args) > 1 and isinstance(args[1], int) else None
+    is_given = number is not None or any(value_of(tensor) is not None for tensor in inputs)
+    if is_given and any(getattr(tensor, "_dry_sampled", False) for tensor in inputs):
+        return operator == "ne"
+    # A flag, or the number of those that are set: not zero, or zero, everywhere.
+    is_set = _uniform_of(inputs[0])
+    if number is None or is_set is None or (is_set and number):
+        return None
+    is_equal = not is_set and number == 0
+    return is_equal == (operator == "eq")
+
+
+def _uniform_of(tensor: Any) -> bool | None:
+    """What `tensor` is, or probably is, everywhere: True where it is not zero."""
+    value = None if tensor.dtype.is_floating_point or tensor.dtype.is_complex else value_of(tensor)
+    if value is None:
+        uniform: bool | None = getattr(tensor, "_dry_uniform", None)
+        return uniform
+    with real_tensors():
+        if bool(value.all()):
+            return True
+        return None if bool(value.any()) else False
 
 
 def guess_number(tensor: Any) -> bool | int | float | complex:

@@ -145,7 +145,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
                 replace_value(result, FILLING[short])
         for tensor in results:
             if isinstance(tensor, FakeTensor):
-                remember_origin(short, tensors, tensor)
+                remember_origin(short, args, tensors, tensor)
         return result
 
     def _keep_values(

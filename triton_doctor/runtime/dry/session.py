@@ -93,7 +93,8 @@ def record_from_start() -> Iterator[Recording]:
 
 def require_packages() -> None:
     """Raise DoctorError unless torch and triton are there, and new enough."""
-    for name, oldest in (("torch", OLDEST_TORCH), ("triton", OLDEST_TRITON)):
+    # Triton first: a second less to wait for a refusal.
+    for name, oldest in (("triton", OLDEST_TRITON), ("torch", OLDEST_TORCH)):
         try:
             module = __import__(name)
         except ImportError as error:

@@ -194,6 +194,8 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
             patches.set(owner, "compile", compile)
     for owner, name, make in ((JITFunction, "device_caches", _make_device_caches), (Autotuner, "cache", lambda _: {})):
         patches.set(owner, name, PerRun(name, make, open_caches))
+    # Triton's caches it on the Autotuner, where it would outlast the dry run.
+    patches.set(Autotuner, "do_bench", property(_find_benchmarker, _set_benchmarker))
     patches.set(Autotuner, "check_disk_cache", _run_benchmark)
     patches.set(triton.testing, "do_bench", _measure_equal)
     patches.set(triton.testing, "do_bench_cudagraph", _measure_equal)
@@ -202,6 +204,16 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
     active = type(driver.active)
     patches.set(active, "get_active_torch_device", lambda self: CUDA)
     patches.set(active, "get_device_interface", lambda self: torch.cuda)
+
+
+def _find_benchmarker(self: Any) -> Any:
+    """As Autotuner.do_bench: what the program gave, or else that of the driver."""
+    given = getattr(self, "_do_bench", None)
+    return driver.active.get_benchmarker() if given is None else given
+
+
+def _set_benchmarker(self: Any, value: Any) -> None:
+    self._do_bench = value
 
 
 def _run_benchmark(self: Any, tuning_key: Any, configs: Any, bench_fn: Callable[[], Any]) -> bool:

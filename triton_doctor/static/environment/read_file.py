@@ -19,6 +19,12 @@ _LARGEST_BYTES = 1 << 20
 
 _RUNNER = re.compile(r"(?m)^[ \t-]*runs-on:[ \t]*([^\s#][^\n#]*?)[ \t]*(?:#.*)?$")
 _HOSTED = re.compile(r"[\"']?(?:ubuntu|macos|windows)-(?:latest|[\d.]+)(?:-arm|-large|-xlarge|-intel)?[\"']?")
+# `"$@"` as a command of the script itself, not the end of one that begins above; in a function it means something else.
+_RUNS_WHAT_IS_GIVEN = re.compile(r"(?m)(?<!\\\n)^(?:eval[ \t]+)?\"?\$(?:[1@*]|\{[1@*]\})\"?(?=[\s;|&>]|$)")
+_READS_DUMPS = re.compile(
+    r"(?m)^[^#\n]*\b(?:grep|sed|awk)\b[^\n]*(?:IR Dump|amdgcn|triton_gpu|[vs]gpr|spill|\bttg|ttir|llvm|ptx|mlir)",
+    re.IGNORECASE,
+)
 _FOR_TESTS = frozenset({"tox", "pytest"})
 
 
@@ -43,6 +49,8 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
         for_tests=kind in _FOR_TESTS
         or (kind in {"toml", "setup.cfg"} and bool(settings) and _only_for_tests(text, settings)),
         cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
+        runs_programs=kind == "shell" and _runs_what_is_given(path, text),
+        reads_dumps=kind == "shell" and _READS_DUMPS.search(text) is not None,
     )
 
 
@@ -93,6 +101,11 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
             from triton_doctor.static.environment.settings_files.ini import read_ini
 
             return read_ini(text)
+
+
+def _runs_what_is_given(path: str, text: str) -> bool:
+    """Whether a shell script runs a command that its user gives; the entry point of an image runs what that is for."""
+    return "entry" not in path.rpartition("/")[2] and _RUNS_WHAT_IS_GIVEN.search(text) is not None
 
 
 def _runs_on_hosted_cpus(text: str) -> bool:

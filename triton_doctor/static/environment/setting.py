@@ -72,7 +72,7 @@ class EnvironmentFile:
     `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make"
     and so on. `for_tests` when it only configures a test runner. `cpu_only` when it says itself that no GPU is used, so
     that interpreter mode is meant; `names_gpu` when it puts tensors on one, come what may. `runs_programs` when it runs
-    the program that its user names, in the mode that it sets.
+    the program that its user names, in the mode that it sets; `reads_dumps` when it searches what a compile prints.
     """
 
     path: str
@@ -83,3 +83,4 @@ class EnvironmentFile:
     cpu_only: bool = False
     names_gpu: bool = False
     runs_programs: bool = False
+    reads_dumps: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.trials import Trials
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
 from triton_doctor.static.python.module import Class
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import BranchArm, CallSite
-    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.python.module import Kernel, Module
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
@@ -44,6 +45,7 @@ class CallGraph:
         self._project = project
         self._for_main: dict[int, bool] = {}
         self._has_guard: dict[str, bool] = {}
+        self._trials = Trials(project)
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
@@ -86,7 +88,18 @@ class CallGraph:
 
     def is_no_program(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands there only tests, measures or teaches."""
-        return module.path in self._project.demonstrations or self.is_test(module, function, arms)
+        return (
+            module.path in self._project.demonstrations
+            or self.is_test(module, function, arms)
+            or module in self._trials
+        )
+
+    def is_shown(self, kernel: Kernel) -> bool:
+        """Whether `kernel` stands in a test, a benchmark or a tutorial, or in a script that tries its own kernels."""
+        if kernel.path in self._project.tests or kernel.path in self._project.demonstrations:
+            return True
+        module = self._project.modules.get(kernel.path)
+        return module is not None and module in self._trials
 
     def only_profiles(self, module: Module, function: Function, depth: int = _MOST_HELPERS) -> bool:
         """Whether `function` is the `launch_metadata` of a kernel, or nothing but such functions calls it.

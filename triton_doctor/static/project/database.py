@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -201,6 +202,14 @@ class Database:
     def index(self) -> None:
         """Look through all imports now, rather than when somebody first asks who imports what."""
         _ = self._importers
+
+    def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
+        """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
+        word, taking = name.encode(), re.compile(rb"\b" + re.escape(name.encode()) + rb"[ \t\\\n]+import\b")
+        for path in paths:
+            text = self.python[path]
+            if word in text and (taking.search(text) or name in self.words(path)):
+                yield path
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""

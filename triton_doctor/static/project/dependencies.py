@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from triton_doctor.static.python.module import Module
 
@@ -60,7 +60,8 @@ class Dependencies(NamedTuple):
     """What an answer rests on: files that were `consulted`, by path, `replies`, `searches`, and what those `found`.
 
     No file was there by a name that is `missed`: it would have been consulted or asked. Of files `there` it matters no
-    more than that. A search found the files that had something to say to its question.
+    more than that. A search found the files that had something to say to its question. Of modules called a name that is
+    `unimported` no file imported anything, but for those consulted.
     """
 
     consulted: frozenset[str]
@@ -69,6 +70,7 @@ class Dependencies(NamedTuple):
     replies: frozenset[QueryResult]
     found: frozenset[QueryResult]
     searches: frozenset[ModuleSearch]
+    unimported: frozenset[str]
 
     @property
     def files(self) -> frozenset[str]:
@@ -81,6 +83,7 @@ class Dependencies(NamedTuple):
             self.consulted.isdisjoint(changes.paths)
             and self.there.isdisjoint(changes.gone)
             and self.missed.isdisjoint(changes.names)
+            and not any(map(changes.imports, self.unimported))
             and all(changes.confirm(reply) for reply in self.replies if reply.path in changes.paths)
             and {reply for reply in self.found if reply.path in changes.paths}
             == frozenset[QueryResult]().union(*map(changes.found, self.searches))
@@ -116,14 +119,19 @@ class Changes:
         files: Mapping[str, ChangedFile],
         tests: Container[str],
         ask: Callable[[str, ModuleQuery], bytes | None],
+        importing: Callable[[str, Iterable[str]], Iterable[str]],
     ) -> None:
-        """`files` are the Python files among `paths`; what one says now, `ask` tells: None where it cannot be read."""
+        """`files` are the Python files among `paths`; what one says now, `ask` tells: None where it cannot be read.
+
+        `importing` gives those of some files that import a module by its name, or something of it.
+        """
         self.paths = paths
         self.gone = gone
         self.names = names
         self._files = files
         self._tests = tests
         self._ask = ask
+        self._imported_by = importing
         packages = (file for path, file in files.items() if path.endswith("__init__.py"))
         self._handed_on = frozenset[str]().union(*(file.words ^ file.words_before for file in packages))
         self._importing: dict[str, list[str]] = {}
@@ -135,6 +143,10 @@ class Changes:
     def confirm(self, reply: QueryResult) -> bool:
         """Whether the file says the same now."""
         return reply.path not in self.gone and self._ask(reply.path, reply.question) == reply.said
+
+    def imports(self, module: str) -> bool:
+        """Whether a file that changed imports a module called so, or something of it."""
+        return any(True for _ in self._imported_by(module, self._files.keys() - self.gone))
 
     def found(self, search: ModuleSearch) -> frozenset[QueryResult]:
         """What `search` finds in files that changed; what none ever said, where packages may lead it to others."""
@@ -155,4 +167,4 @@ class Changes:
 
 
 _NEVER_SAID = QueryResult("", ModuleQuery("", ""), b"")
-NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None)
+NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None, lambda name, paths: ())

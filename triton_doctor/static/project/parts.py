@@ -37,6 +37,7 @@ def empty_project(library: Database, settings: Settings, cwd: Path) -> Project:
         demonstrations=PathPatterns(
             settings.root, settings.demonstrations, cwd, names_root=settings.demonstrations == DEMONSTRATIONS
         ),
+        recognizes_trials=settings.demonstrations == DEMONSTRATIONS,
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
         pinned_triton=settings.pinned_triton,

@@ -33,8 +33,9 @@ class Project:
     `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
     in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
     that some file of the scan sets. `tests` tells which modules only test, `demonstrations` which measure or teach;
-    `declared` are the names of values that the user calls `fixed` or `per_call`. `triton_version` None is the newest;
-    `pinned_triton` is the release line that the project's requirements pin.
+    with `recognizes_trials`, so does a script that only tries its own kernels. `declared` are the names of values that
+    the user calls `fixed` or `per_call`. `triton_version` None is the newest; `pinned_triton` is the release line that
+    the project's requirements pin.
     """
 
     scope: tuple[str, ...]
@@ -45,6 +46,7 @@ class Project:
     set_anywhere: Container[str] = frozenset()
     tests: Container[str] = frozenset()
     demonstrations: Container[str] = frozenset()
+    recognizes_trials: bool = False
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
     pinned_triton: Version | None = None
@@ -55,10 +57,6 @@ class Project:
             module = self.modules.get(path)
             if module is not None:
                 yield module
-
-    def only_shows(self, kernel: Kernel) -> bool:
-        """Whether `kernel` stands in a test, a benchmark or a tutorial."""
-        return kernel.path in self.tests or kernel.path in self.demonstrations
 
     def kernels(self) -> Iterator[Kernel]:
         """Every kernel of `scope`, by path and place."""

@@ -67,6 +67,15 @@ class Resolver:
             module, name = target, imported.member
         return None
 
+    def imported_from(self, module: Module, imported: Import) -> Module | None:
+        """The module that `imported` of `module` names before its member; None if it is not of the scan."""
+        return self._module(module, imported.module, imported.level)
+
+    def imported_member(self, module: Module, imported: Import) -> Module | None:
+        """The module that the member of `imported` is; None if it is none of the scan's."""
+        inner = ".".join(part for part in (imported.module, imported.member) if part)
+        return self._module(module, inner, imported.level)
+
     def dotted(self, module: Module, name: str) -> Definition | None:
         """What `a.b.c` is, seen from the top level of `module`."""
         return self._consulted(self.glimpse(module, name))

@@ -93,7 +93,9 @@ class ScanCache(NamedTuple):
         library.known = self.known.but(paths) if paths else self.known
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
-        return Changes(paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask)
+        return Changes(
+            paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask, library.importing
+        )
 
     def _changed(self, path: str, library: Database) -> ChangedFile:
         before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None

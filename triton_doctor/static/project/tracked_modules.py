@@ -30,6 +30,7 @@ class TrackedModules(Mapping[str, "Module"]):
         self._asked: set[tuple[str, ModuleQuery]] = set()
         self._searched: set[tuple[str, ModuleQuery]] = set()
         self._searches: set[ModuleSearch] = set()
+        self._unimported: set[str] = set()
 
     def rests(self) -> Dependencies:
         """What was asked so far. A question to a file that was consulted besides adds nothing."""
@@ -37,7 +38,9 @@ class TrackedModules(Mapping[str, "Module"]):
         replies = frozenset(reply for reply in asked if reply.path not in self._consulted)
         found = frozenset(reply for reply in searched if reply.said and reply.path not in self._consulted)
         consulted, there, missed = map(_interned, (self._consulted, self._there, self._missed))
-        return Dependencies(consulted, there, missed, replies, found, frozenset(self._searches))
+        return Dependencies(
+            consulted, there, missed, replies, found, frozenset(self._searches), _interned(self._unimported)
+        )
 
     def _replies(self, asked: Iterable[tuple[str, ModuleQuery]]) -> list[QueryResult]:
         """What the files said; those that cannot be read, or not all of them, count as consulted."""
@@ -85,6 +88,15 @@ class TrackedModules(Mapping[str, "Module"]):
         if module is None:
             self.consult(path)
         return module
+
+    def importing(self, name: str) -> Iterator[Module]:
+        """The modules that import one called `name`, or something of it; those that do not name Triton too.
+
+        The answer rests on that no other does. Who makes something of one consults it.
+        """
+        self._unimported.add(name)
+        found = map(self.glimpse, self._library.importing(name, self._library.python))
+        return (module for module in found if module is not None)
 
     def consult(self, path: str) -> None:
         """The answer rests on all of the file at `path`."""

@@ -118,7 +118,7 @@ def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]
     if len(reassigned) > 2:
         names = f"`{first.name}` and {len(reassigned) - 1} others"
     what = f"the global {names}" if len(reassigned) == 1 else f"the globals {names}"
-    shown = project.only_shows(kernel) or first.home.path in project.tests
+    shown = interpreter_of(project).callers.is_shown(kernel) or first.home.path in project.tests
     runs_late = _may_follow_a_launch(project, first.home, function, first.again)
     return Finding(
         path=kernel.path,

@@ -13,6 +13,7 @@ from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.surroundings import changed, kernel_of, pointers
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.variables import Version
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
     named = f"position {name}" if is_position else f"`{name}`"
     # A name that was left behind costs nothing; one that stands for another parameter leaves that one specialized.
     is_meant = bool(meant) or is_position or len(_numbers_left(project, kernel)) == 1
-    severity = Severity.WARNING if is_meant and not project.only_shows(kernel) else Severity.INFO
+    severity = Severity.WARNING if is_meant and not interpreter_of(project).callers.is_shown(kernel) else Severity.INFO
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,

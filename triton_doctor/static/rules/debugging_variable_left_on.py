@@ -35,8 +35,10 @@ def check(project: Project) -> Iterator[Finding]:
             if not variable.harmful(setting.value) or not variable.read_by(version):
                 continue
             # Where nothing but a demonstration compiles, nobody minds; slow kernels falsify what it measures.
-            is_shown = file.kind == "notebook" or (
-                variable.harm != "slow-kernels" and file.path in project.demonstrations
+            is_shown = (
+                file.kind == "notebook"
+                or (variable.harm != "slow-kernels" and file.path in project.demonstrations)
+                or (variable.harm == "slow-compiles" and file.reads_dumps)
             )
             worst = Severity.INFO if variable.harm == "prints" or is_shown else Severity.WARNING
             severity = severity_of(project, file, setting, worst)

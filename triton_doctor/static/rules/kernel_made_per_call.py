@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.kernel_factories import KernelFactories
+from triton_doctor.static.variability.parameters import only_demonstrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=kernel.path,
             span=kernel.span,
             code=CODE,
-            severity=Severity.WARNING,
+            severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
             message=(
                 # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"

@@ -93,7 +93,7 @@ def only_demonstrated(project: Project, kernel: Kernel) -> bool:
     """Whether nothing but tests, benchmarks and tutorials launch `kernel`, or hold it."""
     callers = interpreter_of(project).callers
     launches = launches_of(project).get(kernel.key, ())
-    return project.only_shows(kernel) or (
+    return callers.is_shown(kernel) or (
         bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
     )
 

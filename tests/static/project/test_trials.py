@@ -1,0 +1,92 @@
+"""Scripts that try their own kernels: which they are, who imports them, and the setting that turns it off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.static.project.cached_project import KERNEL
+from triton_doctor.finding import Severity
+from triton_doctor.settings import Settings
+from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LAUNCH = KERNEL + "\ndef launch(x):\n    kernel[(1,)](x, x.numel())\n    return x\n"
+MAIN = 'if __name__ == "__main__":\n    '
+TRIAL = f"{LAUNCH}\n{MAIN}torch.testing.assert_close(launch(ones), ones)\n"
+
+
+def severity(folder: Path, settings: Settings) -> Severity:
+    """That of the one constexpr that varies."""
+    files = list(find_files([folder], settings, cwd=folder))
+    (found,) = (one.severity for one in scan(files, settings, cwd=folder).findings if one.code == "TRD201")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tries", "told"),
+    [
+        pytest.param(f"{MAIN}assert torch.allclose(launch(ones), ones)\n", Severity.INFO, id="compares"),
+        pytest.param(f"{MAIN}print(launch(ones))\n", Severity.WARNING, id="only runs"),
+        pytest.param(
+            "def test_launch():\n    assert torch.allclose(launch(x), x)\n", Severity.WARNING, id="is not run"
+        ),
+        pytest.param(
+            "def test_launch(x):\n    assert torch.allclose(launch(x), x)\n\ntest_launch(ones)\n",
+            Severity.INFO,
+            id="runs its test when it is imported",
+        ),
+        pytest.param(
+            f"def bench(x):\n    t = time.time()\n    launch(x)\n    print(time.time() - t)\n\n{MAIN}bench(ones)\n",
+            Severity.INFO,
+            id="a benchmark looks at the clock",
+        ),
+        pytest.param(
+            f"def serve(x):\n    t = time.time()\n    launch(x)\n    print(time.time() - t)\n\n{MAIN}serve(ones)\n",
+            Severity.WARNING,
+            id="a server looks at the clock",
+        ),
+    ],
+)
+def test_script_that_compares_or_times_its_kernels_when_it_runs_is_a_demonstration(
+    tmp_path: Path, write: Callable[[str, str], Path], tries: str, told: Severity
+) -> None:
+    write("add.py", f"import time\nimport torch\n{LAUNCH}\n{tries}")
+
+    assert severity(tmp_path, Settings(root=tmp_path)) is told
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "told"),
+    [
+        pytest.param("app.py", "from kernels.add import launch\n", Severity.WARNING, id="a function"),
+        pytest.param("app.py", "def f():\n    from kernels import add\n", Severity.WARNING, id="the module"),
+        pytest.param("app.py", "import kernels.add\n", Severity.WARNING, id="the module by its full name"),
+        pytest.param("kernels/__init__.py", "from .add import (\n    launch,\n)\n", Severity.WARNING, id="handed on"),
+        pytest.param("kernels/__init__.py", "from .add import *\n", Severity.WARNING, id="all of it handed on"),
+        pytest.param("tests/test_add.py", "from kernels.add import launch\n", Severity.INFO, id="by a test"),
+        pytest.param("benchmarks/all.py", "from kernels.add import launch\n", Severity.INFO, id="by a benchmark"),
+        pytest.param("app.py", "from operator import add\n", Severity.INFO, id="another of that name"),
+        pytest.param("app.py", "launch = 'kernels.add'\n", Severity.INFO, id="no import"),
+    ],
+)
+def test_script_that_a_program_imports_is_no_demonstration(
+    tmp_path: Path, write: Callable[[str, str], Path], path: str, text: str, told: Severity
+) -> None:
+    write("kernels/add.py", TRIAL)
+    write(path, text)
+
+    assert severity(tmp_path, Settings(root=tmp_path)) is told
+
+
+def test_setting_of_demonstrations_takes_the_place_of_looking_for_them(
+    tmp_path: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("add.py", TRIAL)
+
+    assert severity(tmp_path, Settings(root=tmp_path, demonstrations=())) is Severity.WARNING
