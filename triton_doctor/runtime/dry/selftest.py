@@ -36,6 +36,9 @@ def require_working(enter: Callable[[], contextlib.AbstractContextManager[object
     global _passed
     if _passed:
         return
+    # What FakeTensorMode imports, 1.6 s of the CPU: before the fork, or the child would import it as well.
+    import torch._dynamo.config
+
     reason = _try_in_child(enter)
     if reason and torch.version.cuda is not None:
         reason = _try_afresh()
