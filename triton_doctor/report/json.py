@@ -6,8 +6,6 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from triton_doctor.finding import split_cell
 from triton_doctor.rulebook import rule_name
 from triton_doctor.version import __version__
@@ -27,8 +25,7 @@ def render_json(scan: Scan) -> str:
         "findings": [finding_object(finding) for finding in scan.findings],
         "summary": asdict(scan.summary),
     }
-    # `json` indents in Python, node by node: most of the time that a report takes.
-    return msgspec.json.format(json.dumps(document, ensure_ascii=False), indent=2) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def finding_object(finding: Finding) -> dict[str, Any]:

@@ -40,6 +40,20 @@ def fold(x):
 """
 )
 MEASURED = b"import triton\nfrom library import fill\n\ndef measure(x, lengths):\n    fill(x, lengths.max().item())\n"
+COUNTED = b"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n, m):
+    i = tl.arange(0, 64)
+    tl.store(x + i, i, mask=(i < n) & (i < m))
+
+
+def fill(x, n):
+    kernel[(1,)](x, int(n), int(n) + 1)
+"""
 ALLOCATED = b"""
 import torch
 import triton
@@ -69,11 +83,14 @@ def test_benchmark_tells_nothing_of_what_a_program_passes() -> None:
     assert find({"library.py": FILL, "benchmarks/measure.py": MEASURED, "serve.py": fixed}) == []
 
 
-def test_number_that_a_benchmark_alone_passes_is_no_count() -> None:
-    plain = FILL.replace(b"n: tl.constexpr", b"n")
-    scaled = MEASURED.replace(b".item()", b".item() / 448.0")
+@pytest.mark.parametrize(
+    ("path", "codes"),
+    [pytest.param("benchmarks/measure.py", [], id="a benchmark"), pytest.param("serve.py", ["TRD208"], id="a program")],
+)
+def test_number_that_a_benchmark_alone_passes_is_no_count(path: str, codes: list[str]) -> None:
+    found = find({"library.py": COUNTED, path: MEASURED})
 
-    assert find({"library.py": plain, "benchmarks/measure.py": scaled}) == []
+    assert [finding.code for finding in found] == codes
 
 
 @pytest.mark.parametrize(

@@ -185,9 +185,10 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
     seen: set[int] = set()
     while pending:
         expr = pending.pop()
-        if id(expr) in seen:
+        key = id(expr)
+        if key in seen:
             continue
-        seen.add(id(expr))
+        seen.add(key)
         match expr:
             case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
                 # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.

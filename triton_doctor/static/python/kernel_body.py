@@ -210,7 +210,7 @@ class _UseReader:
             part = stack.pop()
             kind = type(part)
             if kind is ast.Name:
-                sources |= self._from.get(part.id, frozenset())  # type: ignore[attr-defined]
+                sources.update(self._from.get(part.id, ()))  # type: ignore[attr-defined]
             elif kind is ast.Call:
                 if (_callee(part) or "") not in _ARITHMETIC:  # type: ignore[arg-type]
                     return

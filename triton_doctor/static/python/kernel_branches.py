@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class NamesInOrder:
@@ -52,7 +48,7 @@ class Branch:
         """Whether Triton may refuse the branch where its test is known at run time only."""
         if isinstance(self.node, ast.IfExp):
             return not _are_numbers_of_one_type(self.node.body, self.node.orelse)
-        returns = [part for part in _statements([self.node]) if isinstance(part, ast.Return)]
+        returns = _returns_in(self.node)
         if returns and (self.in_loop or any(part.value is not None for part in returns)):
             return True
         return names.outlives(self.begin, self.end)
@@ -63,15 +59,17 @@ def _are_numbers_of_one_type(*values: ast.expr) -> bool:
     return kinds in ({int}, {float})
 
 
-def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """All statements in `body`, those of inner blocks included."""
-    found: list[ast.stmt] = []
-    pending = list(body)
+def _returns_in(branch: ast.If) -> list[ast.Return]:
+    """The `return` statements of `branch`, those in inner blocks included."""
+    found: list[ast.Return] = []
+    pending: list[ast.stmt] = [branch]
     while pending:
         statement = pending.pop()
-        found.append(statement)
-        pending += getattr(statement, "body", ())
-        pending += getattr(statement, "orelse", ())
+        if type(statement) is ast.Return:
+            found.append(statement)
+        elif "body" in statement._fields:
+            pending += statement.body  # type: ignore[attr-defined]
+            pending += getattr(statement, "orelse", ())
     return found
 
 

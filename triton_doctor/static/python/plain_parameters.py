@@ -42,7 +42,7 @@ def plain_names(
 ) -> frozenset[str]:
     """Those of `wanted`, constexprs of the kernel `node`, that it uses only where a plain argument does as well.
 
-    `every` are all `parts` of `node`.
+    `every` are all `parts` of its body.
     """
     if not wanted:
         return wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.nesting import with_own_stack
@@ -40,7 +41,7 @@ def _spared(kernel: Kernel, source: bytes) -> Spared:
     node = parse_alone(_lines(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
-    every = tuple(parts(node))
+    every = tuple(chain.from_iterable(map(parts, node.body)))
     plain = plain_names(node, every, constexprs - kernel.needed.keys(), constexprs)
     return Spared(plain, steering_names(every, plain))
 

@@ -18,7 +18,7 @@ _NUMBERS_OF_NUMBERS = frozenset({"range", "min", "max", "minimum", "maximum", "c
 
 
 def steering_names(every: Iterable[ast.AST], wanted: frozenset[str]) -> frozenset[str]:
-    """Those of `wanted` from which no address, no mask and no value of a kernel is made; `every` are all its parts."""
+    """Those of `wanted` from which no address, mask or value is made; `every` are all parts of a kernel's body."""
     if not wanted:
         return wanted
     flows, telling = _gathered(every)

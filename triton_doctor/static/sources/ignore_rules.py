@@ -135,12 +135,12 @@ class PathPatterns:
 
     def __init__(self, root: Path, patterns: Sequence[str], cwd: Path, *, names_root: bool = False) -> None:
         """Paths are relative to `cwd` where they can be."""
+        self._rules = compile_rules(root, patterns)
         if names_root and root.name:
-            above = compile_rules(root.parent, patterns)
-            self._holds_all = above is not None and above.verdict(f"{root.parent / root.name.lower()}/x") is True
+            inside = f"{root.name.lower()}/x"
+            self._holds_all = self._rules is not None and self._rules.spec.check_file(inside).include is True
         else:
             self._holds_all = False
-        self._rules = compile_rules(root, patterns)
         self._cwd = cwd
         self._known: dict[str, bool] = {}
 

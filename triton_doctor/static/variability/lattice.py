@@ -70,9 +70,10 @@ class AbstractNumber(NamedTuple):
                 kind = Variability.LOGARITHMIC if self.power else Variability.PER_CALL
             elif con > pro:
                 kind = Variability.PER_MODEL
-        most = _MOST.get(kind) if self.high is not None else None
-        if most is not None and self.bound is not None and self.bound <= most:
-            return Variability.FEW
+        if self.high is not None and kind in _MOST:
+            bound = self.bound
+            if bound is not None and bound <= _MOST[kind]:
+                return Variability.FEW
         return kind
 
     @property
