@@ -161,3 +161,14 @@ def test_equality_of_results_holds_and_a_count_of_none_is_zero(dry):
     assert (x == y).all()
     assert torch.isnan(torch.randn(1000, device="cuda")).sum() == 0
     assert (torch.isnan(torch.randn(1000, device="cuda")).sum() != 0).item() is False
+
+
+def test_a_number_that_an_operator_of_a_library_asks_for_is_an_integer_where_the_tensor_has_integers(dry):
+    import torch
+
+    with torch.library._scoped_library("dry_tests_numbers", "DEF") as library:
+        library.define("keep(Tensor x) -> Tensor")
+        library.impl("keep", lambda x: torch.empty((x > 0).sum(), device=x.device), "CUDA")
+        kept = torch.ops.dry_tests_numbers.keep(torch.randn(1000, device="cuda"))
+    assert kept.shape == (2,)
+    assert [guess.question.partition(" ")[0] for guess in dry.guesses] == [".item()"]

@@ -40,7 +40,9 @@ COMPARING = frozenset({"lt", "le", "eq", "gt", "ge", "ne"})
 BY_A_KERNEL = ("a kernel",)
 UNKNOWN_INTEGER = 2
 
-SCALARS = frozenset({"_local_scalar_dense", "item", "equal", "is_nonzero", "allclose"})
+# torch takes `item` apart into the other, but not beneath an operator of a library.
+NUMBERS = frozenset({"_local_scalar_dense", "item"})
+SCALARS = NUMBERS | {"equal", "is_nonzero", "allclose"}
 DATA_DEPENDENT = frozenset(
     {
         aten.nonzero.default,
@@ -60,7 +62,7 @@ def describe_question(operator: str, tensor: Any) -> str:
         return operator
     made = getattr(tensor, "_dry_made", ())
     by = f", made by {made[0]}" if made else ""
-    name = ".item()" if operator == "_local_scalar_dense" else operator
+    name = ".item()" if operator in NUMBERS else operator
     return f"{name} of a {str(tensor.dtype).removeprefix('torch.')} tensor of shape {tuple(tensor.shape)}{by}"
 
 
@@ -161,7 +163,7 @@ def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callabl
 
     `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`.
     """
-    if operator == "_local_scalar_dense":
+    if operator in NUMBERS:
         return guess_number(tensor)
     if operator in SCALARS:
         return True
