@@ -24,6 +24,7 @@ from triton_doctor.runtime.dry.session import DryProcess
 from triton_doctor.runtime.dry.tensors import patch_tensors
 from triton_doctor.runtime.dry.threads import enter_thread, patch_threads
 from triton_doctor.runtime.dry.triton_stub import patch_triton
+from triton_doctor.runtime.dry.weights import patch_safetensors
 from triton_doctor.runtime.target import activate
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def pretend(
     caches: list[Caches] = []
     patches = Patches()
     remove_programs = patch_nvml(patches, gpu)
+    restore_safetensors = patch_safetensors(patches)
     deactivate = activate(gpu.target, multiprocessors=gpu.multiprocessors)
     try:
         patch_cuda(patches, gpu)
@@ -63,5 +65,6 @@ def pretend(
             yield DryProcess(gpu=gpu, questions=questions, patches=patches, caches=caches)
     finally:
         patches.undo()
+        restore_safetensors()
         deactivate()
         remove_programs()
