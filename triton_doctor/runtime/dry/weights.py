@@ -70,7 +70,7 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
 
         def get_slice(self, name: str) -> Any:
             found = self._file.get_slice(name)
-            return _Slice(found, self._device) if self._is_torch else found
+            return _PartsOfTensor(found, self._device) if self._is_torch else found
 
     def view_bytes_as_fakes(*args: Any, **options: Any) -> dict[str, Any]:
         with unset_fake_temporarily():
@@ -82,7 +82,7 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
     return lambda: _replace_everywhere(safe_open, before)
 
 
-class _Slice:
+class _PartsOfTensor:
     """A tensor of a file, of which a program reads parts."""
 
     def __init__(self, found: Any, device: Any) -> None:
