@@ -79,6 +79,10 @@ def active_target() -> str | None:
     return None
 
 
+# What a launcher is called with before the arguments of the kernel: the grid, stream, function, metadata and hooks.
+LAUNCH_HEAD = 9
+
+
 class Launcher:
     """A launch without a GPU: the launch hooks, as triton's own launchers call them, and nothing else."""
 

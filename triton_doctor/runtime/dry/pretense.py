@@ -45,10 +45,11 @@ def pretend(
     mode = DryMode(questions)
     caches: list[Caches] = []
     patches = Patches()
-    remove_programs = patch_nvml(patches, gpu)
-    restore_safetensors = patch_safetensors(patches)
-    deactivate = activate(gpu.target, multiprocessors=gpu.multiprocessors)
-    try:
+    with contextlib.ExitStack() as ending:
+        ending.callback(patch_nvml(patches, gpu))
+        ending.callback(activate(gpu.target, multiprocessors=gpu.multiprocessors))
+        ending.callback(patch_safetensors(patches))
+        ending.callback(patches.undo)
         patch_cuda(patches, gpu)
         patch_tensors(patches, mode)
         patch_copies(patches)
@@ -63,8 +64,3 @@ def pretend(
         # What torch.load may call.
         with torch.serialization.safe_globals([rebuild_tensor]), enter_thread(mode):
             yield DryProcess(gpu=gpu, questions=questions, patches=patches, caches=caches)
-    finally:
-        patches.undo()
-        restore_safetensors()
-        deactivate()
-        remove_programs()

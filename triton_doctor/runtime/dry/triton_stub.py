@@ -25,6 +25,7 @@ from triton_doctor.runtime.dry.guesses import BY_A_KERNEL
 from triton_doctor.runtime.dry.mode import CUDA
 from triton_doctor.runtime.dry.stores import find_written
 from triton_doctor.runtime.dry.values import forget_value
+from triton_doctor.runtime.target import LAUNCH_HEAD, Launcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,34 +81,19 @@ def _written_indices(fn: Any) -> tuple[int, ...]:
     return indices
 
 
-class DryLauncher:
+class DryLauncher(Launcher):
     """What launches a DryKernel; one for each, by which launches are counted."""
 
     def __init__(self, written: tuple[int, ...], caches: Caches) -> None:
         self._written, self._caches = written, caches
 
-    def __call__(
-        self,
-        grid_x: int,
-        grid_y: int,
-        grid_z: int,
-        stream: int,
-        function: int,
-        packed_metadata: Any,
-        launch_metadata: Any,
-        enter: Any,
-        exit: Any,  # noqa: A002
-        *arguments: Any,
-    ) -> None:
-        """Call the launch hooks as Triton's own launchers do, and forget what is overwritten."""
+    def __call__(self, *launch: Any) -> None:
+        """Forget what is overwritten, and call the launch hooks."""
         if not self._caches.is_open:
             raise RuntimeError("this kernel was made by a dry run that is over: empty the cache that kept it")
-        if enter is not None:
-            enter(launch_metadata)
         for index in self._written:
-            _overwrite(arguments[index])
-        if exit is not None:
-            exit(launch_metadata)
+            _overwrite(launch[LAUNCH_HEAD + index])
+        super().__call__(*launch)
 
 
 def _overwrite(argument: Any) -> None:

@@ -17,9 +17,7 @@ from triton_doctor.static.python.ir import (
     DictExpr,
     Expr,
     IterItem,
-    Lambda,
     Name,
-    Slice,
     Star,
     Subscript,
     TupleExpr,
@@ -206,8 +204,6 @@ class Interpreter:
                 return element(self, self.value(source, place), place.frame)
             case Star(of):
                 return self.value(of, place)
-            case Lambda() | Slice():
-                return UNKNOWN
             case _:
                 return UNKNOWN
 
