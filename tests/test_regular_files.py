@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import KERNEL
-from triton_doctor.environment.cache_entries import read_entries
+from triton_doctor.machine.cache_entries import read_entries
 from triton_doctor.regular_files import (
     LIMIT_BYTES,
     NotRegularError,

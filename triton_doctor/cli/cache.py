@@ -13,7 +13,7 @@ from triton_doctor.cli.rule import PageForm
 from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
-    from triton_doctor.environment.cache_entries import CacheEntry
+    from triton_doctor.machine.cache_entries import CacheEntry
 
 STOPPED = 2
 KERNELS_SHOWN = 30
@@ -42,8 +42,8 @@ def list_kernels(
     everything: Annotated[bool, typer.Option("--all", help="Show every kernel, not only the largest few.")] = False,
 ) -> None:
     """List the kernels, those with the most variants first."""
-    from triton_doctor.environment.cache_entries import read_entries
-    from triton_doctor.environment.cache_kernels import sum_up
+    from triton_doctor.machine.cache_entries import read_entries
+    from triton_doctor.machine.cache_kernels import sum_up
     from triton_doctor.report.cache import render_list, render_list_json
 
     folder = find_folder(cache_dir)
@@ -62,7 +62,7 @@ def show_kernel(
     output_format: PageFormOption = PageForm.TEXT,
 ) -> None:
     """Show what differs between the variants of a kernel."""
-    from triton_doctor.environment.cache_variants import VARIANTS_READ, tell_stories
+    from triton_doctor.machine.cache_variants import VARIANTS_READ, tell_stories
     from triton_doctor.report.cache import render_stories, render_stories_json
 
     folder = find_folder(cache_dir)
@@ -83,9 +83,9 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Remove kernels that were not used for long. Triton compiles them again when they are needed."""
-    from triton_doctor.environment.cache_entries import read_entries
-    from triton_doctor.environment.cache_kernels import sum_up
-    from triton_doctor.environment.cache_prune import choose_old, keeps_times_of_use, parse_age, remove_entry
+    from triton_doctor.machine.cache_entries import read_entries
+    from triton_doctor.machine.cache_kernels import sum_up
+    from triton_doctor.machine.cache_prune import choose_old, keeps_times_of_use, parse_age, remove_entry
     from triton_doctor.report.cache import render_list
     from triton_doctor.report.concise import plural
 
@@ -125,8 +125,8 @@ def find_folder(asked: Path | None) -> Path:
     """The cache folder: the one `asked` for, or Triton's. Raises DoctorError where there is none."""
     import os
 
-    from triton_doctor.environment.cache_folder import locate_cache
     from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.cache_folder import locate_cache
 
     folder = asked or locate_cache(os.environ).path
     if not folder.is_dir():
@@ -140,8 +140,8 @@ def entries_of(folder: Path, kernel: str) -> list[CacheEntry]:
     """The entries of `kernel`. Raises DoctorError where there are none."""
     from difflib import get_close_matches
 
-    from triton_doctor.environment.cache_entries import read_entries
     from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.cache_entries import read_entries
 
     entries = list(read_entries(folder))
     found = [entry for entry in entries if entry.kernel == kernel]

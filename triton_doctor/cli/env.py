@@ -44,10 +44,10 @@ def env(
     import os
 
     from triton_doctor.cli.streams import choose_view, require_output, write_report
-    from triton_doctor.environment.diagnose import diagnose, version_of
-    from triton_doctor.environment.probe import probe
-    from triton_doctor.environment.probe_variables import read_env_file, read_process
     from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.diagnose import diagnose, version_of
+    from triton_doctor.machine.probe import probe
+    from triton_doctor.machine.probe_variables import read_env_file, read_process
     from triton_doctor.report.machine import render_machine
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
@@ -84,10 +84,10 @@ def env(
 
 def list_variables(word: str | None, asked: "Version | None", form: MachineForm) -> str:
     """The variables that the Triton `asked` for reads, or the installed one, those about `word` where it is given."""
-    from triton_doctor.environment.diagnose import version_of
-    from triton_doctor.environment.facts import Machine
-    from triton_doctor.environment.probe_packages import find_package, find_tritons
     from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.diagnose import version_of
+    from triton_doctor.machine.facts import Machine
+    from triton_doctor.machine.probe_packages import find_package, find_tritons
     from triton_doctor.report.machine import render_variables
     from triton_doctor.variables import variables
 

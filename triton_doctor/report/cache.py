@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from triton_doctor.environment.cache_kernels import CacheContent
-    from triton_doctor.environment.cache_variants import Difference, KernelStory
+    from triton_doctor.machine.cache_kernels import CacheContent
+    from triton_doctor.machine.cache_variants import Difference, KernelStory
 
 SCHEMA = 1
 VALUES_SHOWN = 8

@@ -12,7 +12,7 @@ from triton_doctor.variables import looks_like_triton, newest_version, variables
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.environment.facts import Cache, Gpu, Machine
+    from triton_doctor.machine.facts import Cache, Gpu, Machine
     from triton_doctor.variables import Version
 
 LONGEST = 300

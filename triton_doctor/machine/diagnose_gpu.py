@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.finding import MachineFinding
 from triton_doctor.finding import Severity
+from triton_doctor.machine.finding import MachineFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.environment.facts import Machine
+    from triton_doctor.machine.facts import Machine
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 FEW_BYTES = 2**30

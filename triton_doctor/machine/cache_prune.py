@@ -7,14 +7,14 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.cache_entries import ENTRY_NAME, GROUP, SUFFIX
 from triton_doctor.errors import DoctorError
+from triton_doctor.machine.cache_entries import ENTRY_NAME, GROUP, SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from triton_doctor.environment.cache_entries import CacheEntry
+    from triton_doctor.machine.cache_entries import CacheEntry
 
 AGE = re.compile(r"(?P<count>\d{1,6})(?P<unit>[smhdw])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

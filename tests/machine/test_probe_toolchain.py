@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.environment.sick import ask_env, make_distribution, make_nvml
+from tests.machine.sick import ask_env, make_distribution, make_nvml
 from tests.runtime.tritons import triton_folder
 
 

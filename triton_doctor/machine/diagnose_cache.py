@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.finding import MachineFinding
 from triton_doctor.finding import Severity
+from triton_doctor.machine.finding import MachineFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.environment.facts import Cache, Flood, Machine
+    from triton_doctor.machine.facts import Cache, Flood, Machine
 
 # As /proc/self/mountinfo names them. A cache is written by many small renames, which these answer with EBUSY or ESTALE.
 NETWORK = frozenset(

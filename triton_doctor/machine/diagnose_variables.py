@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.environment.finding import MachineFinding
 from triton_doctor.finding import Severity
+from triton_doctor.machine.finding import MachineFinding
 from triton_doctor.variables import (
     INTERPRET,
     TRUE_WORDS,
@@ -21,7 +21,7 @@ from triton_doctor.variables import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.environment.facts import Machine
+    from triton_doctor.machine.facts import Machine
     from triton_doctor.variables import Variable
 
 HARMS = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.facts_table import machine_of
-from triton_doctor.environment.diagnose import diagnose
-from triton_doctor.environment.facts import Machine
+from tests.machine.facts_table import machine_of
+from triton_doctor.machine.diagnose import diagnose
+from triton_doctor.machine.facts import Machine
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 
 if TYPE_CHECKING:

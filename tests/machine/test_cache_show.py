@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import ask_env
+from tests.machine.sick import ask_env
 from tests.runtime.tritons import VERSIONS, Runner, triton_folder
-from triton_doctor.environment.cache_entries import read_entries
-from triton_doctor.environment.cache_ir import CodePlace
-from triton_doctor.environment.cache_source import read_kernel_source
-from triton_doctor.environment.cache_variants import KernelStory, tell_stories
+from triton_doctor.machine.cache_entries import read_entries
+from triton_doctor.machine.cache_ir import CodePlace
+from triton_doctor.machine.cache_source import read_kernel_source
+from triton_doctor.machine.cache_variants import KernelStory, tell_stories
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import clean_environment, make_site
+from tests.machine.sick import clean_environment, make_site
 
 if TYPE_CHECKING:
     from pathlib import Path

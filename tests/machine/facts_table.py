@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from triton_doctor.environment.facts import Cache, FileSystem, Flood, Gpu, Machine, Package, Ptxas, Requirement
+from triton_doctor.machine.facts import Cache, FileSystem, Flood, Gpu, Machine, Package, Ptxas, Requirement
 
 KINDS: dict[str, type] = {
     "triton": Package,

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.environment.facts import Gpu
+from triton_doctor.machine.facts import Gpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

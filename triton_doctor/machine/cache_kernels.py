@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from triton_doctor.environment.cache_entries import CacheEntry
+    from triton_doctor.machine.cache_entries import CacheEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.finding import MachineFinding
 from triton_doctor.finding import Severity
+from triton_doctor.machine.finding import MachineFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.environment.facts import Gpu, Machine, Ptxas
+    from triton_doctor.machine.facts import Gpu, Machine, Ptxas
 
 # triton 3.6 backends/nvidia/compiler.py: from compute capability 10 on the second ptxas is taken, where there is one.
 BLACKWELL = 100

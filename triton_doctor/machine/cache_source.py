@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
-    from triton_doctor.environment.cache_ir import CodePlace
+    from triton_doctor.machine.cache_ir import CodePlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

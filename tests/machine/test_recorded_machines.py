@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.environment.facts_table import machine_of
-from triton_doctor.environment.diagnose import diagnose
+from tests.machine.facts_table import machine_of
+from triton_doctor.machine.diagnose import diagnose
 from triton_doctor.report import MachineForm
 from triton_doctor.report.machine import render_machine
 from triton_doctor.variables import parse_version

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 from inline_snapshot import snapshot
 
-from tests.environment.sick import DOCTOR, in_own_mounts
-from triton_doctor.environment.cache_entries import CacheEntry, read_entries
-from triton_doctor.environment.cache_kernels import sum_up
-from triton_doctor.environment.cache_prune import choose_old, parse_age, remove_entry
-from triton_doctor.environment.cache_variants import tell_stories
+from tests.machine.sick import DOCTOR, in_own_mounts
 from triton_doctor.errors import DoctorError
+from triton_doctor.machine.cache_entries import CacheEntry, read_entries
+from triton_doctor.machine.cache_kernels import sum_up
+from triton_doctor.machine.cache_prune import choose_old, parse_age, remove_entry
+from triton_doctor.machine.cache_variants import tell_stories
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import REPOSITORY, ask_env, make_distribution
+from tests.machine.sick import REPOSITORY, ask_env, make_distribution
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,18 +10,18 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.cache_entries import read_entries
-from triton_doctor.environment.cache_kernels import sum_up
-from triton_doctor.environment.cache_variants import tell_stories
-from triton_doctor.environment.facts import Cache, FileSystem, Flood
 from triton_doctor.errors import reason_of
+from triton_doctor.machine.cache_entries import read_entries
+from triton_doctor.machine.cache_kernels import sum_up
+from triton_doctor.machine.cache_variants import tell_stories
+from triton_doctor.machine.facts import Cache, FileSystem, Flood
 from triton_doctor.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.environment.cache_entries import CacheEntry
-    from triton_doctor.environment.cache_folder import CachePlace
+    from triton_doctor.machine.cache_entries import CacheEntry
+    from triton_doctor.machine.cache_folder import CachePlace
 
 MOUNTS = Path("/proc/self/mountinfo")
 ESCAPED = re.compile(r"\\([0-7]{3})")

@@ -8,19 +8,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.cache_folder import locate_cache
-from triton_doctor.environment.facts import Machine
-from triton_doctor.environment.probe_cache import MOUNTS, probe_cache
-from triton_doctor.environment.probe_gpu import ask_triton, find_amd, find_nvidia
-from triton_doctor.environment.probe_packages import find_package, find_tritons, read_torch_build, read_torch_wants
-from triton_doctor.environment.probe_toolchain import (
+from triton_doctor.errors import DoctorError
+from triton_doctor.machine.cache_folder import locate_cache
+from triton_doctor.machine.facts import Machine
+from triton_doctor.machine.probe_cache import MOUNTS, probe_cache
+from triton_doctor.machine.probe_gpu import ask_triton, find_amd, find_nvidia
+from triton_doctor.machine.probe_packages import find_package, find_tritons, read_torch_build, read_torch_wants
+from triton_doctor.machine.probe_toolchain import (
     expected_headers,
     find_compiler,
     find_driver_library,
     find_ptxas,
 )
-from triton_doctor.environment.probe_variables import choose_variables
-from triton_doctor.errors import DoctorError
+from triton_doctor.machine.probe_variables import choose_variables
 from triton_doctor.masking import mask
 
 if TYPE_CHECKING:

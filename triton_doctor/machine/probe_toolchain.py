@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.facts import Ptxas
+from triton_doctor.machine.facts import Ptxas
 from triton_doctor.masking import mask
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.facts import Package, Requirement
+from triton_doctor.machine.facts import Package, Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.diagnose_cache import diagnose_cache
-from triton_doctor.environment.diagnose_gpu import diagnose_gpus
-from triton_doctor.environment.diagnose_packages import diagnose_packages
-from triton_doctor.environment.diagnose_toolchain import diagnose_toolchain
-from triton_doctor.environment.diagnose_variables import diagnose_variables
+from triton_doctor.machine.diagnose_cache import diagnose_cache
+from triton_doctor.machine.diagnose_gpu import diagnose_gpus
+from triton_doctor.machine.diagnose_packages import diagnose_packages
+from triton_doctor.machine.diagnose_toolchain import diagnose_toolchain
+from triton_doctor.machine.diagnose_variables import diagnose_variables
 from triton_doctor.variables import newest_version, parse_version
 
 if TYPE_CHECKING:
-    from triton_doctor.environment.facts import Machine
-    from triton_doctor.environment.finding import MachineFinding
+    from triton_doctor.machine.facts import Machine
+    from triton_doctor.machine.finding import MachineFinding
     from triton_doctor.variables import Version
 
 

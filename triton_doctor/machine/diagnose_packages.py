@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.environment.finding import MachineFinding
 from triton_doctor.finding import Severity
+from triton_doctor.machine.finding import MachineFinding
 from triton_doctor.variables import INTERPRET, turns_interpreter_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.environment.facts import Machine
+    from triton_doctor.machine.facts import Machine
     from triton_doctor.variables import Version
 
 

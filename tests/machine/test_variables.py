@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import DOCTOR, ask_env
-from triton_doctor.environment.diagnose import diagnose
-from triton_doctor.environment.facts import Machine
-from triton_doctor.environment.probe_variables import choose_variables, read_env_file, read_process
+from tests.machine.sick import DOCTOR, ask_env
 from triton_doctor.errors import DoctorError
+from triton_doctor.machine.diagnose import diagnose
+from triton_doctor.machine.facts import Machine
+from triton_doctor.machine.probe_variables import choose_variables, read_env_file, read_process
 from triton_doctor.variables import parse_version
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.environment.cache_ir import CodePlace, KernelCode, read_code
-from triton_doctor.environment.cache_source import CachedSource, Naming, read_kernel_source
+from triton_doctor.machine.cache_ir import CodePlace, KernelCode, read_code
+from triton_doctor.machine.cache_source import CachedSource, Naming, read_kernel_source
 from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.environment.cache_entries import CacheEntry
+    from triton_doctor.machine.cache_entries import CacheEntry
 
 # What follows from the rest of the metadata, rather than tells variants apart.
 DERIVED = frozenset(

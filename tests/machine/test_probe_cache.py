@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.environment.sick import as_its_owner, ask_env, in_own_mounts
-from triton_doctor.environment.cache_folder import CachePlace, locate_cache
-from triton_doctor.environment.diagnose import diagnose
-from triton_doctor.environment.facts import Machine
-from triton_doctor.environment.probe_cache import find_mount, probe_cache
+from tests.machine.sick import as_its_owner, ask_env, in_own_mounts
 from triton_doctor.finding import Severity
+from triton_doctor.machine.cache_folder import CachePlace, locate_cache
+from triton_doctor.machine.diagnose import diagnose
+from triton_doctor.machine.facts import Machine
+from triton_doctor.machine.probe_cache import find_mount, probe_cache
 
 if TYPE_CHECKING:
     from pathlib import Path
