@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
 from tests.benchmarks.packages import FLAG_GEMS, LIGER, Package, fetch
 from tests.benchmarks.seen_values import LATER_PACKAGES, TRUTH
-from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_checkout, observe
+from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_source, observe
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -98,7 +98,7 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
         one_process = getattr(driver, "ONE_PROCESS", False)
         return compare_package(library, truth["kernels"], observed, one_process=one_process), observed
     try:
-        find_checkout(driver)
+        find_source(driver)
     except SystemExit as error:
         print(error, file=sys.stderr)
         return None
