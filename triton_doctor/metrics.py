@@ -64,11 +64,15 @@ class Metrics:
         self._in_memory: Counter[str] = Counter()
 
     def receive(self, event: Event) -> None:
-        """Count `event`."""
+        """Count `event`, which happens now; a sink."""
+        self.count(event, warm=is_warm())
+
+    def count(self, event: Event, *, warm: bool) -> None:
+        """Count `event`; `warm` is whether the warm-up was over when it happened."""
         match event:
             case CompileEvent():
                 kernel, tier = self._label(event.kernel.name), "compiled" if event.tier == COMPILED else "disk"
-                self._compiles.labels(kernel, tier, "serving" if is_warm() else "warmup").inc()
+                self._compiles.labels(kernel, tier, "serving" if warm else "warmup").inc()
                 self._compile_seconds.labels(kernel, tier).inc(event.duration_us / 1e6)
                 self._in_memory[kernel] += 1
                 self._variants.labels(kernel).set(self._in_memory[kernel])

@@ -59,7 +59,6 @@ class LiveFile:
         if activities is not None:
             activities.when_changed = self.write
         hooks.call_while_launching(self.write_launches)
-        os.register_at_fork(after_in_child=self.begin_in_child)
         self.write()
 
     def receive(self, event: Event) -> None:
@@ -177,3 +176,11 @@ def open_live_file() -> LiveFile:
         hooks.attach(_open.receive)
         _open.open()
     return _open
+
+
+def _begin_in_child() -> None:
+    if _open is not None:
+        _open.begin_in_child()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime import hooks
+from triton_doctor.runtime.guards.warmth import is_warm
 from triton_doctor.runtime.launch.joining import before_leaving
 from triton_doctor.runtime.live.file import open_live_file
 
@@ -88,7 +89,7 @@ class LateMetrics:
 
     def __init__(self) -> None:
         self._metrics: Metrics | None = None
-        self._waiting: list[Event] = []
+        self._waiting: list[tuple[Event, bool]] = []
         self._is_missing = False
 
     def receive(self, event: Event) -> None:
@@ -98,7 +99,7 @@ class LateMetrics:
         if self._metrics is not None:
             self._metrics.receive(event)
         elif len(self._waiting) < WAITING and not self._is_missing:
-            self._waiting.append(event)
+            self._waiting.append((event, is_warm()))
 
     def begin(self) -> None:
         """The client is imported, or can be: count what has waited."""
@@ -115,5 +116,5 @@ class LateMetrics:
             sys.stderr.write(f"triton-doctor: no metrics: {said}\n")
             return
         waiting, self._waiting = self._waiting, []
-        for event in waiting:
-            self._metrics.receive(event)
+        for event, warm in waiting:
+            self._metrics.count(event, warm=warm)
