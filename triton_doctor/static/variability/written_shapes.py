@@ -1,4 +1,4 @@
-"""Text to the shapes that are written in it: `(B, T, 2 * D)` and `[num_tokens, heads, dim]`, to the names of the axes."""
+"""Text to the shapes written in it: `(B, T, 2 * D)` and `[num_tokens, heads, dim]`, to the names of the axes."""
 
 from __future__ import annotations
 
