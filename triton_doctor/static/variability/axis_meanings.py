@@ -22,7 +22,7 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import hints
+from triton_doctor.static.variability import name_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,10 +65,10 @@ def has_meaning(name: str) -> bool:
     if len(name) < 2:
         return False
     return (
-        hints.names_data(name)
-        or hints.names_model(name)
-        or hints.names_heads(name)
-        or bool(hints.words(name) & (_PROSE_DATA | _PROSE_MODEL))
+        name_words.names_data(name)
+        or name_words.names_model(name)
+        or name_words.names_heads(name)
+        or bool(name_words.words(name) & (_PROSE_DATA | _PROSE_MODEL))
     )
 
 
@@ -79,12 +79,12 @@ def meaning_of_word(name: str) -> bool | None:
         return True
     if _NUMBERED.fullmatch(name):
         return None
-    said = hints.words(name)
+    said = name_words.words(name)
     if said & _PROSE_PARTS:
         return True if said & {"num", "n", "nr", "number"} else None
-    if hints.names_room(name) or hints.names_model(name) or _MODEL_LETTERS.fullmatch(name.lower()):
+    if name_words.names_room(name) or name_words.names_model(name) or _MODEL_LETTERS.fullmatch(name.lower()):
         return False
-    if hints.names_data(name) or said & _PROSE_DATA:
+    if name_words.names_data(name) or said & _PROSE_DATA:
         return True
     return None
 
