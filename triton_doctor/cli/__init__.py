@@ -21,6 +21,7 @@ from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.cli.sweep import sweep
+from triton_doctor.cli.top import top
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -55,6 +56,7 @@ app.command()(rules)
 app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
 app.command()(sweep)
+app.command()(top)
 
 
 def show_version(wanted: bool) -> None:
