@@ -109,11 +109,11 @@ def expressions(function: Function) -> Iterator[Expr]:
 
 def _rebound(function: Function, name: str) -> int:
     """The first event of `function` that binds its argument's name anew."""
-    anew = (one.order for one in function.bindings.get(name, ()) if not _keeps(one.value, name))
+    anew = (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name))
     return min(anew, default=_NEVER)
 
 
-def _keeps(value: Expr, name: str) -> bool:
+def keeps_shape(value: Expr, name: str) -> bool:
     """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`."""
     match value:
         case Call(Attr(Name(base), method), _, _):
