@@ -15,6 +15,7 @@ from triton_doctor.cli.check import check
 from triton_doctor.cli.clean import clean
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
+from triton_doctor.cli.packs import pack, unpack
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
@@ -47,6 +48,8 @@ app.command(cls=CheckCommand)(check)
 app.command()(clean)
 app.command()(explain)
 app.command()(env)
+cache.command()(pack)
+cache.command()(unpack)
 app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
