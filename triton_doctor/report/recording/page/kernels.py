@@ -19,7 +19,7 @@ from triton_doctor.report.recording.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from xml.etree.ElementTree import Element
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from triton_doctor.report.recording.page.source_lines import SourceReader
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.runtime.kernel_account import KernelAccount
+    from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount
 
 # Details are about 3 kB a kernel, a row 400 bytes.
 DETAILED, LISTED, SITES_SHOWN, OPEN_AT_FIRST = 60, 400, 5, 1
@@ -102,9 +102,7 @@ def _detail(kernel: KernelAccount, parameters: Sequence[Parameter], source: Sour
         "div",
         element("ul", *(element("li", *prose(fault), class_="fault") for fault in faults)) if faults else None,
         element("h3", "why it compiled again") if causes else None,
-        element("ul", *(_cause(kernel, cause_line, name, source) for cause_line, name in _told(causes)), class_="causes")
-        if causes
-        else None,
+        element("ul", *(_cause(kernel, cause, source) for cause in causes), class_="causes") if causes else None,
         element("h3", "parameters and values at its compiles") if parameters else None,
         table(
             ("parameter", "type", "variants", "values and classes"),
@@ -119,14 +117,10 @@ def _detail(kernel: KernelAccount, parameters: Sequence[Parameter], source: Sour
     )
 
 
-def _told(causes: Sequence[object]) -> Iterator[tuple[str, str | None]]:
-    for cause in causes:
-        yield tell_cause(cause), cause.parameter  # type: ignore[arg-type, attr-defined]
-
-
-def _cause(kernel: KernelAccount, line: str, parameter: str | None, source: SourceReader) -> Element:
-    quote = None if parameter is None else source.quote_parameter(kernel.kernel, parameter)
-    return element("li", element("span", *prose(line)), quote)
+def _cause(kernel: KernelAccount, cause: CauseAccount, source: SourceReader) -> Element:
+    quote = None if cause.parameter is None else source.quote_parameter(kernel.kernel, cause.parameter)
+    waited = element("span", f"{seconds(cause.waited_us)}", class_="number") if cause.waited_us else None
+    return element("li", element("span", *prose(tell_cause(cause)), class_="grow"), waited, quote)
 
 
 def _row(parameter: Parameter, blamed: bool) -> tuple[Element, Element, Element, Element]:

@@ -6,13 +6,13 @@ within half a megabyte.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.recording.wording import LONGEST_VALUE, show_value
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, FailureEvent
-from triton_doctor.runtime.program_event import GraphEvent
+from triton_doctor.runtime.program_event import GraphEvent, StepEvent
 from triton_doctor.runtime.timeline import Part, read_intervals, span_ns
 from triton_doctor.terminal import escape_text
 
@@ -22,17 +22,33 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.recording import Recording
 
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How the page draws a kind of moment: in which color of `page.css`, and on which of what it happened in."""
+
+    name: str
+    color: str
+    depth: int
+
+
+# By number: a Part is its own, and two more follow.
 KINDS = {
-    Part.COMPILING: "compiling",
-    Part.LOADING: "loading from disk",
-    Part.LAUNCHER: "building a launcher",
-    Part.MODULE: "loading a module",
-    Part.FAILING: "a compile that failed",
-    Part.TUNING: "tuning",
-    Part.FIRST: "first of a process",
+    Part.FIRST: Kind(name="first of a process", color="--part-6", depth=2),
+    Part.COMPILING: Kind(name="compiling", color="--part-0", depth=2),
+    Part.LOADING: Kind(name="loading from disk", color="--part-1", depth=2),
+    Part.LAUNCHER: Kind(name="building a launcher", color="--part-2", depth=2),
+    Part.MODULE: Kind(name="loading a module", color="--part-3", depth=2),
+    Part.FAILING: Kind(name="a compile that failed", color="--part-4", depth=2),
+    Part.TUNING: Kind(name="tuning", color="--part-5", depth=1),
 }
-GRAPH = len(KINDS)
-NAMES = {**{int(part): name for part, name in KINDS.items()}, GRAPH: "torch.compile"}
+GRAPH, STEP = len(KINDS), len(KINDS) + 1
+EVERY_KIND = (
+    *(KINDS[part] for part in Part),
+    Kind(name="torch.compile", color="--graph", depth=0),
+    Kind(name="a step or request that compiled", color="--step", depth=0),
+)
 # About 50 bytes each; beyond them the shortest are left out, and that is said.
 MOMENTS_SHOWN = 12_000
 LANES_SHOWN = 64
@@ -76,7 +92,7 @@ def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
     kept = [(process, thread, [one for one in moments if one.duration_us >= least_us]) for process, thread, moments in shown]
     return {
         "wall_us": max(1, (end_ns - start_ns) // 1000),
-        "kinds": NAMES,
+        "kinds": [asdict(kind) for kind in EVERY_KIND],
         "lanes": [
             {"process": escape_text(process), "thread": thread, "moments": list(_pack(moments, texts))}
             for process, thread, moments in kept
@@ -109,6 +125,10 @@ def _moments_of(event: Event, cause: Recompile | None, start_us: int) -> Iterato
         begin_us = event.at_ns // 1000 - event.duration_us - start_us
         note = event.reason or event.failure
         yield Moment(begin_us=begin_us, duration_us=event.duration_us, kind=GRAPH, kernel=event.function, note=note)
+    if isinstance(event, StepEvent) and event.compiles_ns:
+        begin_ns, took_us = event.started_at_ns, (event.at_ns - event.started_at_ns) // 1000
+        name = f"{event.kind} {event.name if event.number is None else event.number}"
+        yield Moment(begin_us=begin_ns // 1000 - start_us, duration_us=took_us, kind=STEP, kernel=name)
     for part, (begin_us, end_us) in read_intervals(event):
         if begin_us == end_us:
             continue
