@@ -55,7 +55,11 @@ def list_kernels(
         element(
             "div",
             element(
-                "table", element("thead", element("tr", *headings)), *bodies, class_="figures kernels", id="kernels-table"
+                "table",
+                element("thead", element("tr", *headings)),
+                *bodies,
+                class_="figures kernels",
+                id="kernels-table",
             ),
             class_="scroll",
         ),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.recording import Recording
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """How the page draws a kind of moment: in which color of `page.css`, and on which of what it happened in."""
@@ -89,7 +88,9 @@ def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
     least_us = shortest[0] if len(every) > MOMENTS_SHOWN else 0
     texts = Texts()
     texts.number("")
-    kept = [(process, thread, [one for one in moments if one.duration_us >= least_us]) for process, thread, moments in shown]
+    kept = [
+        (process, thread, [one for one in moments if one.duration_us >= least_us]) for process, thread, moments in shown
+    ]
     return {
         "wall_us": max(1, (end_ns - start_ns) // 1000),
         "kinds": [asdict(kind) for kind in EVERY_KIND],

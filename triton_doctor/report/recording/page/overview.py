@@ -118,7 +118,9 @@ def _bar(process: ProcessAccount, scale: int) -> Element:
     parts = [(name, us) for name, us in name_parts(process.split) if us]
     told = ", ".join(f"{name} {seconds(us)}" for name, us in parts)
     pieces = [
-        element("span", class_=f"piece {SLUGS[name]}", style=f"width:{100 * us / scale:.3f}%", title=f"{name} {seconds(us)}")
+        element(
+            "span", class_=f"piece {SLUGS[name]}", style=f"width:{100 * us / scale:.3f}%", title=f"{name} {seconds(us)}"
+        )
         for name, us in parts
     ]
     return element(
