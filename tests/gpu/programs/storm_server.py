@@ -1,4 +1,4 @@
-"""An HTTP server whose requests recompile its kernels: lengths are constexprs and keys of tuning, on several threads."""
+"""An HTTP server whose requests recompile its kernels, on several threads: lengths are constexprs and tuning keys."""
 
 import json
 import random

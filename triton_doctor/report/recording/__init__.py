@@ -41,9 +41,9 @@ def render_account(
     color: bool,
     width: int | None = None,
 ) -> str:
-    """`account`, that of `recordings`, as text of `form`, ending with a line end. Paths below `cwd` are shown from there.
+    """`account`, that of `recordings`, as text of `form`, ending with a line end.
 
-    Text is wrapped to `width`; None wraps nothing.
+    Paths below `cwd` are shown from there. Text is wrapped to `width`; None wraps nothing.
     """
     match form:
         case RunForm.TEXT:

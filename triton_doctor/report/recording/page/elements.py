@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
-from triton_doctor.terminal import escape_text
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ Child = Element | str | None
 
 def element(tag: str, *children: Child, **attributes: str) -> Element:
     """`<tag>` with `children`, of which None is left out. `class_` and `aria_label` are spelled as HTML has them."""
-    made = Element(tag, {name.rstrip("_").replace("_", "-"): escape_text(text) for name, text in attributes.items()})
+    made = Element(tag, {name.rstrip("_").replace("_", "-"): escape_line(text) for name, text in attributes.items()})
     append(made, children)
     return made
 
@@ -24,7 +24,7 @@ def append(parent: Element, children: Iterable[Child]) -> None:
     """Add `children` at the end of `parent`; text goes where ElementTree keeps it."""
     for child in children:
         if isinstance(child, str):
-            text = escape_text(child)
+            text = escape_line(child)
             if len(parent):
                 parent[-1].tail = (parent[-1].tail or "") + text
             else:

@@ -1,4 +1,4 @@
-"""The table of kernels: a row each, and below it its parameters with their values, its causes, and where it launched."""
+"""The table of kernels: a row each; below it why it compiled again, its parameters and values, and its launches."""
 
 from __future__ import annotations
 

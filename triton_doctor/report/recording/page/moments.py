@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.recording.wording import LONGEST_VALUE, show_value
 from triton_doctor.rulebook import rule_name
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, FailureEvent
+from triton_doctor.runtime.event import AutotuneEvent, Event, FailureEvent, Scalar
 from triton_doctor.runtime.program_event import GraphEvent, StepEvent
 from triton_doctor.runtime.timeline import Part, read_intervals, span_ns
-from triton_doctor.terminal import escape_text
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +56,7 @@ CHANGES_SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One interval on a lane. `kernel`, `site`, `code` and `note` are texts; times are microseconds."""
+    """One interval on a lane, in microseconds. `changes` are (name, after, before) of what made it compile again."""
 
     begin_us: int
     duration_us: int
@@ -65,6 +65,7 @@ class Moment:
     site: str = ""
     code: str = ""
     note: str = ""
+    changes: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class Texts:
 
     def number(self, text: str) -> int:
         """The index of `text`, which is added if it is new."""
-        return self.numbers.setdefault(escape_text(text), len(self.numbers))
+        return self.numbers.setdefault(escape_line(text), len(self.numbers))
 
 
 def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
         "wall_us": max(1, (end_ns - start_ns) // 1000),
         "kinds": [asdict(kind) for kind in EVERY_KIND],
         "lanes": [
-            {"process": escape_text(process), "thread": thread, "moments": list(_pack(moments, texts))}
+            {"process": escape_line(process), "thread": thread, "moments": list(_pack(moments, texts))}
             for process, thread, moments in kept
         ],
         "texts": list(texts.numbers),
@@ -143,35 +144,37 @@ def _moments_of(event: Event, cause: Recompile | None, start_us: int) -> Iterato
             site="" if site is None else f"{site.path}:{site.line}",
             code=f"{cause.code} {rule_name(cause.code)}" if cause is not None and again else "",
             note=_note(event, cause) if again or part is Part.FAILING else "",
+            changes=tuple(_changes(cause)) if cause is not None and again else (),
         )
 
 
 def _note(event: Event, cause: Recompile | None) -> str:
-    """What changed, or what went wrong, in few words."""
+    """What went wrong, or won."""
     match event:
         case FailureEvent():
             return event.error
         case AutotuneEvent() if cause is None or not cause.changes:
             return f"best of {len(event.timings_ms)}: {event.best}"
-        case CompileEvent() | AutotuneEvent() if cause is not None:
-            changes = [change for change in cause.changes if change.code == cause.code][:CHANGES_SHOWN]
-            shown = [f"{change.name} {_short(change.after)}, was {_short(change.before)}" for change in changes]
-            return "; ".join(shown)
         case _:
             return ""
 
 
-def _short(value: object) -> str:
-    text = show_value(value) if value is None or isinstance(value, bool | int | float | str) else repr(value)
+def _changes(cause: Recompile) -> Iterator[tuple[str, str, str]]:
+    for change in [change for change in cause.changes if change.code == cause.code][:CHANGES_SHOWN]:
+        yield change.name, _short(change.after), _short(change.before)
+
+
+def _short(value: Scalar) -> str:
+    text = show_value(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
 def _pack(moments: Iterable[Moment], texts: Texts) -> Iterator[list[int]]:
+    """Beginning, duration and kind; then, as far as there are any, kernel, site, code, note, and three for a change."""
     before = 0
     for one in moments:
-        packed = [one.begin_us - before, one.duration_us, one.kind]
-        described = [texts.number(text) for text in (one.kernel, one.site, one.code, one.note)]
-        while described and described[-1] == 0:
+        described = [one.kernel, one.site, one.code, one.note, *(text for change in one.changes for text in change)]
+        while described and not described[-1]:
             described.pop()
+        yield [one.begin_us - before, one.duration_us, one.kind, *map(texts.number, described)]
         before = one.begin_us
-        yield packed + described

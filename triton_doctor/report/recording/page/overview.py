@@ -1,4 +1,4 @@
-"""The top of the page: what the run cost in one sentence, its figures, where the time went, and what to change first."""
+"""The top of the page: what the run cost, its figures, where the time went, and what to change first."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def sentence(account: Account) -> list[Child]:
     return [
         f"Triton kept {who} waiting for ",
         element("em", seconds(waited)),
-        f" of {seconds(slowest.split.wall_us)}{share}{most}",
+        " of ",
+        element("span", seconds(slowest.split.wall_us), class_="whole"),
+        f"{share}{most}",
     ]
 
 
@@ -161,11 +163,11 @@ def what_to_change(account: Account, source: SourceReader, cwd: Path) -> Element
 
 def _advice(advice: Advice, account: Account, source: SourceReader) -> Element:
     kernel = next((one for one in account.kernels if one.kernel == advice.kernel), None)
-    quotes: list[Element | None] = []
+    quotes: list[Child] = []
     if kernel is not None:
         quotes += [source.quote_parameter(kernel.kernel, name) for name in advice.parameters]
         quotes += [source.quote(site.path, site.line) for site, _ in kernel.sites[:1]]
-    title = [element("code", advice.kernel.name), " "] if advice.kernel is not None else []
+    title: list[Child] = [element("code", advice.kernel.name), " "] if advice.kernel is not None else []
     return element(
         "li",
         element("p", element("b", seconds(advice.saved_us)), element("span", " saved"), class_="saved"),

@@ -2,7 +2,7 @@
 // Draws the timeline from the data in #moments, and makes the rows of kernels open, close and sort.
 (() => {
   const data = JSON.parse(document.getElementById("moments").textContent);
-  const KIND = 2, KERNEL = 3, SITE = 4, CODE = 5, NOTE = 6;
+  const KIND = 2, KERNEL = 3, SITE = 4, CODE = 5, NOTE = 6, CHANGES = 7;
   const GUTTER = 168, AXIS = 26, LEAST_SPAN_US = 5;
 
   const duration = (us) =>
@@ -14,7 +14,7 @@
     return made;
   };
 
-  // Lanes of intervals, sorted by their beginning: [begin, duration, kind, kernel, site, code, note].
+  // Lanes of intervals, sorted by their beginning: [begin, duration, kind, kernel, site, code, note, ...changes].
   const lanes = data.lanes.map((lane) => {
     let at = 0;
     const moments = lane.moments.map((packed) => {
@@ -24,6 +24,13 @@
     return { process: lane.process, thread: lane.thread, moments };
   });
   const text = (moment, field) => data.texts[moment[field] || 0];
+
+  const changes = (moment) => {
+    const told = [];
+    for (let at = CHANGES; at < moment.length; at += 3)
+      told.push(`${text(moment, at)} is ${text(moment, at + 1)}, was ${text(moment, at + 2)}`);
+    return told.join("; ");
+  };
 
   function timeline(canvas) {
     const bar = document.getElementById("timeline-bar");
@@ -146,7 +153,7 @@
       if (kernel) detail.append(make("code", kernel), " ");
       detail.append(make("b", `${data.kinds[moment[KIND]].name} ${duration(moment[1])}`));
       detail.append(` at ${duration(moment[0])}, ${lane.process}${lane.thread ? `, thread ${lane.thread}` : ""}`);
-      const why = [text(moment, CODE), text(moment, NOTE)].filter(Boolean).join(": ");
+      const why = [text(moment, CODE), text(moment, NOTE), changes(moment)].filter(Boolean).join(": ");
       if (why) detail.append(make("br"), why);
       if (text(moment, SITE)) detail.append(make("br"), make("span", `launched at ${text(moment, SITE)}`, "place"));
     }

@@ -33,7 +33,9 @@ class SourceReader:
         if text is not None and len(text) > LONGEST_LINE:
             text = f"{text[:LONGEST_LINE]}..."
         where = element("span", place(path, line, self._cwd), class_="place")
-        return element("div", where, None if text is None else element("code", text), class_="quote")
+        if text is None:
+            return element("div", where)
+        return element("div", where, element("code", text), class_="quote")
 
     def quote_parameter(self, kernel: KernelName, parameter: str) -> Element | None:
         """The line on which `kernel` declares `parameter`; None where that is not found."""
