@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.prewarm.arguments import launch_options, make_arguments
@@ -21,15 +22,11 @@ class MissedError(Exception):
 
 @dataclass(slots=True)
 class CacheQuery:
-    """What Triton asked its cache: the hash of the key, and whether the folder had it."""
+    """What Triton asked its cache: the hash of the key, the folder of that entry, and whether it was there."""
 
     hash: str = ""
+    entry: str = ""
     found: bool = False
-
-    @property
-    def entry(self) -> str:
-        """The folder of the entry (triton 3.9 cache.py, _base32)."""
-        return base64.b32encode(bytes.fromhex(self.hash)).decode().rstrip("=")
 
 
 def run_to_launch(fn: Any, variant: KernelVariant, find_kernel: Callable[[str, str, str], Any]) -> Any:
@@ -58,6 +55,7 @@ def query_cache(*, lookup_only: bool) -> Iterator[CacheQuery]:
         if query.hash:
             return manager
         query.hash = key
+        query.entry = _entry_folder(key, manager)
         get_group = manager.get_group
 
         def ask(filename: str) -> Any:
@@ -75,6 +73,14 @@ def query_cache(*, lookup_only: bool) -> Iterator[CacheQuery]:
         yield query
     finally:
         compiler.get_cache_manager = make_manager
+
+
+def _entry_folder(key: str, manager: Any) -> str:
+    folder = getattr(manager, "cache_dir", None)
+    if folder:
+        return Path(folder).name
+    # A manager that keeps no folders (triton 3.9 cache.py, _base32).
+    return base64.b32encode(bytes.fromhex(key)).decode().rstrip("=")
 
 
 def forget_kernels(fn: Any) -> None:
