@@ -17,18 +17,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.accuracy import HELD_OUT
 from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
-from tests.benchmarks.packages import FLAG_GEMS, LIGER, ROOT, Package, fetch
-from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_checkout, observe
+from tests.benchmarks.packages import FLAG_GEMS, LIGER, Package, fetch
+from tests.benchmarks.seen_values import LATER_PACKAGES, TRUTH, library_names
+from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_source, observe
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-TRUTH = ROOT / "fixtures" / "truth"
 # By the name of the module that has their operators.
 PACKAGES = {"liger": LIGER, "flag_gems": FLAG_GEMS} | {
-    package.name.removesuffix("-triton-kernels").replace("-", "_"): package for package in HELD_OUT
+    package.name.removesuffix("-triton-kernels").replace("-", "_"): package for package in LATER_PACKAGES
 }
 # What some of them import.
 NEEDED = (Package("einops", "0.8.2"), Package("loguru", "0.7.3"), Package("sqlalchemy", "2.0.48"))
@@ -87,7 +86,7 @@ def locate(library: str) -> Path | None:
     return package.folder
 
 
-def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
+def compare(library: str, folder: str) -> tuple[Comparison, dict[str, Observed]] | None:
     """Run `library` dry and compare it to its truth; None where it is not here."""
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
     if library in PACKAGES:
@@ -99,19 +98,38 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
         one_process = getattr(driver, "ONE_PROCESS", False)
         return compare_package(library, truth["kernels"], observed, one_process=one_process), observed
     try:
-        find_checkout(driver)
+        find_source(driver)
     except SystemExit as error:
         print(error, file=sys.stderr)
         return None
-    truth = json.loads((TRUTH / "repositories" / f"{library}.json").read_text(encoding="utf-8"))
+    truth = json.loads((TRUTH / folder / f"{library}.json").read_text(encoding="utf-8"))
     left_out = {operator: true.get("left_out", ()) for operator, true in truth["operators"].items()}
     observed = observe_dry(library, left_out, CONFIGS_KEPT)
     return compare_operators(library, truth["operators"], observed), observed
 
 
-def all_libraries() -> list[str]:
-    """The packages with a truth, then the repositories."""
-    return [*PACKAGES, *sorted(path.stem for path in (TRUTH / "repositories").glob("*.json"))]
+def observe_all(library: str) -> dict[str, Observed]:
+    """What each operator of `library` does dry, without the shapes that fail; they are `left_out`."""
+    operators = importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
+    observed = observe_dry(library, dict.fromkeys(operators, ()), CONFIGS_KEPT)
+    failed = {name: one["failures"] for name, one in observed.items() if one.get("failures")}
+    some = {name: shapes for name, shapes in failed.items() if len(shapes) < observed[name]["shapes"]}
+    again = observe_dry(library, some, CONFIGS_KEPT)
+    observed |= {name: one | {"left_out": failed[name]} for name, one in again.items()}
+    for name, one in observed.items():
+        print(f"{library} {name}: {one.get('ended') or one['failures'] or one.get('left_out') or one['shapes']}")
+    return observed
+
+
+def keep(folder: Path, library: str, observed: Mapping[str, Observed]) -> None:
+    """Write what was observed of `library` into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{library}.json").write_text(json.dumps(observed, indent=1), encoding="utf-8")
+
+
+def all_libraries(folder: str) -> list[str]:
+    """The packages with a truth by kernel, then the libraries of a folder of truths by operator."""
+    return [*PACKAGES, *library_names(folder)]
 
 
 def main() -> None:
@@ -119,6 +137,8 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--details", action="store_true", help="name what differs")
     parser.add_argument("--cost", action="store_true", help="measure what a dry run costs instead")
+    parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
+    parser.add_argument("--observe", action="store_true", help="observe alone, libraries that may have no truth")
     parser.add_argument("-o", "--out", type=Path, help="keep what was observed in this folder")
     chosen = parser.parse_args()
     if chosen.cost:
@@ -129,19 +149,22 @@ def main() -> None:
     sys.path[:0] = [str(fetch(package)) for package in NEEDED]
     comparisons: list[Comparison] = []
     began = time.process_time()
-    for library in chosen.libraries or all_libraries():
-        compared = compare(library)
+    for library in chosen.libraries or all_libraries(chosen.folder):
+        if chosen.observe:
+            keep(chosen.out, library, observe_all(library))
+            continue
+        compared = compare(library, chosen.folder)
         if compared is None:
             print(f"{library}: not in the cache folder", file=sys.stderr)
             continue
         comparison, observed = compared
         comparisons.append(comparison)
         if chosen.out:
-            chosen.out.mkdir(parents=True, exist_ok=True)
-            (chosen.out / f"{library}.json").write_text(json.dumps(observed, indent=1), encoding="utf-8")
+            keep(chosen.out, library, observed)
         if chosen.details:
             print(*comparison.differences, sep="\n")
-    print(describe_table(comparisons))
+    if not chosen.observe:
+        print(describe_table(comparisons))
     print(f"{time.process_time() - began + _children_s():.0f} s of CPU")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.plan import ChangedKernel
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.launches import hides_arguments, launches_of
 from triton_doctor.static.python.ir import (
     Attr,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module, Param
 
 _ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
@@ -125,9 +126,7 @@ def is_public(project: Project, kernel: Kernel) -> bool:
         return False
     folder, _, file = kernel.path.rpartition("/")
     parts = [part for part in (*folder.split("/"), file.removesuffix(".py")) if part != "__init__"]
-    return project.modules.has(posixpath.join(folder, "__init__.py")) and not any(
-        part.startswith("_") for part in parts
-    )
+    return posixpath.join(folder, "__init__.py") in project.modules and not any(part.startswith("_") for part in parts)
 
 
 def _is_listed(module: Module, name: str) -> bool:
@@ -143,14 +142,15 @@ def _is_listed(module: Module, name: str) -> bool:
 
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
-    modules = project.modules.naming(kernel.name, kernel.path, ModuleQuery("uses", kernel.name))
-    return any(is_used_otherwise(module, kernel.name) for module in modules)
+    return any(True for _ in project.modules.search(USES, kernel.name, name=kernel.name, home=kernel.path))
 
 
-@query("uses")
 def is_used_otherwise(module: Module, name: str) -> bool:
     """Whether `module` uses what is called `name` otherwise than by launching it."""
     return name in _used_otherwise(module, name)
+
+
+USES = declare_query("uses", is_used_otherwise)
 
 
 @cached_in_scan()
@@ -166,19 +166,25 @@ def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
     for function in module.functions.values():
         if not any(function.holds(alias.encode()) for alias in aliases):
             continue
-        launched = {id(launch.kernel) for launch in function.launches}
-        pending: list[Expr] = [
-            *(binding.value for bindings in function.bindings.values() for binding in bindings),
-            *(stored.value for stored in function.stored),
-            *(returned.value for returned in function.returns),
-            *(site.call for site in function.calls),
-            *(decorator for decorator in function.decorators),
-        ]
-        found |= set(_names(pending, launched))
+        found |= _named_otherwise(function)
     for imported_as, imported in module.imports.items():
         if imported.member is not None and imported.member != imported_as and imported_as in found:
             found.add(imported.member)
     return frozenset(found)
+
+
+@cached_in_scan()
+def _named_otherwise(function: Function) -> frozenset[str]:
+    """The names in `function`, but for what stands for a kernel that it launches."""
+    launched = {id(launch.kernel) for launch in function.launches}
+    pending: list[Expr] = [
+        *(binding.value for bindings in function.bindings.values() for binding in bindings),
+        *(stored.value for stored in function.stored),
+        *(returned.value for returned in function.returns),
+        *(site.call for site in function.calls),
+        *(decorator for decorator in function.decorators),
+    ]
+    return frozenset(_names(pending, launched))
 
 
 def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
