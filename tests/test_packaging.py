@@ -91,7 +91,9 @@ def test_wheel_holds_the_package_and_the_pages(tmp_path: Path) -> None:
 
     with zipfile.ZipFile(next(tmp_path.iterdir())) as wheel:
         held = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    package = (path for path in (ROOT / "triton_doctor").rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = (path for path in (ROOT / "triton_doctor").rglob("*") if path.is_file())
+    # The `.pth` lies beside the package, where Python reads it.
+    package = (path for path in files if path.suffix not in (".pyc", ".pth"))
     assert held == {
         *(path.relative_to(ROOT).as_posix() for path in package),
         *(f"triton_doctor/_rules/{path.name}" for path in page_paths().values()),
