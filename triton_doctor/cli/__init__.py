@@ -19,6 +19,7 @@ from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
+from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
@@ -51,6 +52,7 @@ app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
 app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
+app.command()(server)
 app.command()(sweep)
 
 
