@@ -14,16 +14,25 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep import sweep
     from triton_doctor.runtime.dry.sweep.swept import Sweep
     from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
-    from triton_doctor.runtime.guards.unexpected import CompileWarning, UncheckedError, UnexpectedCompileError
+    from triton_doctor.runtime.guards.step_limit import StepLimit, limit_compiling_steps
+    from triton_doctor.runtime.guards.unexpected import (
+        CompileWarning,
+        CompilingStepsError,
+        UncheckedError,
+        UnexpectedCompileError,
+    )
     from triton_doctor.runtime.guards.watched import watch
+    from triton_doctor.runtime.live.steps import request, step
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.target import compile_only
     from triton_doctor.runtime.watch import record
 
 __all__ = [
     "CompileWarning",
+    "CompilingStepsError",
     "Guard",
     "Recording",
+    "StepLimit",
     "Sweep",
     "UncheckedError",
     "UnexpectedCompileError",
@@ -31,7 +40,10 @@ __all__ = [
     "compile_only",
     "dry_run",
     "forbid_compiles",
+    "limit_compiling_steps",
     "record",
+    "request",
+    "step",
     "sweep",
     "warmed_up",
     "watch",
@@ -39,15 +51,20 @@ __all__ = [
 
 _HOMES = {
     "CompileWarning": "triton_doctor.runtime.guards.unexpected",
+    "CompilingStepsError": "triton_doctor.runtime.guards.unexpected",
     "Guard": "triton_doctor.runtime.guards.guard",
     "Recording": "triton_doctor.runtime.recording",
+    "StepLimit": "triton_doctor.runtime.guards.step_limit",
     "Sweep": "triton_doctor.runtime.dry.sweep.swept",
     "UncheckedError": "triton_doctor.runtime.guards.unexpected",
     "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
     "compile_only": "triton_doctor.runtime.target",
     "dry_run": "triton_doctor.runtime.dry",
     "forbid_compiles": "triton_doctor.runtime.guards.guard",
+    "limit_compiling_steps": "triton_doctor.runtime.guards.step_limit",
     "record": "triton_doctor.runtime.watch",
+    "request": "triton_doctor.runtime.live.steps",
+    "step": "triton_doctor.runtime.live.steps",
     "sweep": "triton_doctor.runtime.dry.sweep",
     "warmed_up": "triton_doctor.runtime.guards.guard",
     "watch": "triton_doctor.runtime.guards.watched",

@@ -1,131 +1,182 @@
-"""What `check` predicts against the values that real runs showed: `python -m tests.benchmarks.accuracy [PACKAGE...]`.
+"""What `check` predicts against the values that real runs showed: `python -m tests.benchmarks.accuracy [LIBRARY...]`.
 
-fixtures/truth/ holds, for each compile-time parameter of the kernels that ran, how it was seen to vary on a GPU while
-batch and length varied. PACKAGE is the name of one of them; without any, those that were there while the value flow was
-written. HELD_OUT were read by nobody before they were judged: fixtures/recordings/README.md has what came of it. A
-package without wheels must lie unpacked in the cache folder.
+fixtures/truth has what each constexpr and autotune key of a library took while batch and length varied. LIBRARY is a
+package or a repository of it; `--packages` and `--repositories` take all of one kind, and both are the default. A
+repository must be checked out in the cache folder; one that is not is named and left out.
+
+The table has, for each library: the constexprs that vary per call and are found at warning or above, and at any
+severity; the fixed and the few-valued ones at warning or above; then the same of autotune keys. `--predictions FILE`
+keeps the findings, and reads them where the file exists: predictions of one day can be compared to later truths.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.packages import FLAG_GEMS, LIGER, ROOT, Package, check
+from tests.benchmarks.dry_comparison import Share
+from tests.benchmarks.packages import doctor, measure
+from tests.benchmarks.seen_values import PACKAGES, Key, Seen, Truth, read_truth, repository_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-# path, kernel, parameter
-Key: TypeAlias = tuple[str, str, str]
+Finding = dict[str, Any]
 
-MOST_FALSE_ALARMS = 4
-HELD_OUT = (
-    Package("adasplash", "0.2.2"),
-    Package("conch-triton-kernels", "1.3"),
-    Package("lightning-attn", "0.0.5"),
-    Package("lmdeploy", "0.18.0"),
-    Package("mamba-ssm", "2.3.2.post1"),
-    Package("mlstm-kernels", "2.0.6"),
-    Package("torchao", "0.18.0"),
-    Package("trinix", "0.1.4"),
+
+@dataclass(slots=True)
+class Accuracy:
+    """How many of a library's parameters `check` judges as they were seen to vary.
+
+    `per_call` are found, `noted` those found at any severity, `few` and `fixed` are alarms. `keys` are autotune keys
+    that vary and are named at warning or above, `keys_noted` at any severity, `fixed_keys` those that do not vary and
+    are named at warning or above.
+    """
+
+    library: str
+    per_call: Share = field(default_factory=Share)
+    noted: Share = field(default_factory=Share)
+    fixed: Share = field(default_factory=Share)
+    few: Share = field(default_factory=Share)
+    keys: Share = field(default_factory=Share)
+    keys_noted: Share = field(default_factory=Share)
+    fixed_keys: Share = field(default_factory=Share)
+    wrong: list[str] = field(default_factory=list)
+
+    def shares(self) -> tuple[Share, ...]:
+        return self.per_call, self.noted, self.fixed, self.few, self.keys, self.keys_noted, self.fixed_keys
+
+    def judge_constexpr(self, seen: Seen, finding: Finding | None) -> None:
+        """Count one constexpr."""
+        warned = finding is not None and finding["severity"] != "info"
+        {"per_call": self.per_call, "fixed": self.fixed, "few": self.few}[seen.how].add(holds=warned)
+        if seen.how == "per_call":
+            self.noted.add(holds=finding is not None)
+        if warned != (seen.how == "per_call"):
+            self.wrong.append(_describe(self.library, seen, finding))
+
+    def judge_key(self, seen: Seen, finding: Finding | None) -> None:
+        """Count one value of an autotune key; few-valued ones are neither right nor wrong."""
+        warned = finding is not None and finding["severity"] != "info"
+        if seen.how == "per_call":
+            self.keys_noted.add(holds=finding is not None)
+            if not self.keys.add(holds=warned):
+                self.wrong.append(f"{_describe(self.library, seen, finding)} (autotune key)")
+        elif seen.how == "fixed" and self.fixed_keys.add(holds=warned):
+            self.wrong.append(f"{_describe(self.library, seen, finding)} (autotune key)")
+
+
+def _describe(library: str, seen: Seen, finding: Finding | None) -> str:
+    place = f", {finding['path']}:{finding['line']} {finding['code']} {finding['severity']}" if finding else ""
+    return f"{library} {seen.how}: {' '.join(seen.key)} ({', '.join(seen.values[:6])}{place})"
+
+
+def judge(truth: Truth, findings: Sequence[Finding]) -> Accuracy:
+    """Compare what was predicted of a library to what was seen of it."""
+    accuracy = Accuracy(truth.library)
+    recompiles, tunings = find_recompiles(findings), find_tunings(findings)
+    for seen in truth.constexprs:
+        accuracy.judge_constexpr(seen, recompiles.get(seen.key))
+    for seen in truth.tuning:
+        accuracy.judge_key(seen, tunings.get(seen.key))
+    return accuracy
+
+
+def find_recompiles(findings: Iterable[Finding]) -> dict[Key, Finding]:
+    """The findings about recompiles, by what they are about, the severest of each."""
+    return {
+        (finding["kernel_path"], finding["kernel"], finding["parameter"]): finding
+        for finding in sorted(findings, key=_severity)
+        if finding["code"].startswith("TRD2") and finding["parameter"]
+    }
+
+
+def find_tunings(findings: Iterable[Finding]) -> dict[Key, Finding]:
+    """The findings that name autotune keys, by kernel and name, the severest of each."""
+    return {
+        (finding["kernel_path"], finding["kernel"], name): finding
+        for finding in sorted(findings, key=_severity)
+        for name in finding["autotune_keys"]
+    }
+
+
+def _severity(finding: Finding) -> int:
+    return ("info", "warning", "error").index(finding["severity"])
+
+
+def predict(folder: Path) -> list[Finding]:
+    """The findings of `check` in `folder`, their paths relative to it."""
+    command = doctor("check", ".", "--no-cache", "--output-format", "json", "--exit-zero")
+    findings: list[Finding] = json.loads(measure(command, folder).stdout)["findings"]
+    return findings
+
+
+COLUMNS = (
+    "per call found",
+    "found or noted",
+    "fixed alarmed",
+    "few alarmed",
+    "keys found",
+    "keys found or noted",
+    "fixed keys alarmed",
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A parameter that was watched; `values` are some of those it took, and `generated` kernels are in no file."""
-
-    key: Key
-    how: str
-    values: tuple[str, ...]
-    generated: bool
-
-
-def read_truth(package: Package) -> list[Seen]:
-    """The parameters of `package` that were watched on a GPU."""
-    return [
-        Seen(
-            key=(kernel.get("path", ""), qualified.rpartition(":")[2], parameter),
-            how=watched["seen"],
-            values=tuple(watched["values"]),
-            generated=kernel.get("generated", False),
-        )
-        for qualified, kernel in _watched(package)["kernels"].items()
-        for parameter, watched in kernel["constexpr"].items()
-    ]
+def describe_table(rows: Sequence[Accuracy]) -> str:
+    """A table in Markdown: each library, all, all without the one with the most per-call constexprs, and the mean."""
+    lines = [f"| library | {' | '.join(COLUMNS)} |", f"|{'---|' * (len(COLUMNS) + 1)}"]
+    lines += [_row(row.library, [row]) for row in rows]
+    if len(rows) > 1:
+        largest = max(rows, key=lambda row: row.per_call.whole)
+        lines += [_row("all", rows), _row(f"without {largest.library}", [row for row in rows if row is not largest])]
+        means = [_mean(shares) for shares in zip(*(row.shares() for row in rows), strict=True)]
+        lines.append(f"| mean of those that have any | {' | '.join(means)} |")
+    return "\n".join(lines)
 
 
-def read_tuning(package: Package) -> dict[tuple[str, str], bool]:
-    """The kernels of `package` that were tuned on a GPU, by path and name, and whether their key varied per call."""
-    return {
-        (f"{module.replace('.', '/')}.py", kernel): any(one["seen"] == "per_call" for one in tuned["key"].values())
-        for qualified, tuned in _watched(package).get("autotune", {}).items()
-        for module, _, kernel in [qualified.partition(":")]
-    }
+def _row(title: str, rows: Sequence[Accuracy]) -> str:
+    shares = [sum(column, Share()) for column in zip(*(row.shares() for row in rows), strict=True)]
+    return f"| {title} | {' | '.join(map(str, shares))} |"
 
 
-def _watched(package: Package) -> dict[str, Any]:
-    path = ROOT / "fixtures" / "truth" / f"{package.name}-{package.version}.json"
-    truth: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return truth
-
-
-def alarms(findings: Iterable[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
-    """The findings about recompiles at warning or above, by what they are about."""
-    return {
-        (finding["kernel_path"], finding["kernel"], finding["parameter"]): finding
-        for finding in findings
-        if finding["code"].startswith("TRD2") and finding["severity"] != "info" and finding["parameter"]
-    }
-
-
-def judge(package: Package) -> None:
-    """Print recall on what was seen to vary, and the alarms on what was not, by name."""
-    report, _ = check(package)
-    alarmed = alarms(report["findings"])
-    by_how: dict[str, list[Seen]] = defaultdict(list)
-    for seen in read_truth(package):
-        by_how[seen.how].append(seen)
-    print(f"{package.name} {package.version}")
-    found = [seen for seen in by_how["per_call"] if seen.key in alarmed]
-    print(f"  per_call: {len(found)} of {len(by_how['per_call'])} found")
-    for seen in by_how["per_call"]:
-        if seen.key not in alarmed:
-            print(f"    missed {describe(seen)}")
-    for how, limit in (("fixed", f" (at most {MOST_FALSE_ALARMS})"), ("few", "")):
-        false = [seen for seen in by_how[how] if seen.key in alarmed]
-        print(f"  {how}: {len(false)} of {len(by_how[how])} at warning or above{limit}")
-        for seen in false:
-            finding = alarmed[seen.key]
-            print(f"    {finding['path']}:{finding['line']}: {finding['code']} {describe(seen)}")
-    judge_tuning(package, report["findings"])
-
-
-def judge_tuning(package: Package, findings: Iterable[dict[str, Any]]) -> None:
-    """Print how many kernels whose autotune key varied TRD301 found, and how many of those whose key stayed."""
-    told = {(one["kernel_path"], one["kernel"]) for one in findings if one["autotune_keys"]}
-    tuned = read_tuning(package)
-    for title, varied in (("key per_call", True), ("key fixed", False)):
-        kernels = [kernel for kernel, varies in tuned.items() if varies is varied]
-        if kernels:
-            print(f"  {title}: TRD301 on {sum(kernel in told for kernel in kernels)} of {len(kernels)}")
-
-
-def describe(seen: Seen) -> str:
-    """`path kernel parameter (values)`."""
-    return f"{' '.join(seen.key)} ({', '.join(seen.values[:6])})"
+def _mean(shares: Iterable[Share]) -> str:
+    parts = [share.part / share.whole for share in shares if share.whole]
+    return f"{sum(parts) / len(parts):.3f} of {len(parts)}" if parts else "-"
 
 
 def main() -> None:
-    """Judge the packages that are asked for."""
-    wanted = sys.argv[1:] or [LIGER.name, FLAG_GEMS.name]
-    for package in (LIGER, FLAG_GEMS, *HELD_OUT):
-        if package.name in wanted:
-            judge(package)
+    """Print the table of the libraries that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", nargs="*")
+    parser.add_argument("--packages", action="store_true", help="all packages with a truth")
+    parser.add_argument("--repositories", action="store_true", help="all repositories with a truth")
+    parser.add_argument("--details", action="store_true", help="name what is missed and what is a false alarm")
+    parser.add_argument("--predictions", type=Path, help="keep the findings in this file, or read them from it")
+    chosen = parser.parse_args()
+    every = not (chosen.libraries or chosen.packages or chosen.repositories)
+    libraries = [*chosen.libraries, *(PACKAGES if chosen.packages or every else ())]
+    libraries += repository_names() if chosen.repositories or every else ()
+    kept: dict[str, list[Finding]] = {}
+    if chosen.predictions and chosen.predictions.is_file():
+        kept = json.loads(chosen.predictions.read_text(encoding="utf-8"))
+    rows, predictions = [], {}
+    for library in libraries:
+        try:
+            truth = read_truth(library)
+        except SystemExit as error:
+            print(error, file=sys.stderr)
+            continue
+        predictions[library] = kept[library] if kept else predict(truth.folder)
+        rows.append(judge(truth, predictions[library]))
+    if chosen.predictions and not kept:
+        chosen.predictions.write_text(json.dumps(predictions, indent=1), encoding="utf-8")
+    if chosen.details:
+        print(*(line for row in rows for line in row.wrong), sep="\n")
+    print(describe_table(rows))
 
 
 if __name__ == "__main__":

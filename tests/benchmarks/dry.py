@@ -17,18 +17,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.accuracy import HELD_OUT
 from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
-from tests.benchmarks.packages import FLAG_GEMS, LIGER, ROOT, Package, fetch
+from tests.benchmarks.packages import FLAG_GEMS, LIGER, Package, fetch
+from tests.benchmarks.seen_values import LATER_PACKAGES, TRUTH
 from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_checkout, observe
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-TRUTH = ROOT / "fixtures" / "truth"
 # By the name of the module that has their operators.
 PACKAGES = {"liger": LIGER, "flag_gems": FLAG_GEMS} | {
-    package.name.removesuffix("-triton-kernels").replace("-", "_"): package for package in HELD_OUT
+    package.name.removesuffix("-triton-kernels").replace("-", "_"): package for package in LATER_PACKAGES
 }
 # What some of them import.
 NEEDED = (Package("einops", "0.8.2"), Package("loguru", "0.7.3"), Package("sqlalchemy", "2.0.48"))

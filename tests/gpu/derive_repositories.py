@@ -39,7 +39,7 @@ def _operator(observed: dict[str, Any]) -> dict[str, Any]:
         name: {"variants": kernel["variants"], "constexpr": kernel["constexpr"]}
         for name, kernel in observed["kernels"].items()
     }
-    kept = {key: observed[key] for key in ("left_out",) if key in observed}
+    kept = {key: observed[key] for key in ("left_out", "tuning_keys") if observed.get(key)}
     return {"shapes": observed["shapes"], **kept, "kernels": kernels, "tunings": observed["tunings"]}
 
 

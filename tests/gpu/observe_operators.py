@@ -97,7 +97,11 @@ def observe(
                 )
         cpu_s = time.process_time() - began
     observed = {"shapes": len(shapes), "cpu_ms": round(1000 * cpu_s / len(shapes), 1), "failures": failures}
-    return observed | {"kernels": kernels_of(recording), "tunings": tunings_of(recording)}
+    return (
+        observed
+        | {"kernels": kernels_of(recording), "tunings": tunings_of(recording)}
+        | {"tuning_keys": tuning_keys_of(recording)}
+    )
 
 
 def kernels_of(recording: Recording) -> dict[str, Any]:
@@ -131,6 +135,19 @@ def tunings_of(recording: Recording) -> dict[str, int]:
     for event in recording.tunings:
         keys[f"{event.kernel.module}:{event.kernel.name}"].add(event.key)
     return {name: len(seen) for name, seen in sorted(keys.items())}
+
+
+def tuning_keys_of(recording: Recording) -> dict[str, dict[str, list[str]]]:
+    """Which values each argument in an autotune key of `recording` took; the types of tensors are no arguments."""
+    values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for event in recording.tunings:
+        for name, value in event.key:
+            if name.startswith("dtype "):
+                continue
+            values[f"{event.kernel.module}:{event.kernel.name}"][name].add(str(value))
+    return {
+        kernel: {name: sorted(seen) for name, seen in sorted(names.items())} for kernel, names in sorted(values.items())
+    }
 
 
 def observe_what_runs(library: str, operator: str, out: Path, seconds: float) -> Observed:

@@ -15,6 +15,7 @@ from triton_doctor.runtime.event import (
 )
 from triton_doctor.runtime.kernel_account import INDUCTOR, KernelAccount, account_kernels
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, ProgramEvent, VariableEvent
+from triton_doctor.runtime.steps_account import StepsAccount, account_steps
 from triton_doctor.runtime.timeline import Split, span_ns, split_time
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Account:
     graphs: tuple[GraphAccount, ...] = ()
     choices: tuple[ChoicesEvent, ...] = ()
     dry: DryAccount | None = None
+    steps: StepsAccount | None = None
 
 
 def account(recordings: Sequence[Recording]) -> Account:
@@ -125,6 +127,7 @@ def account(recordings: Sequence[Recording]) -> Account:
         graphs=tuple(_graphs(processes)),
         choices=tuple(event for one in processes for event in one.events if isinstance(event, ChoicesEvent)),
         dry=account_dry(processes),
+        steps=account_steps(processes),
     )
 
 

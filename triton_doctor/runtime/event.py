@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
+from triton_doctor.runtime.program_event import EventBesideKernels
 from triton_doctor.runtime.sweep_event import SweepEvent
 
 Scalar = None | bool | int | float | str
@@ -268,13 +268,9 @@ Event = (
     | InterpretedEvent
     | WarningEvent
     | EndEvent
-    | MarkEvent
-    | ProgramEvent
-    | VariableEvent
-    | GraphEvent
-    | ChoicesEvent
     | GuessEvent
     | SweepEvent
+    | EventBesideKernels
 )
 
 

@@ -23,7 +23,14 @@ from triton_doctor.runtime.event import (
     UnloadEvent,
     WarningEvent,
 )
-from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, MarkEvent, ProgramEvent, VariableEvent
+from triton_doctor.runtime.program_event import (
+    ChoicesEvent,
+    GraphEvent,
+    MarkEvent,
+    ProgramEvent,
+    StepEvent,
+    VariableEvent,
+)
 from triton_doctor.runtime.sweep_event import SweepEvent
 
 KINDS: dict[str, type[Any]] = {
@@ -45,6 +52,7 @@ KINDS: dict[str, type[Any]] = {
     "choices": ChoicesEvent,
     "guess": GuessEvent,
     "sweep": SweepEvent,
+    "step": StepEvent,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

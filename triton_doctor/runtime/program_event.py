@@ -1,4 +1,4 @@
-"""What happened to a program beside its kernels: its start and end, its variables, and what torch.compile did."""
+"""What happened to a program beside its kernels: start, end, steps, requests, variables, and what torch.compile did."""
 
 from __future__ import annotations
 
@@ -74,3 +74,26 @@ class ChoicesEvent:
     precompile_us: int
     benchmark_us: int
     at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEvent:
+    """A step or a request ran from `started_at_ns` to `at_ns`, both in Unix time. `kind` is `step` or `request`.
+
+    A step has a `number`, from 1 where the program gives none; a request has a `name`. `compiles_ns` are the `at_ns` of
+    the compiles, loads and rounds of tuning in it: of all threads in a step, of its own context in a request. After
+    10,000 lines one stands for `count` in which nothing compiled: then number, name and start are those of the first.
+    """
+
+    kind: str
+    started_at_ns: int
+    at_ns: int
+    thread: int
+    rank: int | None
+    number: int | None = None
+    name: str = ""
+    compiles_ns: tuple[int, ...] = ()
+    count: int = 1
+
+
+EventBesideKernels = MarkEvent | ProgramEvent | VariableEvent | GraphEvent | ChoicesEvent | StepEvent

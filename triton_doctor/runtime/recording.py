@@ -23,6 +23,7 @@ from triton_doctor.runtime.event import (
     LaunchesEvent,
     WarningEvent,
 )
+from triton_doctor.runtime.program_event import StepEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -86,6 +87,11 @@ class Recording:
     def tunings(self) -> tuple[AutotuneEvent, ...]:
         """Each round of tuning."""
         return tuple(event for event in self.events if isinstance(event, AutotuneEvent))
+
+    @property
+    def steps(self) -> tuple[StepEvent, ...]:
+        """The steps and requests of the program, where it has any."""
+        return tuple(event for event in self.events if isinstance(event, StepEvent))
 
     @property
     def warnings(self) -> tuple[WarningEvent, ...]:

@@ -136,8 +136,9 @@ def scan(
     reported = (finding for finding in shown if concerns(finding, asked))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, library.source_of)
-    cells = (show_cells(finding, notebooks.read) for finding in seen)
-    seen = list(leave_out_own([*place_at_asked(cells, asked, notebooks.source_of)], projects or (cwd,)))
+    if notebooks:
+        seen = [show_cells(finding, notebooks.read) for finding in seen]
+    seen = list(leave_out_own([*place_at_asked(seen, asked, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
@@ -168,6 +169,9 @@ class NotebookCells:
         self._files = {file.shown: file for file in files if file.shown.endswith(SUFFIX)}
         self._source_of = source_of
         self._read: dict[str, Notebook] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._files)
 
     def read(self, path: str) -> Notebook:
         """The notebook at `path`; without cells where it is another than was scanned."""

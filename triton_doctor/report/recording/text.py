@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
+from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
     causes_worth,
@@ -61,6 +62,7 @@ def render_text(
         ("where the time went", _time(account) if account.dry is None else []),
         ("kernels", _kernels(account, cwd)),
         ("tuning", list(tell_rounds(account))),
+        ("steps", tell_steps(account.steps)),
         ("guessed, for want of data", list(tell_guesses(account, cwd))),
         ("stopped, for want of data", list(tell_stops(account, cwd))),
         ("pretended", list(tell_pretended(account))),

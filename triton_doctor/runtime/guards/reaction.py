@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.guards.unexpected import CompileWarning, UnexpectedCompileError
+from triton_doctor.runtime.guards.unexpected import CompileWarning, CompilingStepsError, UnexpectedCompileError
 from triton_doctor.runtime.hooks.observer import RefusedError
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Reaction = Literal["warn", "raise"] | Callable[[UnexpectedCompileError], object]
 """A callable gets the error unraised; what it raises, the launch raises."""
+StepReaction = Literal["warn", "raise"] | Callable[[CompilingStepsError], object]
+"""The same at the end of a step."""
 
 
 def require_reaction(reaction: object, place: str) -> None:
@@ -23,19 +25,18 @@ def require_reaction(reaction: object, place: str) -> None:
         raise DoctorError(f"{place} is {reaction!r}", hint='it takes "warn", "raise" or a callable')
 
 
-def react(reaction: Reaction, error: UnexpectedCompileError) -> None:
-    """On the thread that launched, inside the launch. Raises RefusedError with what that launch is to raise."""
+Told = TypeVar("Told", UnexpectedCompileError, CompilingStepsError)
+
+
+def react(reaction: Literal["warn", "raise"] | Callable[[Told], object], error: Told) -> None:
+    """On the thread that launched, inside the launch or step. Raises RefusedError with what that is to raise."""
     if reaction == "raise":
         raise RefusedError(error)
     try:
         if callable(reaction):
             reaction(error)
         else:
-            event = error.event
-            path, line = event.kernel.path, event.kernel.line
-            if event.launch_site is not None:
-                path, line = event.launch_site.path, event.launch_site.line
-            warnings.warn_explicit(str(error), CompileWarning, path, line)
+            warnings.warn_explicit(str(error), CompileWarning, *error.place)
     except Exception as raised:
         raise RefusedError(raised) from None
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import CompileEvent, LaunchSite
 
+NAMES_SHOWN = 10
+
 
 class CompileWarning(UserWarning):
     """A kernel compiled, loaded from disk or was tuned when it was not to, or a guard cannot see whether one did."""
@@ -38,11 +40,48 @@ class UnexpectedCompileError(RuntimeError):
         """What happened."""
         return self.recompile.event
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The path and line to blame: of the launch, else of the kernel."""
+        return place_of(self.event)
+
     def __str__(self) -> str:
         """Three lines: what and where, why, and the way out."""
         why = tell_cause(self.recompile)
         lines = [f"{tell_event(self.event)}{at(self.event.launch_site)}, {self.reason}", f"  {why}"]
         return "\n".join([*lines, f"  hint: {way_out(self.recompile)}"])
+
+
+class CompilingStepsError(RuntimeError):
+    """More steps or requests compiled, loaded or tuned a kernel than the last ones were to.
+
+    `compiling` names those that did, of the last `count`; `last` is the latest compile, with its cause.
+    """
+
+    def __init__(self, kind: str, compiling: tuple[str, ...], count: int, at_most: int, last: Recompile) -> None:
+        """`kind` is `step` or `request`."""
+        super().__init__(kind, compiling, count, at_most, last)
+        self.kind, self.compiling, self.count, self.at_most, self.last = kind, compiling, count, at_most, last
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The path and line of the latest compile."""
+        return place_of(self.last.event)
+
+    def __str__(self) -> str:
+        """Three lines: how many, the latest cause, and the way out."""
+        shown = ", ".join(self.compiling[-NAMES_SHOWN:])
+        which = shown if len(self.compiling) <= NAMES_SHOWN else f"at last {shown}"
+        said = f"{len(self.compiling)} of the last {self.count} {self.kind}s compiled, at most {self.at_most} allowed"
+        last = self.last
+        lines = [f"{said}: {which}", f"  {tell_event(last.event)}{at(last.event.launch_site)}, {tell_cause(last)}"]
+        return "\n".join([*lines, f"  hint: {way_out(last)}"])
+
+
+def place_of(event: CompileEvent | AutotuneEvent) -> tuple[str, int]:
+    """The path and line of the launch; of the kernel where nobody launched."""
+    site = event.launch_site or event.kernel
+    return site.path, site.line
 
 
 def tell_event(event: CompileEvent | AutotuneEvent) -> str:

@@ -19,6 +19,7 @@ from triton_doctor.runtime.hooks.loading import watch_loading
 from triton_doctor.runtime.hooks.observer import Observer
 from triton_doctor.runtime.hooks.remembered import read_memory
 from triton_doctor.runtime.hooks.slots import are_ours
+from triton_doctor.runtime.hooks.stepping import watch_steps
 from triton_doctor.runtime.hooks.tuning import watch_tuning
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.event import CompileEvent, Event, KernelName
     from triton_doctor.runtime.hooks.slots import Patch
+    from triton_doctor.runtime.live.steps import Steps
 
     Sink = Callable[[Event], None]
 
@@ -54,6 +56,7 @@ def _begin_in_child() -> None:
     _attached.lock = threading.RLock()
     if _attached.observer is not None:
         _attached.observer.interpreting.clear()
+        _attached.observer.steps.begin()
     if _attached.counter is not None:
         _attached.counter.begin_in_child()
 
@@ -106,6 +109,7 @@ def detach(sink: Sink) -> None:
         observer = _attached.observer
         if observer is None or sink not in observer.sinks:
             return
+        observer.steps.flush()
         try:
             verify()
         finally:
@@ -182,6 +186,20 @@ def interpreted_so_far() -> dict[KernelName, tuple[int, int]]:
     return {} if observer is None else dict(observer.interpreting)
 
 
+def open_steps() -> Steps | None:
+    """The steps and requests of this process; None where nobody listens."""
+    observer = _attached.observer
+    return None if observer is None else observer.steps
+
+
+def watch_late_steps() -> None:
+    """A library that steps was imported only now: see its steps, if anybody listens."""
+    with _attached.lock:
+        if _attached.observer is not None:
+            slots = watch_steps(_attached.observer)
+            _attached.slots += _as_far_as_possible(_attached.observer, "steps", slots)
+
+
 def watch_late_interpreter() -> None:
     """The interpreter was imported only now: see what runs in it, if anybody listens."""
     with _attached.lock:
@@ -214,6 +232,7 @@ def _watch(observer: Observer, version: tuple[int, ...]) -> list[Patch]:
         ("modules that are loaded", watch_loading(observer)),
         ("tuning", watch_tuning(observer)),
         ("interpreter mode", watch_interpreter(observer)),
+        ("steps", watch_steps(observer)),
     )
     return [slot for what, slots in watched for slot in _as_far_as_possible(observer, what, slots)]
 

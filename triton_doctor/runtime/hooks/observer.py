@@ -35,6 +35,7 @@ from triton_doctor.runtime.hooks.describe import (
 from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import LaunchOnStack, launch_site, read_stack, source_on_stack
 from triton_doctor.runtime.hooks.surroundings import CacheFolder, is_capturing, is_dry, rank
+from triton_doctor.runtime.live.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,12 +71,16 @@ class Observer:
         self._submitted: weakref.WeakKeyDictionary[Any, LaunchOnStack] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._cache_folder = CacheFolder()
+        self.steps = Steps(self.emit, rank)
+        self.stepping: set[str] = set()
 
     def emit(self, event: Event) -> None:
         """`event` reaches each sink; a sink that fails does not keep it from the others.
 
         Raises what the first sink that refused asked for.
         """
+        if isinstance(event, CompileEvent | AutotuneEvent):
+            self.steps.note_compile(event.at_ns)
         refused: RefusedError | None = None
         for sink in self.sinks:
             try:

@@ -30,6 +30,7 @@ class Resolver:
         self._found: dict[tuple[str, str], Definition | None] = {}
         self._files: dict[str, Module | None] = {}
         self._stars: dict[str, tuple[Module, ...]] = {}
+        self._imported_modules: dict[tuple[str, str, int], Module | None] = {}
 
     def kernels(self, module: Module, qualname: str) -> Sequence[Kernel]:
         """The kernels of that qualified name: several where `if` chooses between definitions."""
@@ -164,8 +165,14 @@ class Resolver:
 
     def _module(self, importer: Module, name: str, level: int) -> Module | None:
         """The module that `importer` means by `name`, with `level` leading dots; None if it is not of the scan."""
-        relative = name.replace(".", "/")
         folder = posixpath.dirname(importer.path)
+        key = (folder, name, level)
+        if key not in self._imported_modules:
+            self._imported_modules[key] = self._find_module(*key)
+        return self._imported_modules[key]
+
+    def _find_module(self, folder: str, name: str, level: int) -> Module | None:
+        relative = name.replace(".", "/")
         if level:
             for _ in range(level - 1):
                 folder = posixpath.dirname(folder)

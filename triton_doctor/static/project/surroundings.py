@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module, Param
 
 _ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
@@ -166,19 +167,25 @@ def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
     for function in module.functions.values():
         if not any(function.holds(alias.encode()) for alias in aliases):
             continue
-        launched = {id(launch.kernel) for launch in function.launches}
-        pending: list[Expr] = [
-            *(binding.value for bindings in function.bindings.values() for binding in bindings),
-            *(stored.value for stored in function.stored),
-            *(returned.value for returned in function.returns),
-            *(site.call for site in function.calls),
-            *(decorator for decorator in function.decorators),
-        ]
-        found |= set(_names(pending, launched))
+        found |= _named_otherwise(function)
     for imported_as, imported in module.imports.items():
         if imported.member is not None and imported.member != imported_as and imported_as in found:
             found.add(imported.member)
     return frozenset(found)
+
+
+@cached_in_scan()
+def _named_otherwise(function: Function) -> frozenset[str]:
+    """The names in `function`, but for what stands for a kernel that it launches."""
+    launched = {id(launch.kernel) for launch in function.launches}
+    pending: list[Expr] = [
+        *(binding.value for bindings in function.bindings.values() for binding in bindings),
+        *(stored.value for stored in function.stored),
+        *(returned.value for returned in function.returns),
+        *(site.call for site in function.calls),
+        *(decorator for decorator in function.decorators),
+    ]
+    return frozenset(_names(pending, launched))
 
 
 def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:

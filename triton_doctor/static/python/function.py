@@ -145,6 +145,16 @@ class FunctionSource(Protocol):
         ...
 
     @property
+    def text(self) -> str:
+        """All of it, comments and docstring included."""
+        ...
+
+    @property
+    def file_docstring(self) -> str:
+        """The docstring of the file that it stands in; empty where there is none."""
+        ...
+
+    @property
     def contents(self) -> Contents:
         """What it says; read when it is first asked for."""
         ...

@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.nesting import with_own_stack
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.function import HostParam
 from triton_doctor.static.python.function_body import Body, annotation_word
 from triton_doctor.static.python.lower import lower_alone
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
 _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
+
+_FILE_DOCSTRING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*[rR]?(\"\"\"|''')(.*?)\1", re.DOTALL)
 
 
 class ModuleTree:
@@ -80,6 +83,16 @@ class FunctionText:
         """How often `sign` stands in it."""
         return self._source.times(sign, self._first, self._last)
 
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self._source.lines(self._first, self._last)
+
+    @property
+    def file_docstring(self) -> str:
+        """The docstring of the file that it stands in."""
+        return file_docstring(self._source)
+
     def defines_more(self) -> bool:
         """Whether it may define functions or classes of its own."""
         words = self._source.count(b"def ", self._first, self._last) > 1 or self.holds(b"class ")
@@ -120,6 +133,23 @@ class ModuleText:
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in the file."""
         return self._source.times(sign, 1, self._source.last_line)
+
+    @property
+    def text(self) -> str:
+        """All of the file."""
+        return self._source.lines(1, self._source.last_line)
+
+    @property
+    def file_docstring(self) -> str:
+        """The docstring of the file."""
+        return file_docstring(self._source)
+
+
+@cached_in_scan()
+def file_docstring(source: SourceText) -> str:
+    """The docstring with which a file begins; empty where it has none."""
+    found = _FILE_DOCSTRING.match(source.text)
+    return found[2].decode("utf-8", "replace") if found is not None else ""
 
 
 def parse_alone(source: SourceText, first: int, last: int, *, indented: bool) -> Definition:

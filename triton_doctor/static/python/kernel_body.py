@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
@@ -54,7 +55,6 @@ class _UseReader:
         self._loop_depth = 0
         self._block_reads: dict[str, int] = {}
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
-        self._read: dict[str, int] = {}
         self._blind: dict[str, int] = {}
         self._bound: set[str] = set()
         self._aranges: list[tuple[ast.Call, bool]] = []
@@ -66,54 +66,25 @@ class _UseReader:
         self._from_memory: set[str] = set()
         self._memory_reads = 0
 
-    def visit(self, node: ast.AST) -> None:
-        kind = type(node)
-        if kind is ast.Name:
-            name = node.id  # type: ignore[attr-defined]
-            context = type(node.ctx)  # type: ignore[attr-defined]
-            if name in self._at_run_time:
-                self._run_time_reads += 1
-            if name in self._params:
-                self._read[name] = self._read.get(name, 0) + 1
-            if context is ast.Load:
-                self._names.loaded.append(name)
-                if name in self._from_memory:
-                    self._memory_reads += 1
-            else:
-                self._names.bound.append(name)
-                if context is ast.Store or name not in self._params:
-                    self._bound.add(name)
-            return
-        if kind is ast.Constant:
-            return
-        if kind is ast.BinOp:
-            self.visit(node.left)  # type: ignore[attr-defined]
-            self.visit(node.right)  # type: ignore[attr-defined]
-            return
-        if kind is ast.Attribute:
-            self.visit(node.value)  # type: ignore[attr-defined]
-            return
-        if kind is ast.Call:
-            self._call(node)  # type: ignore[arg-type]
-        elif kind is ast.Assign:
-            self._derive(node)  # type: ignore[arg-type]
-            self._assigned(node)  # type: ignore[arg-type]
-            return
-        elif kind is ast.If or kind is ast.IfExp:
-            self._branch(node)  # type: ignore[arg-type]
-            return
+    def visit(self, statement: ast.AST) -> None:
+        """Read a statement, or a part of one that holds statements; what is no statement is read as an expression."""
+        kind = type(statement)
+        if kind is ast.Assign:
+            self._derive(statement)  # type: ignore[arg-type]
+            self._assigned(statement)  # type: ignore[arg-type]
+        elif kind is ast.If:
+            self._branch(statement)  # type: ignore[arg-type]
         elif kind is ast.For or kind is ast.While:
-            self._loop(node)  # type: ignore[arg-type]
-            return
-        elif kind is ast.AugAssign and type(node.target) is ast.Name:  # type: ignore[attr-defined]
+            self._loop(statement)  # type: ignore[arg-type]
+        elif kind is ast.AugAssign and type(statement.target) is ast.Name:  # type: ignore[attr-defined]
             # `total += x` keeps the type of `total`.
             position = len(self._names.bound)
-            self._children(node)
+            self._children(statement)
             self._names.loaded.append(self._names.bound.pop(position))
-            return
-        elif kind is ast.Compare:
-            self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
-        self._children(node)
+        elif issubclass(kind, ast.expr):
+            self._expression(statement)
+        else:
+            self._children(statement)
 
     def _children(self, node: ast.AST) -> None:
         for name in FIELDS[type(node)]:
@@ -123,6 +94,52 @@ class _UseReader:
                     self.visit(one)
             elif child is not None:
                 self.visit(child)
+
+    def _expression(self, expr: ast.AST) -> None:
+        """Read all parts of `expr`, in the order of the text: by a list of those to come, since they are thousands."""
+        pending: list[ast.AST | None] = [expr]
+        while pending:
+            node = pending.pop()
+            if node is None:
+                continue
+            kind = type(node)
+            if kind is ast.Name:
+                self._name(node)  # type: ignore[arg-type]
+            elif kind is ast.Constant:
+                pass
+            elif kind is ast.BinOp:
+                pending += (node.right, node.left)  # type: ignore[attr-defined]
+            elif kind is ast.Attribute:
+                pending.append(node.value)  # type: ignore[attr-defined]
+            elif kind is ast.Call:
+                self._call(node)  # type: ignore[arg-type]
+                pending += [keyword.value for keyword in reversed(node.keywords)]  # type: ignore[attr-defined]
+                pending += node.args[::-1]  # type: ignore[attr-defined]
+                pending.append(node.func)  # type: ignore[attr-defined]
+            elif kind is ast.IfExp:
+                self._branch(node)  # type: ignore[arg-type]
+            else:
+                if kind is ast.Compare:
+                    self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
+                for name in reversed(FIELDS[kind]):
+                    child = getattr(node, name)
+                    if type(child) is list:
+                        pending += child[::-1]
+                    else:
+                        pending.append(child)
+
+    def _name(self, node: ast.Name) -> None:
+        name = node.id
+        if name in self._at_run_time:
+            self._run_time_reads += 1
+        if type(node.ctx) is ast.Load:
+            self._names.loaded.append(name)
+            if name in self._from_memory:
+                self._memory_reads += 1
+        else:
+            self._names.bound.append(name)
+            if type(node.ctx) is ast.Store or name not in self._params:
+                self._bound.add(name)
 
     def _branch(self, node: ast.If | ast.IfExp) -> None:
         before = self._run_time_reads
@@ -167,14 +184,17 @@ class _UseReader:
             self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
         for _, _, name in self._passes:
             self._blind[name] = self._blind.get(name, 0) + 1
+        reads = Counter(self._names.loaded)
+        reads.update(self._names.bound)
+        read = {name: reads[name] for name in self._params if name in reads}
         return BodyUses(
             needed=self._needed(),
-            blocks_only=frozenset(name for name, times in self._block_reads.items() if times == self._read.get(name)),
-            read=frozenset(self._read),
+            blocks_only=frozenset(name for name, times in self._block_reads.items() if times == read.get(name)),
+            read=frozenset(read),
             walked=frozenset(self._walked),
             replaced=frozenset(self._from_memory & self._params),
             passes=tuple(self._passes),
-            computed=frozenset(name for name, times in self._read.items() if times > self._blind.get(name, 0)),
+            computed=frozenset(name for name, times in read.items() if times > self._blind.get(name, 0)),
             outer=frozenset(self._names.loaded) - self._params - self._bound,
             aranges=tuple([one for one in self._aranges if not self._rebound(one[0])]),
         )

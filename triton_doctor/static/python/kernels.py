@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 # `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
 # (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
 _JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime)?)\.jit$")
-_CONSTEXPR = re.compile(r"(?:^|\.)constexpr$")
 
 
 def is_jit(expr: Expr, imports: Imports) -> bool:
     """Whether `expr` is Triton's `jit`, bare or called with options."""
     name = imports.full_name(expr.func if isinstance(expr, Call) else expr)
-    return name is not None and _JIT.search(name) is not None
+    return name is not None and name.endswith("jit") and _JIT.search(name) is not None
 
 
 def _is_foreign_jit(expr: Expr, imports: Imports, path: str) -> bool:
@@ -131,7 +130,7 @@ def _is_constexpr(annotation: ast.expr | None, imports: Imports) -> bool:
             return _is_constexpr(left, imports) or _is_constexpr(right, imports)
         case _:
             return False
-    return name is not None and _CONSTEXPR.search(imports.expand(name)) is not None
+    return name is not None and imports.expand(name).rpartition(".")[2] == "constexpr"
 
 
 def _dotted(node: ast.expr) -> str | None:

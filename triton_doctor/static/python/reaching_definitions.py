@@ -49,19 +49,21 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
 
 def _excluded(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
     """Whether the two stand in different arms of one branch."""
-    sides = {arm.branch: arm.side for arm in one}
-    return any(sides.get(arm.branch, arm.side) != arm.side for arm in other)
+    for arm in one:
+        for its in other:
+            if arm.branch == its.branch and arm.side != its.side:
+                return True
+    return False
 
 
 def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
     """Whether one flag, which the function assigns once at most, has to be true for the one and false for the other."""
-    flags = {arm.flag: arm.is_true for arm in one if arm.flag is not None}
-    if not flags:
-        return False
-    return any(
-        arm.flag in flags and flags[arm.flag] != arm.is_true and len(function.bindings.get(arm.flag or "", ())) <= 1
-        for arm in other
-    )
+    for arm in one:
+        if arm.flag is not None:
+            for its in other:
+                if arm.flag == its.flag and arm.is_true != its.is_true:
+                    return len(function.bindings.get(arm.flag, ())) <= 1
+    return False
 
 
 def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:

@@ -21,7 +21,7 @@ CODE = "TRD501"
 # Matrix units take half precision in steps of 8 elements.
 STEP = 8
 # Of transformers.TrainingArguments.
-_OPTIONS = frozenset({"per_device_train_batch_size", "per_device_eval_batch_size"})
+_OPTIONS = frozenset({b"per_device_train_batch_size", b"per_device_eval_batch_size"})
 _MAKERS = frozenset("randint randn rand zeros ones empty".split())
 
 
@@ -30,10 +30,12 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.subjects():
         if module.path in project.tests:
             continue  # small on purpose
-        for function in module.functions.values():
-            if any(function.holds(option.encode()) for option in _OPTIONS):
+        whole = module.functions["<module>"]
+        has_options, has_steps = any(map(whole.holds, _OPTIONS)), whole.holds(b"backward")
+        for function in module.functions.values() if has_options or has_steps else ():
+            if has_options and any(map(function.holds, _OPTIONS)):
                 yield from _options(module, function)
-            if function.holds(b"backward") and _trains(function):
+            if has_steps and function.holds(b"backward") and _trains(function):
                 yield from _tensors(module, function)
 
 
@@ -44,7 +46,7 @@ def _trains(function: Function) -> bool:
 def _options(module: Module, function: Function) -> Iterator[Finding]:
     for site in function.calls:
         for name, value in site.call.keywords:
-            if name in _OPTIONS:
+            if name is not None and name.encode() in _OPTIONS:
                 size = _literal(function, site, value)
                 if _is_odd(size):
                     yield _finding(module, site.line, f"`{name}` is {spell(size)}")

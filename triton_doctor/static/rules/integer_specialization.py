@@ -10,7 +10,6 @@ from triton_doctor.static.project.launches import launches_of, origin_of, spelle
 from triton_doctor.static.project.surroundings import pointers
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
@@ -118,7 +117,7 @@ def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candid
     place = flow.at(launch)
     for candidate in candidates:
         scalar = flow.scalar(candidate.argument.value, place)
-        if hints.SHOWN in scalar.pro:
+        if scalar.only_shown:
             continue  # what a benchmark alone passes need not be a count: a scale may be a tensor elsewhere
         if scalar.decide() is Variability.PER_CALL and (not scalar.from_data or candidate.whole):
             classes = _classes(scalar, aligned=candidate.aligned)

@@ -98,6 +98,11 @@ class SourceText:
         at = bisect_left(places, starts[first - 1])
         return bisect_left(places, starts[min(last, len(starts) - 1)], at) - at
 
+    def lines(self, first: int, last: int) -> str:
+        """The lines `first` to `last`."""
+        starts = self._line_starts()
+        return self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]].decode("utf-8", "replace")
+
     def count(self, word: bytes, first: int, last: int) -> int:
         """How often `word` stands in the lines `first` to `last`."""
         starts = self._line_starts()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.dims import Dim, RemainingDims
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, join
 
 if TYPE_CHECKING:
@@ -68,21 +69,23 @@ def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
             return FIXED._replace(trail=left.trail)
         if _is_axis(left.size) and _is_axis(right.size):
             # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
-            con = frozenset({hints.LIKE})
-            return AbstractNumber(kind=Variability.UNKNOWN, con=con, size=size, trail=left.trail)
+            ratio = apply_hints(AxisContext(is_quotient=True), *_line(left))
+            return UNKNOWN.add_hints(ratio)._replace(size=size, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
             # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
-            left_over = tensors.of_size(size)
-            behind = any(isinstance(atom, RemainingDims) and atom.front for atom in size.over)
-            pro = left_over.pro - {hints.FOLD} if behind else left_over.pro
-            return left_over._replace(trail=left.trail, pro=pro)
-    if tensors.follows_data(right):
+            return tensors.of_size(size, is_rest=True)._replace(trail=left.trail)
+    if right.leans_to_data:
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)
+
+
+def _line(scalar: AbstractNumber) -> tuple[str | None, int | None]:
+    """The file and line that a value comes from, where they are known."""
+    return (scalar.trail[0].path, scalar.trail[0].line) if scalar.trail else (None, None)
 
 
 def _bounded_quotient(result: AbstractNumber, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
@@ -117,14 +120,16 @@ def coarse(result: AbstractNumber, divisor: int | None) -> AbstractNumber:
 
 def power_of_two(scalar: AbstractNumber) -> AbstractNumber:
     """`next_power_of_2(scalar)`: of a value that changes with each call it takes as many values as its logarithm."""
-    kind = scalar.decide()
     low = None if scalar.low is None else _next_power(scalar.low)
     high = None if scalar.high is None else _next_power(scalar.high)
-    if kind is Variability.PER_CALL or (
-        kind is Variability.FEW and scalar.kind in (Variability.PER_CALL, Variability.UNKNOWN)
-    ):
-        return scalar._replace(kind=Variability.LOGARITHMIC, power=True, low=low, high=high, size=None, literal=...)
-    return scalar._replace(power=True, low=low, high=high, size=None, literal=...)
+    kind = Variability.LOGARITHMIC if scalar.kind is Variability.PER_CALL else scalar.kind
+    return scalar._replace(kind=kind, power=True, low=low, high=high, size=None, literal=...)
+
+
+def logarithm(scalar: AbstractNumber) -> AbstractNumber:
+    """`log2(scalar)`: as many values as the next power of two has."""
+    power = scalar._replace(low=None, high=None, power=True)
+    return join([power, FIXED])
 
 
 def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
@@ -134,11 +139,11 @@ def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
-    if not highs and not all(tensors.follows_data(operand) for operand in operands):
+    if not highs and not all(operand.leans_to_data for operand in operands):
         # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
         result = UNKNOWN._replace(trail=result.trail)
     known = [low for low in lows if low is not None]
-    if highs and min(highs) <= _LOW_CAP and result.kind >= Variability.LOGARITHMIC:
+    if highs and min(highs) <= _LOW_CAP and result.decide() >= Variability.LOGARITHMIC:
         # Sizes of the data lie above so low a cap: they share the variant that it stands for.
         result = result._replace(kind=Variability.FEW)
     return result._replace(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked, children
 from triton_doctor.static.sources.text_patterns import TextPattern
-from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
+from triton_doctor.static.variability.name_words import names_heads, names_model, names_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
     if len(names) == _WITH_HEADS:
         for here, other in ((1, 2), (2, 1)):
             own = names[here]
-            if hints.names_heads(names[other]) and not (hints.names_model(own) or hints.names_part(own)):
+            if names_heads(names[other]) and not (names_model(own) or names_part(own)):
                 yield here
 
 
@@ -109,11 +109,11 @@ def expressions(function: Function) -> Iterator[Expr]:
 
 def _rebound(function: Function, name: str) -> int:
     """The first event of `function` that binds its argument's name anew."""
-    anew = (one.order for one in function.bindings.get(name, ()) if not _keeps(one.value, name))
+    anew = (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name))
     return min(anew, default=_NEVER)
 
 
-def _keeps(value: Expr, name: str) -> bool:
+def keeps_shape(value: Expr, name: str) -> bool:
     """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`."""
     match value:
         case Call(Attr(Name(base), method), _, _):

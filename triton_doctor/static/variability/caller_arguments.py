@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.call_graph import bind
 from triton_doctor.static.python.ir import Const, Name
-from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
-from triton_doctor.static.variability.dims import Hints, Origin
+from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited_axis
+from triton_doctor.static.variability.hints import AxisContext, agreed, apply_hints
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
@@ -19,8 +20,10 @@ from triton_doctor.static.variability.lattice import (
     Variability,
     choice,
     join,
+    lean,
     least_certain,
 )
+from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
@@ -83,13 +86,13 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     if param.variadic:
         return UNKNOWN
     names = named_axes(function, param.name)
-    weight = hints.names_weight(param.name) or hints.works_on_weights(function.name)
-    told = {**flow.told.get((frame.module.path, function.qualname, param.name), {})}
+    weight = names_weight(param.name) or works_on_weights(function.name)
+    path = frame.module.path
+    hints = {**flow.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
-        told[position] = told.get(position, Hints()).and_(Hints(frozenset({hints.BESIDE})))
-    root = Origin(
-        frame.module.path, function.qualname, param.name, function.line, len(names) or None, weight, told=told
-    )
+        beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
+        hints[position] = hints.get(position, frozenset()) | beside
+    root = Origin(path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints)
     return SymbolicValue(root=root, scalar=_scalar(param, root), origin=function)
 
 
@@ -156,24 +159,26 @@ class CallerArguments:
         if shown and not serves:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
             one = choice(shown)
-            return one._replace(trail=shown[0].trail, from_data=False, pro=one.pro | {hints.SHOWN})
+            hints = apply_hints(AxisContext(is_only_shown=True), function.path, function.line)
+            return one.add_hints(hints)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
         if found and not any(scalar.decide() is Variability.UNKNOWN for scalar in found):
             return choice(found)
-        if query.what != "value" and any(scalar.literal == 1 or hints.SINGLE in scalar.con for scalar in found):
+        if query.what != "value" and any(scalar.literal == 1 or scalar.one_for_some_caller for scalar in found):
             # One batch of all that there is: what the others pass is not known, and need not be more.
-            return UNKNOWN._replace(con=frozenset({hints.SINGLE}), trail=found[0].trail)
+            hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
+            return UNKNOWN.add_hints(hints)._replace(one_for_some_caller=True, trail=found[0].trail)
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
-            return min(found, key=lambda scalar: len(scalar.pro) - len(scalar.con))
+            return min(found, key=lean)
         if (
             found
             and query.what in ("axis", "part")
             and all(one.decide() is Variability.UNKNOWN and one.atoms for one in found)
         ):
             # What none of them knows, they may suspect alike.
-            pro = frozenset[str].intersection(*(scalar.pro for scalar in found))
-            con = frozenset[str]().union(*(scalar.con for scalar in found))
-            return join(found)._replace(pro=pro, con=con, size=None)
+            return UNKNOWN.add_hints(agreed(one.hints for one in found))._replace(
+                atoms=join(found).atoms, trail=found[0].trail
+            )
         return None
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
@@ -235,6 +240,5 @@ def _scalar(param: HostParam, root: Origin) -> AbstractNumber:
         return FEW._replace(trail=trail)
     if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
         return FEW._replace(trail=trail)
-    pro = frozenset({hints.NAME}) if hints.names_data(param.name) else frozenset[str]()
-    con = frozenset({hints.NAME}) if hints.names_model(param.name) else frozenset[str]()
-    return AbstractNumber(kind=Variability.UNKNOWN, pro=pro, con=con, trail=trail)
+    hints = apply_hints(AxisContext(name=param.name), root.path, root.line)
+    return UNKNOWN.add_hints(hints)._replace(trail=trail)

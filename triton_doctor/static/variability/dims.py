@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
-class Hints(NamedTuple):
-    """What speaks for a size that follows the data, and what for one that follows the model."""
-
-    pro: frozenset[str] = frozenset()
-    con: frozenset[str] = frozenset()
-
-    def and_(self, other: Hints) -> Hints:
-        """Both."""
-        return Hints(self.pro | other.pro, self.con | other.con)
+    from triton_doctor.static.variability.hints import AppliedHint
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +16,7 @@ class Origin:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
     `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
-    where it was taken out of another by a number; `told` is what launches and neighbours say of its axes.
+    where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis.
     """
 
     path: str
@@ -35,7 +26,7 @@ class Origin:
     rank: int | None = field(compare=False)
     weight: bool = field(compare=False)
     item: bool = field(default=False, compare=False)
-    told: Mapping[int, Hints] = field(default_factory=dict, compare=False)
+    hints: Mapping[int, frozenset[AppliedHint]] = field(default_factory=dict, compare=False)
 
 
 class Dim(NamedTuple):
@@ -55,7 +46,7 @@ class RemainingDims(NamedTuple):
 
 DimFactor: TypeAlias = Dim | RemainingDims
 # By path, function and name of an argument, then by axis.
-ArgumentHints: TypeAlias = "Mapping[tuple[str, str, str], Mapping[int, Hints]]"
+ArgumentHints: TypeAlias = "Mapping[tuple[str, str, str], Mapping[int, frozenset[AppliedHint]]]"
 
 
 def axis(root: Origin, position: int) -> Dim:

@@ -1,150 +1,264 @@
-"""What positions and names suggest about an axis: leanings, none of which is evidence alone."""
+"""The one table of hints: what suggests that a size follows the data, or the model.
+
+A builder describes a size as an `AxisContext`. `apply_hints` gives the rows of `HINTS` that apply; `weigh` says what
+they decide together. `join` in `lattice` only unites hints.
+
+To add a hint, add a row; where no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
+"""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-FIRST = "first axis"
-FOLD = "folds an open number of axes"
-NAME = "name"
-MANY = "first of many axes"
-LAST = "last axis"
-KEPT = "kept with the model"
-OUTPUT = "last axis of what is allocated"
-LIKE = "a quotient of two axes"
-ROW = "one item of several"
-SINGLE = "one, as some caller has it"
-STACKED = "stacked by rank"
-COVERED = "spanned by the grid or walked in blocks"
-LOADED = "replaced by loaded data in the kernel"
-LENGTH = "length of a list"
-BESIDE = "beside the heads"
-SHOWN = "varies in what measures or teaches"
+from triton_doctor.static.variability.name_words import names_data, names_model, names_stack
 
-# Words by which people of every library call sizes that follow the data, and sizes that follow the model.
-_DATA_WORDS = frozenset(
-    "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
-    "reqs sample samples length lengths len lens ctx".split()
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# What the data's side must weigh, and again for each unit of weight on the model's side.
+EVIDENCE = 2
+# Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
+MANY_AXES = 4
+
+
+class Toward(Enum):
+    """What a size follows: the data of a call, or the model."""
+
+    DATA = "data"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisContext:
+    """What is known about a size that has no origin in sight. Builders fill what they know.
+
+    `name` is what the size is called; `tensor` names the tensor whose axis at `position` it is, of `rank` axes where
+    that is known. `folded_after` is the number of axes in front of those whose product it is, `is_rest` where it is the
+    rest of a quotient. `is_weight` where the tensor lives as long as the model, `is_item` where it was taken out of
+    another by a number.
+    """
+
+    name: str = ""
+    tensor: str = ""
+    position: int | None = None
+    rank: int | None = None
+    folded_after: int | None = None
+    is_rest: bool = False
+    is_weight: bool = False
+    is_item: bool = False
+    is_length: bool = False
+    is_quotient: bool = False
+    is_output_width: bool = False
+    is_beside_heads: bool = False
+    is_covered: bool = False
+    is_loaded: bool = False
+    is_only_shown: bool = False
+    is_one_for_some_caller: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is, or begins with, the first axis of a tensor."""
+        return self.position == 0 or self.folded_after == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the last of several axes of a tensor."""
+        return self.position == -1 or (self.rank is not None and self.position == self.rank - 1 > 0)
+
+    @property
+    def is_activation(self) -> bool:
+        """Whether nothing says that the tensor is a weight, or a part of another."""
+        return not (self.is_weight or self.is_item)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hint:
+    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`."""
+
+    name: str
+    toward: Toward
+    weight: int = 1
+    says: str
+    example: str
+    applies: Callable[[AxisContext], bool]
+
+
+class AppliedHint(NamedTuple):
+    """A hint with the line that it was seen at, where there is one."""
+
+    hint: Hint
+    path: str | None
+    line: int | None
+
+
+HINTS: tuple[Hint, ...] = (
+    Hint(
+        name="first axis",
+        toward=Toward.DATA,
+        says="the first axis of a tensor is often the batch",
+        example="n = x.shape[0]",
+        applies=lambda axis: axis.is_first and axis.is_activation,
+    ),
+    Hint(
+        name="first of many axes",
+        toward=Toward.DATA,
+        says="of four axes or more the first is the batch",
+        example="n, heads, length, dim = x.shape",
+        applies=lambda axis: (
+            axis.position == 0 and axis.rank is not None and axis.rank >= MANY_AXES and axis.is_activation
+        ),
+    ),
+    Hint(
+        name="folded axes",
+        toward=Toward.DATA,
+        says="a view folds an open number of axes into it",
+        example="n = x.view(-1, width).shape[0]",
+        # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
+        applies=lambda axis: (
+            axis.folded_after is not None and axis.folded_after <= (0 if axis.is_rest else 1) and axis.is_activation
+        ),
+    ),
+    Hint(
+        name="name",
+        toward=Toward.DATA,
+        says="its name speaks of batch, sequence, tokens or rows",
+        example="n_tokens = x.shape[1]",
+        applies=lambda axis: names_data(axis.name),
+    ),
+    Hint(
+        name="beside the heads",
+        toward=Toward.DATA,
+        says="of four axes it is neither the batch, nor the heads, nor the last: the length",
+        example="batch, heads, n, dim = q.shape",
+        applies=lambda axis: axis.is_beside_heads,
+    ),
+    Hint(
+        name="covered by programs",
+        toward=Toward.DATA,
+        says="the grid spans it, or the kernel walks it in blocks",
+        example="kernel[(triton.cdiv(n, 64),)](x, n)",
+        applies=lambda axis: axis.is_covered,
+    ),
+    Hint(
+        name="replaced by loaded data",
+        toward=Toward.DATA,
+        says="the kernel replaces it by a number that it loads",
+        example="n = tl.load(lengths + i)",
+        applies=lambda axis: axis.is_loaded,
+    ),
+    Hint(
+        name="length of a list",
+        toward=Toward.DATA,
+        says="it is the length of a list, or the greatest of its items",
+        example="n = len(requests)",
+        applies=lambda axis: axis.is_length,
+    ),
+    Hint(
+        name="varies in a benchmark",
+        toward=Toward.DATA,
+        says="a benchmark, a test or an example passes several values",
+        example="for n in (100, 200): run(torch.empty(n))",
+        applies=lambda axis: axis.is_only_shown,
+    ),
+    Hint(
+        name="last axis",
+        toward=Toward.MODEL,
+        says="the last axis of a tensor is often the features",
+        example="n = x.shape[-1]",
+        applies=lambda axis: axis.is_last,
+    ),
+    Hint(
+        name="name",
+        toward=Toward.MODEL,
+        says="its name speaks of heads, channels, hidden sizes or settings",
+        example="head_dim = x.shape[1]",
+        applies=lambda axis: names_model(axis.name) and not axis.is_length,
+    ),
+    Hint(
+        name="kept with the model",
+        toward=Toward.MODEL,
+        weight=2,
+        says="the tensor lives as long as the model: a weight, a cache, a table",
+        example="n = weight.shape[0]",
+        applies=lambda axis: axis.is_weight,
+    ),
+    Hint(
+        name="stacked by rank",
+        toward=Toward.MODEL,
+        says="what was received or gathered has an item for each rank of a group",
+        example="n = gathered.shape[0]",
+        applies=lambda axis: axis.is_first and names_stack(axis.tensor),
+    ),
+    Hint(
+        name="width of an output",
+        toward=Toward.MODEL,
+        says="it is the last axis of a tensor that the function allocates",
+        example="n = weight_t.shape[0]; y = torch.empty((m, n))",
+        applies=lambda axis: axis.is_output_width,
+    ),
+    Hint(
+        name="quotient of axes",
+        toward=Toward.MODEL,
+        says="the quotient of two axes, such as query heads by key heads, lasts as the model does",
+        example="n = q.shape[1] // k.shape[1]",
+        applies=lambda axis: axis.is_quotient,
+    ),
+    Hint(
+        name="rest of an item",
+        toward=Toward.MODEL,
+        says="it is what is left of one item of several",
+        example="n = tensors[0].numel()",
+        applies=lambda axis: axis.is_item and axis.folded_after is not None,
+    ),
+    Hint(
+        name="one for some caller",
+        toward=Toward.MODEL,
+        says="some caller passes a tensor with one item along it",
+        example="run(x.unsqueeze(0))",
+        applies=lambda axis: axis.is_one_for_some_caller,
+    ),
 )
-_HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
-_MODEL_WORDS = _HEAD_WORDS | frozenset(
-    "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
-    "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk "
-    "world ranks shard shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp "
-    "cp".split()
-)
-# `row_size` is how much there is in a row.
-_EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
-# `max_batches` is what there is room for; `max_seqlen` the longest of this call.
-_COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
-_PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
-_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
-_WEIGHT_WORDS = frozenset(
-    "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
-    "centroids alpha alphas".split()
-)
-# Lists that are written in a configuration, or that say who takes part.
-_SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
-# What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
-_STACKED_WORDS = frozenset("recv received gathered slice slices".split())
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 
 @lru_cache(maxsize=4096)
-def words(name: str) -> frozenset[str]:
-    """`maxKvLen_2` -> max, kv, len; `elems_per_token` -> elems: there is one for each of what comes after."""
-    return frozenset(word.lower() for word in _WORD.findall(name.partition("_per_")[0]))
+def _applying(context: AxisContext) -> tuple[Hint, ...]:
+    return tuple(hint for hint in HINTS if hint.applies(context))
 
 
-@lru_cache(maxsize=4096)
-def names_data(name: str) -> bool:
-    """Whether a name speaks of batch, sequence, tokens or rows."""
-    return (
-        not (names_room(name) or _names_width(name))
-        and bool(_said(name) & _DATA_WORDS)
-        and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+def apply_hints(context: AxisContext, path: str | None, line: int | None) -> frozenset[AppliedHint]:
+    """The hints that apply to a size of which `context` is known from `line` of `path`."""
+    return frozenset(AppliedHint(hint, path, line) for hint in _applying(context))
+
+
+def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
+    """The hints of a size that is any of several: toward the data those that all have, toward the model all."""
+    every = list(opinions)
+    rows = [{one.hint for one in applied} for applied in every]
+    return frozenset(
+        one
+        for applied in every
+        for one in applied
+        if one.hint.toward is Toward.MODEL or all(one.hint in shared for shared in rows)
     )
 
 
-@lru_cache(maxsize=4096)
-def names_model(name: str) -> bool:
-    """Whether a name speaks of heads, channels, hidden sizes."""
-    if names_room(name) or _names_width(name):
-        return True
-    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+def weight_toward(toward: Toward, applied: Iterable[AppliedHint]) -> int:
+    """What `applied` weigh toward the data or the model; a hint that was seen at several lines counts once."""
+    return sum(hint.weight for hint in {one.hint for one in applied} if hint.toward is toward)
 
 
-@lru_cache(maxsize=4096)
-def names_room(name: str) -> bool:
-    """Whether a name is the most that something has room for."""
-    said = words(name)
-    return "max" in said and bool(said & _COUNT_WORDS)
+def weight_needed(model: int) -> int:
+    """What the hints toward the data must weigh where those toward the model weigh `model`."""
+    return EVIDENCE * (1 + model)
 
 
-def _names_width(name: str) -> bool:
-    """Whether a name says how long one row is."""
-    said = words(name)
-    return "row" in said and bool(said & _EXTENT_WORDS)
-
-
-@lru_cache(maxsize=4096)
-def names_heads(name: str) -> bool:
-    """Whether a name speaks of heads, and not of how wide they are."""
-    return bool(_said(name) & _HEAD_WORDS) and not _said(name) & (_DATA_WORDS | _PLAIN_WORDS)
-
-
-@lru_cache(maxsize=4096)
-def names_part(name: str) -> bool:
-    """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
-    return bool(_said(name) & _TILE_WORDS)
-
-
-def _said(name: str) -> frozenset[str]:
-    """The words that mean something: a letter does only where it stands alone, `M` but not `BLOCK_SIZE_M`."""
-    said = words(name) - {"n", "num", "total", "size"}
-    return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
-
-
-@lru_cache(maxsize=4096)
-def names_weight(name: str) -> bool:
-    """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
-    said = words(name)
-    return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
-
-
-@lru_cache(maxsize=4096)
-def names_settings(name: str) -> bool:
-    """Whether a list's name says that the model, or its set-up, decides how long it is."""
-    return bool(words(name) & _SETTING_WORDS)
-
-
-@lru_cache(maxsize=4096)
-def names_stack(name: str) -> bool:
-    """Whether a tensor's name says that its first axis is the ranks of a group."""
-    return bool(words(name) & _STACKED_WORDS)
-
-
-@lru_cache(maxsize=4096)
-def names_shape(name: str) -> bool:
-    """Whether a list's name says that it has an item for each axis of a tensor."""
-    return bool(words(name) & {"shape", "strides", "dims", "axes"})
-
-
-@lru_cache(maxsize=4096)
-def names_bucket(name: str) -> bool:
-    """Whether a size's name says that its author has rounded it already."""
-    return bool(words(name) & {"bucket", "buckets", "bucketed", "bucketize"})
-
-
-@lru_cache(maxsize=4096)
-def works_on_weights(function: str) -> bool:
-    """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
-    return names_weight(function.strip("_").partition("_")[0])
-
-
-@lru_cache(maxsize=4096)
-def names_config(name: str) -> bool:
-    """Whether a name says that it holds settings."""
-    return bool(words(name) & {"config", "cfg", "conf", "args", "options", "opts", "meta", "settings"})
+@lru_cache(maxsize=8192)
+def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
+    """What `applied` decide; None where they leave it open."""
+    data, model = weight_toward(Toward.DATA, applied), weight_toward(Toward.MODEL, applied)
+    if data >= weight_needed(model):
+        return Toward.DATA
+    return Toward.MODEL if model > data else None

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const, Expr, Slice, Subscript, TupleExpr, dotted
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.dims import DimProduct, Origin, RemainingDims
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.name_words import names_config, names_data, names_shape, names_weight
 from triton_doctor.static.variability.origins import from_data
 from triton_doctor.static.variability.slices import slice_length
 from triton_doctor.static.variability.values import (
@@ -68,14 +70,14 @@ def _out_of_sight(value: Value, name: str, base: Expr, place: ProgramPoint) -> S
     owner = dotted(base) or ""
     frame = place.frame
     kept = isinstance(value, SymbolicValue) and value.scalar.kind in (Variability.PER_MODEL, Variability.FIXED)
-    settings = hints.names_config(owner)
+    settings = names_config(owner)
     root = Origin(
         frame.module.path,
         frame.function.qualname,
         spelled,
         frame.function.line,
         None,
-        weight=kept or settings or hints.names_weight(spelled),
+        weight=kept or settings or names_weight(spelled),
     )
     if name == "dtype":
         return SymbolicValue(root=root, scalar=FEW)
@@ -83,8 +85,9 @@ def _out_of_sight(value: Value, name: str, base: Expr, place: ProgramPoint) -> S
         assert isinstance(value, SymbolicValue) or settings
         kind = value.scalar.kind if isinstance(value, SymbolicValue) and kept else Variability.PER_MODEL
         return SymbolicValue(root=root, scalar=AbstractNumber(kind=kind))
-    pro = frozenset({hints.NAME}) if hints.names_data(name) else frozenset[str]()
-    return SymbolicValue(root=root, scalar=AbstractNumber(kind=Variability.UNKNOWN, pro=pro))
+    named = AxisContext(name=name if names_data(name) else "")
+    hints = apply_hints(named, frame.module.path, frame.function.line)
+    return SymbolicValue(root=root, scalar=UNKNOWN.add_hints(hints))
 
 
 def item(flow: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramPoint) -> Value:
@@ -111,7 +114,7 @@ def item(flow: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramP
             return _one_of(list(items.values()))
         case ListValue(one, _), Const(int()):
             return one
-        case SymbolicValue(root), Const(int(position)) if hints.names_shape(root.name):
+        case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
             return flow.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case ((Tensor() | SymbolicValue()), _):
             return _indexed(flow, value, base, key, place)
@@ -160,8 +163,8 @@ def _indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: 
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
         if isinstance(value, SymbolicValue):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
-            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, told={})
-            return SymbolicValue(root=root, scalar=value.scalar._replace(pro=frozenset(), con=frozenset()))
+            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, hints={})
+            return SymbolicValue(root=root, scalar=value.scalar._replace(terms=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Subscript(base, key), None, place)
         if len(keys) == 1 and isinstance(keys[0], Const):
@@ -235,7 +238,9 @@ def part(
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case SymbolicValue(root, scalar, _):
-            return SymbolicValue(root=replace(root, name=f"{root.name}[{position}]", rank=None, told={}), scalar=scalar)
+            return SymbolicValue(
+                root=replace(root, name=f"{root.name}[{position}]", rank=None, hints={}), scalar=scalar
+            )
         case _:
             return UNKNOWN
 
@@ -266,8 +271,8 @@ def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
         case ListValue(one, _):
             return one
         case SymbolicValue(root, scalar, _):
-            inner = replace(root, name=f"{root.name}[i]", rank=None, told={})
-            return SymbolicValue(root=inner, scalar=scalar._replace(pro=frozenset(), con=frozenset()))
+            inner = replace(root, name=f"{root.name}[i]", rank=None, hints={})
+            return SymbolicValue(root=inner, scalar=scalar._replace(terms=frozenset()))
         case Union(options):
             return either([element(flow, option, frame) for option in options])
         case AbstractNumber():

@@ -24,7 +24,7 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
@@ -44,6 +44,7 @@ from triton_doctor.static.variability.lattice import (
 from triton_doctor.static.variability.layouts import Layouts, stride
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
+from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
@@ -68,14 +69,14 @@ if TYPE_CHECKING:
 class Interpreter:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
-    `told` are hints on the axes of arguments, by path, function and argument. What callers pass, and what others
+    `hints` are those on the axes of arguments, by path, function and argument. What callers pass, and what others
     store in objects, is looked for only where it `asks` for that.
     """
 
-    def __init__(self, project: Project, told: ArgumentHints | None = None, *, asks: bool = True) -> None:
+    def __init__(self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
-        self.told: ArgumentHints = told or {}
+        self.hints: ArgumentHints = hints or {}
         self.asks = asks
         self._callers: CallGraph | None = None
         self._setters: AttributeStores | None = None
@@ -137,16 +138,16 @@ class Interpreter:
         if own.decide() is Variability.PER_MODEL:
             # What a caller allocated outranks a guess.
             asked = self._asked.axis(value, position, frame)
-            if asked is None or asked.is_guess or hints.SHOWN in asked.pro:
+            if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
                 return own
             return asked._replace(kind=asked.decide(), size=own.size)
         if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
             asked = self._asked.axis(value, position, frame)
-            if asked is not None and asked.decide() is Variability.UNKNOWN and hints.SINGLE not in asked.con:
+            if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
                 # A suspicion of the callers adds to the function's own.
                 undecided = own.decide() is Variability.UNKNOWN
-                return own._replace(pro=own.pro | asked.pro, con=own.con | asked.con) if undecided else own
-            if asked is None or (hints.SHOWN in asked.pro and own.decide() is Variability.PER_CALL):
+                return own.add_hints(asked.hints) if undecided else own
+            if asked is None or (asked.only_shown and own.decide() is Variability.PER_CALL):
                 return own
             return asked._replace(size=own.size)
         return own
@@ -156,7 +157,7 @@ class Interpreter:
         own = stride(self, value, position, frame)
         if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
             asked = self._asked.stride(value, position, frame)
-            return own if asked is None or asked.is_guess else asked
+            return own if asked is None or asked.decide() is Variability.UNKNOWN else asked
         return own
 
     def part(self, value: Value, position: int | None, size: int, is_open: bool, frame: CallFrame) -> Value | None:
@@ -275,7 +276,7 @@ class Interpreter:
         function = self.callers.reached(frame.module, frame.function, call.func)
         if function is not None and rounds_up(function.name):
             function = None
-        if (name := dotted(call.func)) is not None and hints.names_bucket(name.rpartition(".")[2]):
+        if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
         value = call_value(self, call, place) if function is None else self._entered(function, call, place)
         if place.local is None:

@@ -1,12 +1,18 @@
-"""How often a value can change while one program runs: the kinds, and how they combine."""
+"""How often a value can change while one program runs: the kinds, and how they combine.
+
+A value whose origin is out of sight is undecided: it carries terms, one for each undecided value that it was computed
+from, each with the hints that apply to it. `join` unites terms; `AbstractNumber.decide` weighs them.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.variability.hints import AppliedHint, Toward, weigh, weight_toward
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from triton_doctor.static.variability.dims import DimFactor, DimProduct
     from triton_doctor.static.variability.trace import Note
@@ -15,8 +21,6 @@ if TYPE_CHECKING:
 HANDFUL = 16
 # As many powers of two: `min(64, max(16, next_power_of_2(n)))` has three.
 POWERS_HANDFUL = 4
-# Evidence that a size follows the data: two leanings, and two more for each that speaks against.
-EVIDENCE = 2
 
 
 class Variability(IntEnum):
@@ -35,17 +39,29 @@ class Variability(IntEnum):
         return self.name.lower()
 
 
-_MOST = {Variability.PER_CALL: HANDFUL, Variability.LOGARITHMIC: POWERS_HANDFUL}
+_MOST = {Variability.PER_CALL: HANDFUL, Variability.LOGARITHMIC: POWERS_HANDFUL, Variability.UNKNOWN: HANDFUL}
+
+
+class Term(NamedTuple):
+    """An undecided value that another was computed from; `is_power` where only its logarithm counts."""
+
+    hints: frozenset[AppliedHint] = frozenset()
+    is_power: bool = False
+
+
+_NO_TERMS: frozenset[Term] = frozenset()
+_OUT_OF_SIGHT = frozenset({Term()})
 
 
 class AbstractNumber(NamedTuple):
     """A number, a flag or a word, by how often it changes.
 
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
-    in the source. `pro` are leanings towards PER_CALL and `con` those towards PER_MODEL: they speak only while the kind
-    is UNKNOWN. `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
+    in the source. `terms` speak while the kind is UNKNOWN; then `floor` is the greatest kind of the decided operands.
+    `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
     `from_data` where it was read out of a tensor or is the length of a sequence. `is_capped` where `min` cuts it to
-    `high`. `trail` runs from the source to here.
+    `high`. `only_shown` where nobody but benchmarks, tests and examples passes it, `one_for_some_caller` where it is an
+    axis of which some caller has one item. `trail` runs from the source to here.
     """
 
     kind: Variability
@@ -53,33 +69,28 @@ class AbstractNumber(NamedTuple):
     high: int | None = None
     power: bool = False
     literal: object = ...
-    pro: frozenset[str] = frozenset()
-    con: frozenset[str] = frozenset()
+    terms: frozenset[Term] = _NO_TERMS
+    floor: Variability = Variability.FIXED
     size: DimProduct | None = None
     atoms: frozenset[DimFactor] = frozenset()
     from_data: bool = False
     is_capped: bool = False
+    only_shown: bool = False
+    one_for_some_caller: bool = False
     trail: tuple[Note, ...] = ()
 
     def decide(self) -> Variability:
-        """The kind, leanings and bounds considered."""
+        """The kind, hints and bounds considered. The one place where hints are weighed."""
         kind = self.kind
         if kind is Variability.UNKNOWN:
-            pro, con = len(self.pro), len(self.con)
-            if pro >= EVIDENCE * (1 + con):
-                kind = Variability.LOGARITHMIC if self.power else Variability.PER_CALL
-            elif con > pro:
-                kind = Variability.PER_MODEL
+            kind = decide_terms(self.terms, self.floor)
+        if self.power and kind is Variability.PER_CALL:
+            kind = Variability.LOGARITHMIC
         if self.high is not None and kind in _MOST:
-            bound = self.bound
-            if bound is not None and bound <= _MOST[kind]:
+            bound, most = self.bound, POWERS_HANDFUL if self.power else _MOST[kind]
+            if bound is not None and bound <= most:
                 return Variability.FEW
         return kind
-
-    @property
-    def is_guess(self) -> bool:
-        """Whether nothing but leanings decides the kind."""
-        return self.kind is Variability.UNKNOWN and not self.from_data
 
     @property
     def bound(self) -> int | None:
@@ -91,51 +102,143 @@ class AbstractNumber(NamedTuple):
             return max(max(self.high, 1).bit_length() - max(low, 1).bit_length() + 1, 1)
         return max(self.high - low + 1, 1)
 
+    @property
+    def hints(self) -> frozenset[AppliedHint]:
+        """The hints that decide the value, or that come nearest to it; none where the kind is known."""
+        return pool(self.terms) if self.kind is Variability.UNKNOWN else frozenset()
+
+    @property
+    def leans_to_data(self) -> bool:
+        """Whether it changes with each call, or has a hint that it does."""
+        kind = self.decide()
+        return kind is Variability.PER_CALL or (
+            kind is Variability.UNKNOWN and weight_toward(Toward.DATA, self.hints) > 0
+        )
+
+    @property
+    def leans_to_model(self) -> bool:
+        """Whether a hint says that it lasts as the model does."""
+        return weight_toward(Toward.MODEL, self.hints) > 0
+
+    def add_hints(self, hints: frozenset[AppliedHint]) -> AbstractNumber:
+        """The same value with further hints, which only speak while it is undecided."""
+        if not hints or self.kind is not Variability.UNKNOWN:
+            return self
+        terms = self.terms or _OUT_OF_SIGHT
+        return self._replace(terms=frozenset(term._replace(hints=term.hints | hints) for term in terms))
+
     def stepping(self, note: Note) -> AbstractNumber:
         """The same value, one step further on its way."""
         return AbstractNumber(*self[:-1], (*self.trail, note))
 
 
-UNKNOWN = AbstractNumber(kind=Variability.UNKNOWN)
+# UNKNOWN joined with PER_CALL is PER_CALL, and with anything less UNKNOWN.
+_RANK = {kind: (int(kind), 0) for kind in Variability} | {Variability.UNKNOWN: (Variability.LOGARITHMIC, 1)}
+
+UNKNOWN = AbstractNumber(kind=Variability.UNKNOWN, terms=_OUT_OF_SIGHT)
 FEW = AbstractNumber(kind=Variability.FEW)
 FIXED = AbstractNumber(kind=Variability.FIXED)
+
+
+def pool(terms: Collection[Term]) -> frozenset[AppliedHint]:
+    """The hints that speak for what is computed from all of `terms`.
+
+    Those of the terms that follow the data by themselves, if there are any. Else, of the undecided terms, the hints
+    toward the data of all, and the hints toward the model that they have in common.
+    """
+    if len(terms) == 1:
+        return next(iter(terms)).hints
+    decided = {term: weigh(term.hints) for term in terms}
+    if Toward.DATA in decided.values():
+        return frozenset[AppliedHint]().union(*(term.hints for term, side in decided.items() if side is Toward.DATA))
+    chosen = [term for term, side in decided.items() if side is None] or list(terms)
+    shared = [{one.hint for one in term.hints} for term in chosen]
+    return frozenset(
+        one
+        for term in chosen
+        for one in term.hints
+        if one.hint.toward is Toward.DATA or all(one.hint in hints for hints in shared)
+    )
+
+
+def decide_terms(terms: frozenset[Term], floor: Variability = Variability.FIXED) -> Variability:
+    """The kind of what is computed from `terms` and a value of the kind `floor`.
+
+    Several terms that are undecided alone may follow the data together.
+
+    Powers of two are weighed apart: what they suggest says nothing of a value that changes with each call.
+    """
+    plain = _decide_together([term for term in terms if not term.is_power])
+    powers = _decide_together([term for term in terms if term.is_power])
+    if plain in (Variability.PER_CALL, Variability.UNKNOWN):
+        return plain
+    if powers is Variability.PER_CALL or floor is Variability.LOGARITHMIC:
+        return Variability.LOGARITHMIC
+    decided = [kind for kind in (plain, powers) if kind is not None]
+    return max([floor, *decided]) if decided else Variability.UNKNOWN
+
+
+def _decide_together(terms: Collection[Term]) -> Variability | None:
+    """What terms of one sort decide; None where there are none."""
+    if not terms:
+        return None
+    sides = {weigh(term.hints) for term in terms}
+    if Toward.DATA in sides or (None in sides and weigh(pool(terms)) is Toward.DATA):
+        return Variability.PER_CALL
+    return Variability.UNKNOWN if None in sides else Variability.PER_MODEL
 
 
 def join(scalars: Iterable[AbstractNumber]) -> AbstractNumber:
     """One of `scalars`, or what arithmetic makes of them: the greatest kind, with the trail that leads to it.
 
-    PER_CALL outweighs UNKNOWN, and UNKNOWN everything less. Leanings of undecided operands add up.
+    PER_CALL outweighs UNKNOWN, and UNKNOWN everything less. Terms of undecided operands are united.
     """
     operands = list(scalars)
     if not operands:
         return UNKNOWN
     if len(operands) == 1:
         return operands[0]
-    settled = [operand.decide() for operand in operands]
-    for kind in (Variability.PER_CALL, Variability.UNKNOWN):
-        if kind in settled:
-            chosen = operands[settled.index(kind)]
-            break
-    else:
-        kind = max(settled)
-        chosen = operands[settled.index(kind)]
+    decided = [operand.decide() for operand in operands]
+    greatest = max(decided, key=_RANK.__getitem__)
+    leading = [operand for operand, kind in zip(operands, decided, strict=True) if kind is greatest]
     # What the kernel does along an axis that may be the model's says nothing of the other operands.
-    free = (own is Variability.PER_CALL or not operand.con for operand, own in zip(operands, settled, strict=True))
     atoms: frozenset[DimFactor] = frozenset().union(
-        *(operand.atoms for operand, is_free in zip(operands, free, strict=True) if is_free)
+        *(
+            operand.atoms
+            for operand, kind in zip(operands, decided, strict=True)
+            if kind is Variability.PER_CALL or not operand.leans_to_model
+        )
     )
-    if kind is not Variability.UNKNOWN:
-        sources = [operand for operand, own in zip(operands, settled, strict=True) if own is kind]
-        from_data = any(operand.from_data for operand in sources)
-        return AbstractNumber(kind=kind, atoms=atoms, from_data=from_data, trail=chosen.trail)
-    undecided = [operand for operand, own in zip(operands, settled, strict=True) if own is Variability.UNKNOWN]
-    leading = max(undecided, key=lambda operand: len(operand.pro) - len(operand.con))
-    # What is computed from a power of two is none, and takes as few values: its leanings say nothing of the result.
-    pro = frozenset[str]().union(*(operand.pro for operand in undecided if not operand.power))
-    con = frozenset[str].intersection(*(operand.con for operand in undecided))
+    floor, terms = Variability.FIXED, _NO_TERMS
+    for operand, kind in zip(operands, decided, strict=True):
+        if operand.kind is not Variability.UNKNOWN or kind is Variability.FEW:
+            floor = max(floor, kind, key=_RANK.__getitem__)
+            continue
+        floor = max(floor, operand.floor, key=_RANK.__getitem__)
+        own = operand.terms or _OUT_OF_SIGHT
+        terms |= frozenset(Term(term.hints, is_power=True) for term in own) if operand.power else own
+    kind = floor if not terms or floor is Variability.PER_CALL else Variability.UNKNOWN
+    chosen = _clearest(leading)
     return AbstractNumber(
-        kind=Variability.UNKNOWN, pro=pro, con=con, atoms=atoms, from_data=leading.from_data, trail=leading.trail
+        kind=kind,
+        terms=terms if kind is Variability.UNKNOWN else _NO_TERMS,
+        floor=floor if kind is Variability.UNKNOWN else Variability.FIXED,
+        atoms=atoms,
+        from_data=any(operand.from_data for operand in leading),
+        trail=chosen.trail,
     )
+
+
+def _clearest(operands: list[AbstractNumber]) -> AbstractNumber:
+    """Of operands of one kind the first whose hints lean most to the data."""
+    if operands[0].decide() is not Variability.UNKNOWN:
+        return operands[0]
+    return max(operands, key=lean)
+
+
+def lean(operand: AbstractNumber) -> int:
+    """How much more its hints weigh toward the data than toward the model."""
+    return weight_toward(Toward.DATA, operand.hints) - weight_toward(Toward.MODEL, operand.hints)
 
 
 def choice(scalars: Iterable[AbstractNumber]) -> AbstractNumber:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Unpacked
-from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.axis_names import names_many
-from triton_doctor.static.variability.dims import Dim, Hints
+from triton_doctor.static.variability.dims import Dim
+from triton_doctor.static.variability.hints import MANY_AXES, AxisContext, apply_hints
 from triton_doctor.static.variability.interpreter import Interpreter
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.parameter_uses import grid_expressions
-from triton_doctor.static.variability.tensors import MANY_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.dims import ArgumentHints, DimFactor
+    from triton_doctor.static.variability.hints import AppliedHint
 
 
 @cached_in_scan(most=1)
@@ -39,18 +39,19 @@ def interpreter_of(project: Project) -> Interpreter:
 
 
 def hints_from_launches(project: Project) -> ArgumentHints:
-    """The leanings that the launches of `project` add, by path, function and argument, then by axis.
+    """The hints that the launches of `project` add, by path, function and argument, then by axis.
 
     Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.
     """
     flow = Interpreter(project, asks=False)
-    told: defaultdict[tuple[str, str, str], dict[int, Hints]] = defaultdict(dict)
+    found: defaultdict[tuple[str, str, str], dict[int, frozenset[AppliedHint]]] = defaultdict(dict)
     for launch in project.launches:
-        for atom, leaning in _said(launch, flow) if _says_much(launch) else ():
+        for atom, context in _contexts(launch, flow) if _says_much(launch) else ():
             if isinstance(atom, Dim) and _is_inner(atom):
-                axes = told[atom.root.path, atom.root.function, atom.root.name]
-                axes[atom.position] = axes.get(atom.position, Hints()).and_(Hints(frozenset({leaning})))
-    return told
+                axes = found[atom.root.path, atom.root.function, atom.root.name]
+                hints = apply_hints(context, launch.module.path, launch.launch.span.line)
+                axes[atom.position] = axes.get(atom.position, frozenset()) | hints
+    return found
 
 
 def _says_much(launch: LinkedLaunch) -> bool:
@@ -90,25 +91,27 @@ def _spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
     return frozenset(atom for scalar in scalars for atom in scalar.atoms)
 
 
-def _said(launch: LinkedLaunch, flow: Interpreter) -> Iterator[tuple[DimFactor, str]]:
-    yield from ((atom, hints.COVERED) for atom in spanned(launch, flow))
+def _contexts(launch: LinkedLaunch, flow: Interpreter) -> Iterator[tuple[DimFactor, AxisContext]]:
+    yield from ((atom, AxisContext(is_covered=True)) for atom in spanned(launch, flow))
     for kernel in launch.kernels:
         with suppress(RecursionError):
-            yield from with_own_stack(_said_by_kernel, launch, kernel, flow)
+            yield from with_own_stack(_contexts_of_kernel, launch, kernel, flow)
 
 
-def _said_by_kernel(launch: LinkedLaunch, kernel: Kernel, flow: Interpreter) -> Sequence[tuple[DimFactor, str]]:
+def _contexts_of_kernel(
+    launch: LinkedLaunch, kernel: Kernel, flow: Interpreter
+) -> Sequence[tuple[DimFactor, AxisContext]]:
     names = kernel.walked | kernel.replaced
     if not names:
         return ()
-    said: list[tuple[DimFactor, str]] = []
+    found: list[tuple[DimFactor, AxisContext]] = []
     frame = flow.at(launch).frame
     for name, one in bind_arguments(launch, kernel, flow, names).items():
         scalar = flow.as_scalar(one.value, frame)
         if scalar.kind is Variability.UNKNOWN and len(scalar.atoms) == 1:
             (atom,) = scalar.atoms
             if name in kernel.walked:
-                said.append((atom, hints.COVERED))
+                found.append((atom, AxisContext(is_covered=True)))
             if name in kernel.replaced:
-                said.append((atom, hints.LOADED))
-    return said
+                found.append((atom, AxisContext(is_loaded=True)))
+    return found

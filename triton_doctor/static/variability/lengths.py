@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.sources.text_patterns import TextPattern
-from triton_doctor.static.variability import hints, tensors
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.name_words import names_settings, names_shape
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import DictValue, ListValue, Shape, Strides, TupleValue
 
@@ -41,12 +43,12 @@ def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
     if thing.scalar.kind is not Variability.UNKNOWN:
         return thing.scalar._replace(trail=trail)
-    if hints.names_shape(root.name):
+    if names_shape(root.name):
         return FEW
-    if hints.names_settings(root.name):
+    if names_settings(root.name):
         return AbstractNumber(kind=Variability.PER_MODEL, trail=trail)
-    pro = {hints.LENGTH, *((hints.NAME,) if hints.names_data(root.name) else ())}
-    return AbstractNumber(kind=Variability.UNKNOWN, pro=frozenset(pro), from_data=True, trail=trail)
+    hints = apply_hints(AxisContext(is_length=True, name=root.name), root.path, root.line)
+    return UNKNOWN.add_hints(hints)._replace(from_data=True, trail=trail)
 
 
 def is_used_as_tensor(thing: SymbolicValue) -> bool:

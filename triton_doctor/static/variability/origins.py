@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.name_words import names_data, names_model
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import SymbolicValue
 
@@ -34,9 +34,9 @@ def from_data(base: Expr, name: str | None, place: ProgramPoint) -> AbstractNumb
 
 def is_optional_number(thing: SymbolicValue) -> bool:
     """Whether it is an argument with a default that no name calls a length, or one named as a setting: a window."""
-    if thing.origin is None or hints.names_data(thing.root.name):
+    if thing.origin is None or names_data(thing.root.name):
         return False
-    if hints.names_model(thing.root.name):
+    if names_model(thing.root.name):
         return True
     return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
 

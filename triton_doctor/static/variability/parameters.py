@@ -10,14 +10,14 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
-from triton_doctor.static.variability import hints
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.launch_hints import interpreter_of, spanned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
 from triton_doctor.static.variability.program_point import CallFrame, end_of
-from triton_doctor.static.variability.scopes import leaning_by_name
+from triton_doctor.static.variability.scopes import hint_from_name
 from triton_doctor.static.variability.values import DictValue
 
 if TYPE_CHECKING:
@@ -127,14 +127,14 @@ class Parameters:
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
                     sources[name].append(source)
         for param in params:
-            told = tuple(self._told(source, kernel, param.name) for source in sources[param.name])
+            given = tuple(self._hinted(source, kernel, param) for source in sources[param.name])
             yield Parameter(
                 kernel=kernel,
                 param=param,
                 use=self._uses.of(kernel, param.name),
-                sources=told,
+                sources=given,
                 need=self._uses.need(kernel, param.name),
-                worst=self._serving(_worst(told)),
+                worst=self._serving(_worst(given)),
             )
 
     def _is_test(self, launch: LinkedLaunch) -> bool:
@@ -207,27 +207,26 @@ class Parameters:
             self._grids[id(launch)] = spanned(launch, self._flow)
         return self._grids[id(launch)]
 
-    def _told(self, source: ParameterSource, kernel: Kernel, name: str) -> ParameterSource:
-        """What the user declares of the parameter, else what the kernel suggests: its name, a walk in blocks."""
+    def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
+        """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
+        name, line = param.name, param.span.line
         if name in self._project.declared:
             frame = self._flow.at(source.launch).frame
             return source._replace(scalar=declared(self._project, name, frame))
-        scalar = leaning_by_name(source.scalar, name)
+        scalar = hint_from_name(source.scalar, name, kernel.path, line)
         if scalar.kind is not Variability.UNKNOWN:
             return source._replace(scalar=scalar)
-        pro = set(scalar.pro)
-        if name in kernel.replaced and scalar.atoms:
-            pro.add(hints.LOADED)
-        # What is covered one way or the other is covered: heads are, as tokens are, and often both ways.
-        walked = name in kernel.walked and (scalar.atoms or hints.LENGTH in pro)
-        covered = scalar._replace(pro=frozenset({*pro, hints.COVERED}))
-        uncovered = scalar._replace(pro=frozenset(pro))
+        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(scalar.atoms))
+        scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
+        covered = AxisContext(is_covered=True)
+        if name in kernel.walked and (scalar.atoms or scalar.from_data):
+            return source._replace(scalar=scalar.add_hints(apply_hints(covered, kernel.path, line)))
+        launch = source.launch
+        spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
         # The grid is looked at where that can matter.
-        if walked or (
-            scalar.atoms and covered.decide() is not uncovered.decide() and scalar.atoms & self._grid(source.launch)
-        ):
-            return source._replace(scalar=covered)
-        return source._replace(scalar=uncovered)
+        if scalar.atoms and spanned_by_grid.decide() is not scalar.decide() and scalar.atoms & self._grid(launch):
+            return source._replace(scalar=spanned_by_grid)
+        return source._replace(scalar=scalar)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

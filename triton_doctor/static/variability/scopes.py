@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
-from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.axis_names import output_widths
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, parameter
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
+from triton_doctor.static.variability.name_words import names_bucket, names_weight
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.trace import Note
@@ -107,7 +108,7 @@ def _thing(name: str, frame: CallFrame, scalar: AbstractNumber, *, line: int | N
         name,
         line if line is not None else frame.function.line,
         None,
-        hints.names_weight(name),
+        names_weight(name),
     )
     return SymbolicValue(root=root, scalar=scalar)
 
@@ -139,31 +140,30 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         return value
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):
-        if hints.names_bucket(binding.name):
+        if names_bucket(binding.name):
             return UNKNOWN._replace(trail=value.trail).stepping(step)
-        return _of_an_output(leaning_by_name(value, binding.name), binding.name, frame).stepping(step)
+        return _hint_from_output(
+            hint_from_name(value, binding.name, step.path, step.line), binding.name, frame
+        ).stepping(step)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
 
 
-def _of_an_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
+def _hint_from_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
     """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
     match scalar.size:
         case DimProduct((Dim(_, 0),), ()) if scalar.kind is Variability.UNKNOWN and name in output_widths(
             frame.function
         ):
-            return scalar._replace(con=scalar.con | {hints.OUTPUT})
+            width = AxisContext(is_output_width=True)
+            return scalar.add_hints(apply_hints(width, frame.module.path, frame.function.line))
         case _:
             return scalar
 
 
-def leaning_by_name(scalar: AbstractNumber, name: str) -> AbstractNumber:
-    """An axis that is called `n_rows` or `head_dim` leans accordingly."""
+def hint_from_name(scalar: AbstractNumber, name: str, path: str, line: int) -> AbstractNumber:
+    """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
     if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
-    if hints.names_data(name):
-        return scalar._replace(pro=scalar.pro | {hints.NAME})
-    if hints.names_model(name):
-        return scalar._replace(con=scalar.con | {hints.NAME})
-    return scalar
+    return scalar.add_hints(apply_hints(AxisContext(name=name), path, line))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.variability import hints
 from triton_doctor.static.variability.dims import Dim, DimFactor, DimProduct, Origin, RemainingDims, axis, whole
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import AxisOrder, SymbolicValue, Tensor
@@ -15,72 +15,46 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE = FIXED._replace(literal=1, low=1, high=1)
-# Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
-MANY_AXES = 4
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 def axis_of_root(root: Origin, position: int) -> AbstractNumber:
     """An axis without known origin: what its position and its tensor's name suggest."""
-    atom = axis(root, position)
-    return _measured(atom, spelled=f"{root.name}.shape[{position}]")
+    return _measured(axis(root, position), is_rest=False)
 
 
 def rest_of_root(root: Origin) -> AbstractNumber:
     """The number of elements of a root."""
-    return of_size(whole(root), spelled=f"the number of elements of {root.name}")
+    return of_size(whole(root))
 
 
-def of_size(size: DimProduct, *, spelled: str = "") -> AbstractNumber:
-    """A product of axes: the greatest kind among those that are left above the line."""
-    parts = [_measured(atom, spelled=spelled) for atom in size.over]
+def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
+    """A product of axes: the greatest kind among those that are left above the line.
+
+    `is_rest` where it is what other axes leave, not what a view folds.
+    """
+    parts = [_measured(atom, is_rest=is_rest) for atom in size.over]
     if not parts:
         return FIXED._replace(size=size)
     return join(parts)._replace(size=size)
 
 
-def _measured(atom: DimFactor, *, spelled: str) -> AbstractNumber:
+def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
     root = atom.root
-    pro: set[str] = set()
-    con: set[str] = set()
+    known = AxisContext(tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
-            if position == 0:
-                pro.add(hints.FIRST)
-                if hints.names_stack(root.name):
-                    con.add(hints.STACKED)
-                if root.rank is not None and root.rank >= MANY_AXES:
-                    pro.add(hints.MANY)
-            elif position == -1 or (root.rank is not None and position == root.rank - 1):
-                con.add(hints.LAST)
-            if position in root.told:
-                pro |= root.told[position].pro
-                con |= root.told[position].con
+            applied = apply_hints(replace(known, position=position), root.path, root.line)
+            if known.is_activation:
+                applied |= root.hints.get(position, frozenset())
             text = _axis_text(root, position)
         case RemainingDims(_, front, _):
-            # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
-            if front <= 1:
-                pro.add(hints.FOLD)
-            if front == 0:
-                pro.add(hints.FIRST)
-                if hints.names_stack(root.name):
-                    con.add(hints.STACKED)
+            applied = apply_hints(replace(known, folded_after=front, is_rest=is_rest), root.path, root.line)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
             if atom == RemainingDims(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
-    if root.item:
-        pro.clear()
-        if isinstance(atom, RemainingDims):
-            con.add(hints.ROW)
-    if root.weight:
-        pro, con = set(), {hints.LAST, hints.KEPT}
-    return AbstractNumber(
-        kind=Variability.UNKNOWN,
-        pro=frozenset(pro),
-        con=frozenset(con),
-        size=DimProduct((atom,)),
-        atoms=frozenset({atom}),
-        trail=(Note(root.path, root.line, text),),
+    return UNKNOWN.add_hints(applied)._replace(
+        size=DimProduct((atom,)), atoms=frozenset({atom}), trail=(Note(root.path, root.line, text),)
     )
 
 
@@ -160,7 +134,7 @@ def reshape(value: Tensor | SymbolicValue, sizes: Sequence[AbstractNumber | None
 def _left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNumber:
     """What the other axes leave of `total`: those that it holds itself cancel."""
     if total.size is None:
-        if any(follows_data(other) for other in others):
+        if any(other.leans_to_data for other in others):
             return UNKNOWN._replace(trail=total.trail)
         return join([total, *others])._replace(size=None) if total.decide() is not Variability.PER_CALL else total
     size = total.size
@@ -168,16 +142,11 @@ def _left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNu
         before = size
         if other.size is not None:
             size = size.divided_by(other.size)
-        if (other.size is None or size.over == before.over) and follows_data(other):
+        if (other.size is None or size.over == before.over) and other.leans_to_data:
             # It may be the same data, seen through another tensor: then nothing is left of it.
             return UNKNOWN._replace(trail=total.trail)
     left = of_size(size)
     return left if left.trail else left._replace(trail=total.trail)
-
-
-def follows_data(scalar: AbstractNumber) -> bool:
-    """Whether a size changes with each call, or leans to."""
-    return scalar.decide() is Variability.PER_CALL or (scalar.decide() is Variability.UNKNOWN and bool(scalar.pro))
 
 
 def flatten(value: Tensor | SymbolicValue, start: int, end: int) -> Tensor:
@@ -210,7 +179,7 @@ def stride(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
         behind = _left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
     if behind.size is not None and any(isinstance(atom, RemainingDims) and atom.front for atom in behind.size.over):
         # Behind the first axis of a tensor of unknown rank there may be the width alone.
-        return behind._replace(pro=behind.pro - {hints.FOLD})
+        return of_size(behind.size, is_rest=True)._replace(trail=behind.trail)
     return behind
 
 

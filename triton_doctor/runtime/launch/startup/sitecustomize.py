@@ -26,6 +26,13 @@ FOLDER, NOTES, DRY = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES", "_TRITON_DOCT
 OURS = (FOLDER, NOTES, DRY, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
 OLDEST_PYTHON = (3, 11)
 INTERPRETER = "triton.runtime.interpreter"
+# As LIBRARIES of runtime/hooks/stepping.py, which is imported only where triton is.
+STEPPING = (
+    "torch.profiler.profiler",
+    "transformers.trainer_callback",
+    "lightning.pytorch.loops.training_epoch_loop",
+    "pytorch_lightning.loops.training_epoch_loop",
+)
 
 
 class Doorkeeper:
@@ -110,6 +117,7 @@ def record() -> None:
         join(os.environ[FOLDER], started_ns=STARTED_NS)
         if INTERPRETER not in sys.modules:
             keeper.after[INTERPRETER] = watch_interpreter
+        keeper.after.update((name, watch_steps) for name in STEPPING if name not in sys.modules)
     except Exception as error:  # whatever it is, the program goes on
         note("unfollowed", f"process {os.getpid()} was not followed: {error}")
 
@@ -120,6 +128,14 @@ def watch_interpreter() -> None:
         sys.modules["triton_doctor.runtime.hooks"].watch_late_interpreter()
     except Exception as error:
         sys.stderr.write(f"triton-doctor: interpreter mode is not watched: {error}\n")
+
+
+def watch_steps() -> None:
+    """A library that says when a step of training ends was imported later than triton."""
+    try:
+        sys.modules["triton_doctor.runtime.hooks"].watch_late_steps()
+    except Exception as error:
+        sys.stderr.write(f"triton-doctor: steps are not watched: {error}\n")
 
 
 def note(kind: str, line: str) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, dotted
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability import hints, tensors
-from triton_doctor.static.variability.arithmetic import coarse, greatest, least, power_of_two, quotient
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
+from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.models.torch import (
@@ -109,8 +110,7 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
             return _number(flow, call, place)
         case "log2" | "bit_length" | "log":
             scalar = join(scalars())
-            kind = Variability.LOGARITHMIC if scalar.decide() is Variability.PER_CALL else scalar.decide()
-            return AbstractNumber(kind=kind, trail=scalar.trail)
+            return logarithm(scalar)
         case "prod":
             return _product(flow, call, place)
         case "sum":
@@ -157,8 +157,7 @@ def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, 
             return tensor_method(flow, value, name, call, base, place)
         case AbstractNumber():
             if name == "bit_length":
-                kind = Variability.LOGARITHMIC if value.decide() is Variability.PER_CALL else value.decide()
-                return AbstractNumber(kind=kind, trail=value.trail)
+                return logarithm(value)
             if name in ("item", "tolist"):
                 return from_data(base, name, place)
             return (
@@ -191,10 +190,8 @@ def _extreme(flow: Interpreter, call: Call, place: ProgramPoint, *, smallest: bo
         case ListValue(_, _) | SymbolicValue():
             line = place.frame.function.line
             step = Note(place.frame.module.path, line, "`{}` depends on the data", call)
-            pro = scalar.pro | {hints.LENGTH}
-            named = hints.names_data(spell(call.args[0]))
-            return scalar._replace(
-                pro=pro | {hints.NAME} if named else pro,
+            longest = AxisContext(is_length=True, name=spell(call.args[0]))
+            return scalar.add_hints(apply_hints(longest, place.frame.module.path, line))._replace(
                 from_data=True,
                 trail=scalar.trail or (step,),
                 literal=...,

@@ -1,0 +1,168 @@
+"""A function's text to what its author wrote beside the code: annotations, comments and the docstring."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# What decides where a parameter begins and ends in a header. A comment or a string counts whole.
+_HEADER_TOKEN = re.compile(
+    r"""#[^\n]*|[rbuf]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|->|[A-Za-z_]\w*|\S""",
+    re.DOTALL | re.IGNORECASE,
+)
+_DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
+_DOCSTRING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*[rRuU]?(\"\"\"|''')(.*?)\1", re.DOTALL)
+# A comment that may name axes: it holds an opening bracket.
+_COMMENT = re.compile(r"#([^\n]*[(\[][^\n]*)")
+_ASSIGNED = re.compile(r"[ \t]*(?:return\b|[\w.]+(?:[ \t]*:[^=\n]+)?[ \t]*=(?!=))")
+
+
+class Remark(NamedTuple):
+    """A comment, without its `#`, and its line."""
+
+    text: str
+    line: int
+
+
+class ParameterRemark(NamedTuple):
+    """What stands at a parameter: its annotation as written, and the comment on its line; empty where there is none."""
+
+    annotation: str
+    comment: str
+    line: int
+
+
+class Remarks(NamedTuple):
+    """All that stands beside the code of a function.
+
+    `trailing` are comments behind assignments and returns, by the line of the statement; `standing` those on lines of
+    their own. Only comments that hold a bracket are kept.
+    """
+
+    parameters: Mapping[str, ParameterRemark]
+    trailing: Mapping[int, str]
+    standing: Sequence[Remark]
+    docstring: str
+    docstring_line: int
+
+
+def read_remarks(text: str, first: int) -> Remarks:
+    """Read the text of a function, whose `def` stands on line `first` of its file."""
+    found = _DEF.search(text)
+    if found is None:
+        return Remarks({}, {}, (), "", first)
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    parameters, end = _read_header(text, found.end(), starts, first)
+    docstring = _DOCSTRING.match(text, end)
+    body = docstring.end() if docstring is not None else end
+    trailing, standing = _read_body(text, body, starts, first)
+    return Remarks(
+        parameters=parameters,
+        trailing=trailing,
+        standing=standing,
+        docstring=docstring[2] if docstring is not None else "",
+        docstring_line=first + bisect_right(starts, docstring.start(2)) - 1 if docstring is not None else first,
+    )
+
+
+class _Header:
+    """The parameters of a header, token by token."""
+
+    def __init__(self) -> None:
+        self.names: list[tuple[str, int]] = []
+        self.annotations: dict[str, str] = {}
+        self.comments: dict[int, str] = {}
+        self.is_over = False
+        self._annotation_start: int | None = None
+        self._is_at_name = True
+
+    def take(self, token: str, start: int, row: int, text: str) -> None:
+        """Take in a token directly inside the parentheses of the header."""
+        if token == ",":
+            self.close(start, text)
+            self._is_at_name = True
+        elif self._is_at_name and token.isidentifier():
+            self.names.append((token, row))
+            self._is_at_name = False
+        elif token == ":" and self._annotation_start is None and not self._is_at_name:
+            self._annotation_start = start + 1
+        elif token == "=":
+            self.close(start, text)
+
+    def close(self, end: int, text: str) -> None:
+        """End the annotation of the latest parameter, if it has one."""
+        if self._annotation_start is not None and self.names:
+            self.annotations[self.names[-1][0]] = text[self._annotation_start : end].strip()
+        self._annotation_start = None
+
+
+def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple[dict[str, ParameterRemark], int]:
+    """Read the parameters behind the name of the function, and where the header's last line ends."""
+    header, depth = _Header(), 0
+    end = len(text)
+    for found in _HEADER_TOKEN.finditer(text, at):
+        token, start = found[0], found.start()
+        row = bisect_right(starts, start) - 1
+        if token[0] == "#":
+            if depth and not header.is_over:
+                header.comments.setdefault(row, token[1:])
+        elif token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+            if depth == 0:
+                header.close(start, text)
+                header.is_over = True
+        elif depth == 0 and token == ":":
+            end = found.end()
+            break
+        if depth == 1 and not header.is_over:
+            header.take(token, start, row, text)
+    rows = sorted({row for _, row in header.names})
+    said: dict[int, str] = {}
+    for row, comment in header.comments.items():
+        # A comment behind the last line of a long annotation, or default, is about the parameter that it ends.
+        line = text[starts[row] : starts[row + 1] if row + 1 < len(starts) else len(text)]
+        if not line.lstrip().startswith("#") and (at_row := bisect_right(rows, row)):
+            said.setdefault(rows[at_row - 1], comment)
+    parameters = {
+        name: ParameterRemark(header.annotations.get(name, ""), said.get(row, ""), first + row)
+        for name, row in header.names
+    }
+    return parameters, end
+
+
+def _read_body(text: str, at: int, starts: Sequence[int], first: int) -> tuple[dict[int, str], list[Remark]]:
+    trailing: dict[int, str] = {}
+    standing: list[Remark] = []
+    for found in _comments(text, at):
+        row = bisect_right(starts, found.start()) - 1
+        before = text[starts[row] : found.start()]
+        if not before.strip():
+            standing.append(Remark(found[1], first + row))
+        elif before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
+            statement = _statement_row(text, row, starts)
+            if _ASSIGNED.match(text, starts[statement]):
+                trailing.setdefault(first + statement, found[1])
+    return trailing, standing
+
+
+def _comments(text: str, at: int) -> Iterator[re.Match[str]]:
+    return _COMMENT.finditer(text, at) if text.find("#", at) != -1 else iter(())
+
+
+def _statement_row(text: str, row: int, starts: Sequence[int]) -> int:
+    """Return the row on which the statement begins whose last row is `row`; a closing bracket belongs to one above."""
+    line = text[starts[row] :].lstrip()
+    if line[:1] not in (")", "]", "}"):
+        return row
+    indent = len(text) - starts[row] - len(line)
+    for above in range(row - 1, -1, -1):
+        start = starts[above]
+        if text[start : start + indent].isspace() == (indent > 0) and text[start + indent : start + indent + 1].strip():
+            return above
+    return row

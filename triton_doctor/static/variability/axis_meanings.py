@@ -1,0 +1,198 @@
+"""The name of an axis to whether it follows the data or the model: True, False, or None where that is not known.
+
+One letter means what its function makes of it: `L = chunk_size` is no length there. What the function does not bind is
+told by the legend of its docstring or its file's (`NC: number of chunks`), then by the letter.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import (
+    Attr,
+    BinaryOp,
+    Call,
+    Const,
+    Name,
+    Star,
+    Subscript,
+    TupleExpr,
+    Unpacked,
+    dotted,
+)
+from triton_doctor.static.variability import name_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Expr
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_NUMBERED = re.compile(r"(?:dim|axis)_?\d")
+# A fraction is as its numerator, and what divides it may cancel.
+_DIVISION = re.compile(r"//?")
+_DATA_LETTERS = frozenset({"B", "b", "T", "t", "S", "s", "bs", "BS", "sl", "M"})
+# `D`, `DH`, `DHQK`, `HV`, `NH`, `d_k`: heads and widths, of queries, keys and values.
+_MODEL_LETTERS = re.compile(
+    r"(?:n?h|d|n?hd?|dh|hd)_?(?:q|k|v|h|o|i|qk|kv|hv|vo|qkv|in|out|model|inner|state)?|c|e|k|v|g"
+)
+# Letters for a length, where nothing else in the shape is one.
+_LENGTH_LETTERS = frozenset({"L", "l", "N", "n", "Z", "z", "P"})
+_LEGEND = re.compile(
+    r"^[ \t]*(?:[-*+#][ \t]+)?[`*]{0,2}([A-Za-z]\w{0,5})[`*]{0,2}[ \t]*(?:[:=]|--?)[ \t]+(\S[^\n]{3,100})",
+    re.MULTILINE,
+)
+_PROSE_DATA = frozenset(
+    "batch batches sequence sequences seq seqlen token tokens timestep timesteps length lengths rows requests "
+    "samples".split()
+)
+_PROSE_MODEL = frozenset(
+    "head heads hidden channel channels feature features dim dims dimension dimensions expert experts vocab vocabulary "
+    "width embedding state rank layers groups".split()
+)
+_PROSE_PARTS = frozenset("chunk chunks block blocks tile tiles".split())
+_QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
+_MOST_STEPS = 4
+_MANY_AXES = 4
+
+
+@lru_cache(maxsize=8192)
+def has_meaning(name: str) -> bool:
+    """Whether the words of `name`, and not merely its letters, are those of an axis."""
+    if len(name) < 2:
+        return False
+    return (
+        name_words.names_data(name)
+        or name_words.names_model(name)
+        or name_words.names_heads(name)
+        or bool(name_words.words(name) & (_PROSE_DATA | _PROSE_MODEL))
+    )
+
+
+@lru_cache(maxsize=8192)
+def meaning_of_word(name: str) -> bool | None:
+    """What a name says by itself."""
+    if name in _DATA_LETTERS:
+        return True
+    if _NUMBERED.fullmatch(name):
+        return None
+    said = name_words.words(name)
+    if said & _PROSE_PARTS:
+        return True if said & {"num", "n", "nr", "number"} else None
+    if name_words.names_room(name) or name_words.names_model(name) or _MODEL_LETTERS.fullmatch(name.lower()):
+        return False
+    if name_words.names_data(name) or said & _PROSE_DATA:
+        return True
+    return None
+
+
+class AxisMeanings:
+    """What names of axes mean in one function."""
+
+    def __init__(self, function: Function, *legends: str) -> None:
+        """`legends` are docstrings that may say what letters stand for, the nearest first."""
+        self._function = function
+        self._legend: dict[str, bool | None] = {}
+        for text in legends:
+            for name, said in _LEGEND.findall(text):
+                self._legend.setdefault(name, _meaning_of_prose(said))
+
+    def of_shape(self, axes: Sequence[str]) -> tuple[bool | None, ...]:
+        """What each of `axes` means. What lies between a batch and a width is the length, whatever its letter."""
+        meanings = [self._of_text(axis) for axis in axes]
+        if len(axes) >= _MANY_AXES and axes[-1].lower() == "s" and True not in meanings[1:-1]:
+            meanings[-1] = None  # a state, as in `(batch, rank, heads, S)`
+        if len(axes) > 2 and meanings[0] is True and meanings[-1] is False and True not in meanings[1:]:
+            unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
+            if len(unknown) == 1 and axes[unknown[0]] in _LENGTH_LETTERS:
+                meanings[unknown[0]] = True
+        return tuple(meanings)
+
+    def _of_text(self, text: str) -> bool | None:
+        over, *under = _DIVISION.split(text)
+        if any(self._of_name(name) is not False for part in under for name in _IDENTIFIER.findall(part)):
+            return None
+        names = [name for name in _IDENTIFIER.findall(over) if name not in _QUOTIENTS]
+        if not names:
+            return False if text.strip().lstrip("-").isdecimal() else None
+        return _product(self._of_name(name) if len(names) == 1 or name != "s" else None for name in names)
+
+    def _of_name(self, name: str, steps: int = _MOST_STEPS) -> bool | None:
+        """What `name` means: as the function binds it, as a legend says, or by itself."""
+        told = self._legend.get(name)
+        if told is not None or not steps:
+            return told
+        bound = [_item(one.value) for one in self._function.bindings.get(name, ())]
+        computed = [value for value in bound if not _is_out_of_sight(value)]
+        if computed:
+            meanings = {self._of_expr(value, steps - 1) for value in computed}
+            meaning = meanings.pop() if len(meanings) == 1 else None
+            return meaning_of_word(name) if meaning is None and has_meaning(name) else meaning
+        return meaning_of_word(name)
+
+    def _of_expr(self, expr: Expr, steps: int) -> bool | None:
+        match expr:
+            case Const(int()):
+                return False
+            case Name(name):
+                return self._of_name(name, steps)
+            case Attr(_, name):
+                return meaning_of_word(name)
+            case BinaryOp("//" | "/", (over, under)):
+                return self._of_expr(over, steps) if self._of_expr(under, steps) is not True else None
+            case BinaryOp("*" | "+" | "-", operands):
+                return _product(self._of_expr(operand, steps) for operand in operands)
+            case Call(Attr(_, "numel"), (), ()):
+                return True
+            case Subscript(Attr(_, "shape"), Const(0)):
+                return True
+            case Call(func, (over, under), ()) if _last(func) in _QUOTIENTS:
+                return self._of_expr(over, steps) if self._of_expr(under, steps) is not True else None
+            case Call(func, (over,), ()) if _last(func) in _QUOTIENTS:
+                return self._of_expr(over, steps)
+            case _:
+                return None
+
+
+def _last(func: Expr) -> str:
+    return (dotted(func) or "").rpartition(".")[2]
+
+
+def _item(expr: Expr) -> Expr:
+    """The item of a tuple display that unpacking gives a name, where no star stands in it; else `expr`."""
+    match expr:
+        case Unpacked(TupleExpr(items), int(position), _, False) if not any(isinstance(one, Star) for one in items):
+            return items[position] if position < len(items) else expr
+        case _:
+            return expr
+
+
+def _is_out_of_sight(expr: Expr) -> bool:
+    """Whether only the name tells what `expr` is: a part of a shape, or the result of some call."""
+    match expr:
+        case Unpacked() | Subscript(Attr(_, "shape"), Const(int())):
+            return True
+        case Call(Attr(_, "numel"), (), ()):
+            return False
+        case Call(func):
+            return _last(func) not in _QUOTIENTS
+        case _:
+            return False
+
+
+def _product(meanings: Iterable[bool | None]) -> bool | None:
+    """A product, or a sum: it follows the data where one factor does."""
+    found = list(meanings)
+    return True if True in found else None if None in found else False
+
+
+def _meaning_of_prose(text: str) -> bool | None:
+    """What `number of heads` or `sequence length (K, V)` says."""
+    said = set(re.findall(r"[a-z]+", text.lower().partition("(")[0]))
+    if said & _PROSE_PARTS:
+        return True if said & {"number", "num", "count"} else False if said & {"size", "length"} else None
+    data, model = bool(said & _PROSE_DATA), bool(said & _PROSE_MODEL)
+    return data if data is not model else None

@@ -1,0 +1,133 @@
+"""Words in names: what a name says about the size, the list or the tensor that bears it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+# Words by which people of every library call sizes that follow the data, and sizes that follow the model.
+_DATA_WORDS = frozenset(
+    "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
+    "reqs sample samples length lengths len lens ctx".split()
+)
+_HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
+_MODEL_WORDS = _HEAD_WORDS | frozenset(
+    "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
+    "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk "
+    "world ranks shard shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp "
+    "cp".split()
+)
+# `row_size` is how much there is in a row.
+_EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
+# `max_batches` is what there is room for; `max_seqlen` the longest of this call.
+_COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
+_PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
+_TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
+_WEIGHT_WORDS = frozenset(
+    "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
+    "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
+    "centroids alpha alphas".split()
+)
+# Lists that are written in a configuration, or that say who takes part.
+_SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
+# What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
+_STACKED_WORDS = frozenset("recv received gathered slice slices".split())
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
+
+
+@lru_cache(maxsize=4096)
+def words(name: str) -> frozenset[str]:
+    """`maxKvLen_2` -> max, kv, len; `elems_per_token` -> elems: there is one for each of what comes after."""
+    return frozenset(word.lower() for word in _WORD.findall(name.partition("_per_")[0]))
+
+
+@lru_cache(maxsize=4096)
+def names_data(name: str) -> bool:
+    """Whether a name speaks of batch, sequence, tokens or rows."""
+    return (
+        not (names_room(name) or _names_width(name))
+        and bool(_said(name) & _DATA_WORDS)
+        and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+    )
+
+
+@lru_cache(maxsize=4096)
+def names_model(name: str) -> bool:
+    """Whether a name speaks of heads, channels, hidden sizes."""
+    if names_room(name) or _names_width(name):
+        return True
+    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+
+
+@lru_cache(maxsize=4096)
+def names_room(name: str) -> bool:
+    """Whether a name is the most that something has room for."""
+    said = words(name)
+    return "max" in said and bool(said & _COUNT_WORDS)
+
+
+def _names_width(name: str) -> bool:
+    """Whether a name says how long one row is."""
+    said = words(name)
+    return "row" in said and bool(said & _EXTENT_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_heads(name: str) -> bool:
+    """Whether a name speaks of heads, and not of how wide they are."""
+    return bool(_said(name) & _HEAD_WORDS) and not _said(name) & (_DATA_WORDS | _PLAIN_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_part(name: str) -> bool:
+    """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
+    return bool(_said(name) & _TILE_WORDS)
+
+
+def _said(name: str) -> frozenset[str]:
+    """The words that mean something: a letter does only where it stands alone, `M` but not `BLOCK_SIZE_M`."""
+    said = words(name) - {"n", "num", "total", "size"}
+    return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
+
+
+@lru_cache(maxsize=4096)
+def names_weight(name: str) -> bool:
+    """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
+    said = words(name)
+    return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
+
+
+@lru_cache(maxsize=4096)
+def names_settings(name: str) -> bool:
+    """Whether a list's name says that the model, or its set-up, decides how long it is."""
+    return bool(words(name) & _SETTING_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_stack(name: str) -> bool:
+    """Whether a tensor's name says that its first axis is the ranks of a group."""
+    return bool(words(name) & _STACKED_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_shape(name: str) -> bool:
+    """Whether a list's name says that it has an item for each axis of a tensor."""
+    return bool(words(name) & {"shape", "strides", "dims", "axes"})
+
+
+@lru_cache(maxsize=4096)
+def names_bucket(name: str) -> bool:
+    """Whether a size's name says that its author has rounded it already."""
+    return bool(words(name) & {"bucket", "buckets", "bucketed", "bucketize"})
+
+
+@lru_cache(maxsize=4096)
+def works_on_weights(function: str) -> bool:
+    """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
+    return names_weight(function.strip("_").partition("_")[0])
+
+
+@lru_cache(maxsize=4096)
+def names_config(name: str) -> bool:
+    """Whether a name says that it holds settings."""
+    return bool(words(name) & {"config", "cfg", "conf", "args", "options", "opts", "meta", "settings"})

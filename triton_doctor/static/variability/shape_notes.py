@@ -1,0 +1,231 @@
+"""What a function's author wrote of its tensors' shapes: comments, docstring, annotations, asserts and einops patterns.
+
+In: the remarks of a function. Out: for a parameter, or for the tensor that a line assigns, a `ShapeNote`:
+
+    def run(
+        q,  # (B, H, T, D)
+    ):
+
+gives for `q` the axes "B", "H", "T", "D", and that its comment says "(B, H, T, D)". What an axis' name means is told by
+`axis_meanings`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.remarks import read_remarks
+from triton_doctor.static.variability.axis_meanings import AxisMeanings
+from triton_doctor.static.variability.axis_names import keeps_shape
+from triton_doctor.static.variability.written_shapes import MOST_AXES, OPEN, brackets, written_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.remarks import Remarks
+
+# Axes of which two notes speak differently.
+UNCLEAR = ""
+
+_NAMED = re.compile(r"[A-Za-z]")
+_ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re.IGNORECASE)
+# `q: [B, T]`, `q is (B, T)` and `q (B, T)` on a line of its own.
+_SAID_OF = re.compile(r"(?<![\w.])(\w+)[`*]*\s*(?:\.shape)?\s*(?::|=|==|is|has shape|of shape|shape)?\s*(?=[(\[])")
+_ENTRY = re.compile(
+    r"^([ \t]*)(?:[-*+][ \t]+)?(?::param[ \t]+(?:[\w.\[\]]+[ \t]+)??)?[`*]{0,2}(\w+)[`*]{0,2}(?=[ \t]*[:(\[,-])"
+)
+_JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
+_TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
+_ASSERTED = re.compile(
+    r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
+)
+_EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
+_EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
+
+
+class ShapeNote(NamedTuple):
+    """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
+
+    `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
+    `meanings` say of each axis whether it follows the data, or the model.
+    """
+
+    axes: tuple[str, ...]
+    quote: str
+    kind: str
+    meanings: tuple[bool | None, ...] = ()
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes, where the note tells."""
+        return None if OPEN in self.axes else len(self.axes)
+
+    @property
+    def says(self) -> str:
+        """The note, as a part of a sentence: `its comment says (B, T, D)`."""
+        return f"its {self.kind} says {self.quote}"
+
+    def at(self, position: int) -> int | None:
+        """Return the index in `axes` of the axis at `position`, from the end where negative; None if it has none."""
+        count = len(self.axes)
+        if OPEN not in self.axes:
+            return position % count if -count <= position < count else None
+        start = self.axes.index(OPEN)
+        if 0 <= position < start:
+            return position
+        return count + position if -(count - start) < position < 0 else None
+
+
+class ShapeNotes(NamedTuple):
+    """The notes of a function: of its parameters, and of what lines assign."""
+
+    parameters: Mapping[str, ShapeNote]
+    assigned: Mapping[int, ShapeNote]
+
+
+@cached_in_scan()
+def notes_of(function: Function) -> ShapeNotes:
+    """Return the notes in the text of `function` that say something of an axis.
+
+    Of several notes for one parameter the nearest counts: its annotation, its comment, the docstring, an assert.
+    """
+    text = function.text.text
+    remarks = read_remarks(text, function.line)
+    found = _read(remarks, text, function.line, _lines_that_rebind(function))
+    if not (found.parameters or found.assigned):
+        return found
+    meanings = AxisMeanings(function, remarks.docstring, function.text.file_docstring)
+    return ShapeNotes(
+        {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))},
+        {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
+    )
+
+
+def _with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
+    known = meanings.of_shape(note.axes)
+    return note._replace(meanings=known) if any(one is not None for one in known) else None
+
+
+def _lines_that_rebind(function: Function) -> Mapping[str, int]:
+    """The line on which a name first becomes something of another shape, by the name."""
+    lines = {
+        name: [one.line for one in bindings if not keeps_shape(one.value, name)]
+        for name, bindings in function.bindings.items()
+    }
+    return {name: min(found) for name, found in lines.items() if found}
+
+
+def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> ShapeNotes:
+    """Read all notes of a function whose `text` begins on line `start`."""
+    found: dict[str, ShapeNote] = {}
+    for name, remark in remarks.parameters.items():
+        note = _in_annotation(remark.annotation) or _in_text(remark.comment, "comment")
+        if note is not None:
+            found[name] = note
+    for name, note in _in_docstring(remarks, remarks.parameters):
+        found.setdefault(name, note)
+    for standing in remarks.standing:
+        for name, note in _said_of(standing.text, remarks.parameters):
+            if standing.line <= bound.get(name, standing.line):
+                found.setdefault(name, note)
+    for name, at, note in _in_code(text, remarks.parameters):
+        if start + text.count("\n", 0, at) <= bound.get(name, 1 << 30):
+            found.setdefault(name, note)
+    assigned = {line: note for line, said in remarks.trailing.items() if (note := _in_text(said, "comment"))}
+    return ShapeNotes(found, assigned)
+
+
+def _in_text(text: str, kind: str) -> ShapeNote | None:
+    """The shape that `text` names first; where it goes on with another one, what both say."""
+    groups = list(written_shapes(text))
+    if not groups:
+        return None
+    start, end, axes = groups[0]
+    quote = text[start:end].strip()
+    for later, until, other in groups[1:]:
+        between = text[end:later].strip()
+        if between == "=":
+            axes = tuple(map(_plainer, axes, other)) if len(axes) == len(other) else axes
+        elif _ALTERNATIVE.search(text[end:]):
+            if len(axes) != len(other):
+                return None
+            axes = tuple(one if one == second else UNCLEAR for one, second in zip(axes, other, strict=True))
+        end = until
+    return ShapeNote(axes, quote, kind) if any(axes) else None
+
+
+def _plainer(one: str, other: str) -> str:
+    return one if one.isidentifier() or not other.isidentifier() else other
+
+
+def _said_of(text: str, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """What `text` says of each of `names`: `q: [B, T], k: [B, S]`."""
+    for found in _SAID_OF.finditer(text):
+        if found[1] in names:
+            note = _in_text(_first_bracket(text[found.end() :]), "comment")
+            if note is not None:
+                yield found[1], note
+
+
+def _first_bracket(text: str) -> str:
+    """`text` up to the end of the bracket with which it begins."""
+    end = next((end for start, end in brackets(text) if start == 0), 0)
+    return text[:end]
+
+
+def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """What the entries of the docstring say of `names`, in the form of Google, NumPy or reST, or in a list."""
+    if "(" not in remarks.docstring and "[" not in remarks.docstring:
+        return
+    name, indent = "", 0
+    said: list[str] = []
+    for line in [*remarks.docstring.split("\n"), " "]:
+        found = _ENTRY.match(line)
+        own = len(line) - len(line.lstrip())
+        is_entry = found is not None and found[2] in names
+        if name and (is_entry or (line.strip() and own <= indent) or line == " "):
+            note = _in_text(" ".join(said), "docstring")
+            if note is not None:
+                yield name, note
+            name = ""
+        if is_entry and found is not None:
+            name, indent = found[2], own
+            said = [line[found.end() :].strip()]
+        elif name:
+            said.append(line.strip())
+
+
+def _in_annotation(annotation: str) -> ShapeNote | None:
+    """`Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` and `Tensor[B, T, D]`."""
+    found = _JAXTYPING.search(annotation)
+    if found is not None:
+        axes = [re.sub(r"^[#_?]|=.*", "", axis) for axis in found[1].split()]
+        return _of_axes([OPEN if axis.startswith(("*", "...")) else axis for axis in axes], f'"{found[1]}"')
+    found = _TORCHTYPING.search(annotation)
+    if found is not None:
+        items = [item.strip().strip("\"'") for item in found[1].split(",")]
+        return _of_axes([OPEN if item in ("...", "") else item for item in items], f"[{found[1].strip()}]")
+    return None
+
+
+def _of_axes(axes: Sequence[str], quote: str, kind: str = "annotation") -> ShapeNote | None:
+    if not 1 <= len(axes) <= MOST_AXES or axes.count(OPEN) > 1 or not any(map(_NAMED.search, axes)):
+        return None
+    return ShapeNote(tuple(axes), quote, kind)
+
+
+def _in_code(text: str, names: Collection[str]) -> Iterator[tuple[str, int, ShapeNote]]:
+    """What asserts, `torch._check` and einops patterns say of `names`, with where."""
+    if ".shape" in text or ".size" in text:
+        for found in _ASSERTED.finditer(text) if "==" in text else ():
+            note = _in_text(f"shape {_first_bracket(text[found.end() :])}", "assert")
+            if note is not None and found[1] in names:
+                yield found[1], found.start(), note
+    for found in _EINOPS.finditer(text) if "->" in text else ():
+        axes = [OPEN if axis == OPEN else "*".join(axis.strip("()").split()) for axis in _EINOPS_AXIS.findall(found[2])]
+        note = _of_axes(axes, f'"{found[2].strip()}"', "pattern")
+        if note is not None and found[1] in names:
+            yield found[1], found.start(), note
