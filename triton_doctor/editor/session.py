@@ -36,12 +36,17 @@ _IDLE_SECONDS = 3.0
 
 @dataclass(slots=True, eq=False)
 class _Progress:
-    """The checks of one folder: how many were asked for, how many of these the last check covered, and its result."""
+    """The checks of one folder: how many were asked for, how many of these the last check covered, and its result.
+
+    `glance` is the result of a first check of the files in `glanced` alone, while nothing else is known.
+    """
 
     folder: CheckedFolder
     asked: int = 0
     covered: int = 0
     checked: Checked | None = None
+    glance: Checked | None = None
+    glanced: frozenset[str] = frozenset()
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
 
@@ -101,14 +106,18 @@ class Session:
         return progress.checked if progress is not None else None
 
     async def current(self, path: str) -> Checked | None:
-        """What a check finds that covers all edits until now; None where no open folder holds `path`."""
+        """What a check finds in `path` that covers all edits until now; None where no open folder holds it."""
         progress = self._owner(path)
         if progress is None:
             return None
-        wanted = progress.asked
+        wanted, text = progress.asked, self._texts().get(path)
+
+        def is_glanced_at() -> bool:
+            return progress.glance is not None and path in progress.glanced and progress.glance.texts.get(path) == text
+
         async with progress.changed:
-            await progress.changed.wait_for(lambda: progress.covered >= wanted)
-        return progress.checked
+            await progress.changed.wait_for(lambda: progress.covered >= wanted or is_glanced_at())
+        return progress.glance if progress.covered < wanted else progress.checked
 
     async def work_out(self, work: Callable[[], Result]) -> Result:
         """The result of `work` on the thread of the checks."""
@@ -151,7 +160,11 @@ class Session:
             is_cold = await self.work_out(partial(getattr, folder, "is_cold"))
             if opened and is_cold:
                 # Nothing is known yet: what the user looks at comes first.
-                self._publish(folder, await self.work_out(partial(_collecting_no_garbage, folder, texts, opened)))
+                glance = await self.work_out(partial(_collecting_no_garbage, folder, texts, opened))
+                async with progress.changed:
+                    progress.glance, progress.glanced = glance, frozenset(opened)
+                    progress.changed.notify_all()
+                self._publish(folder, glance)
             checked = await self.work_out(partial(_collecting_no_garbage, folder, texts, None))
             if folder in self.folders:
                 progress.checked = checked
@@ -163,7 +176,7 @@ class Session:
             self._fail(error)
         finally:
             async with progress.changed:
-                progress.covered = max(progress.covered, covered)
+                progress.covered, progress.glance = max(progress.covered, covered), None
                 progress.changed.notify_all()
 
     def _tidy(self) -> None:
