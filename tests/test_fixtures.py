@@ -1,7 +1,8 @@
 """Every file of fixtures/: what is found stands, line by line, as its comments say, and nothing else is found.
 
 `# error: [TRD201]` ends a line where a finding at warning or above is due, `# info: [TRD201]` one where a remark is;
-`# error: [TRD201, TRD202]` two of them.
+`# error: [TRD201, TRD202]` two of them. `# reveal: per_call [first axis, name]` says how often a value changes, and by
+which hints.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.reveals import find_reveals, reveal
 from triton_doctor.finding import Severity
 from triton_doctor.settings import load_settings
 from triton_doctor.static.rules.registry import all_rules
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import find_files
+from triton_doctor.static.variability.hints import HINTS, Toward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +45,28 @@ def test_project_yields_what_its_comments_say(root: Path) -> None:
     findings = find([root])
 
     assert said(findings) == sorted(mark for file in files_of(root) for mark in marked(file))
+
+
+REVEALED = [file for file in FILES if "# reveal:" in file.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("file", REVEALED, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_value_is_decided_by_the_hints_that_its_comment_lists(file: Path) -> None:
+    settings = load_settings(file)
+    path = file.relative_to(FIXTURES).as_posix()
+
+    found = reveal(list(find_files([file], settings, cwd=FIXTURES)), settings, FIXTURES)
+
+    expected = {(path, line): {value} for line, value in find_reveals(file.read_text(encoding="utf-8"))}
+    assert {place: found.get(place) for place in expected} == expected
+
+
+def test_every_hint_of_the_table_is_shown_by_a_fixture() -> None:
+    revealed = {value for file in REVEALED for _, value in find_reveals(file.read_text(encoding="utf-8"))}
+    listed = {name.strip() for value in revealed for name in value.partition("[")[2].rstrip("]").split(",")}
+    rows = {f"{'model: ' if row.toward is Toward.MODEL else ''}{row.name}" for row in HINTS}
+
+    assert rows - listed == set()
 
 
 def test_every_mark_is_understood() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -14,6 +16,7 @@ import pytest
 from triton_doctor.rulebook import page_paths
 
 ROOT = Path(__file__).parent.parent
+SERVICES = "triton_doctor.runtime.launch.startup.services"
 OFFLINE = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
 # Without `site`, the only triton_doctor is that of the folder given, whatever this environment has installed.
 PROGRAM = """
@@ -44,6 +47,16 @@ def folder_of_pages(target: Path) -> Path:
     return Path(done.stdout.splitlines()[-1])
 
 
+def modules_of_a_start(target: Path, variables: dict[str, str]) -> list[str]:
+    """Which modules of ours a Python has imported at its start that reads the `.pth` files of `target`."""
+    said = "import json, site, sys; site.addsitedir(sys.argv[1]); print(json.dumps(list(sys.modules)))"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | variables
+    command = [sys.executable, "-S", "-c", said, target]
+    done = subprocess.run(command, cwd=target, env=environment, capture_output=True, text=True, check=True)
+    names: list[str] = json.loads(done.stdout)
+    return [name for name in names if name.startswith("triton_doctor")]
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")
@@ -56,12 +69,15 @@ def test_plain_install_finds_the_pages(tmp_path: Path) -> None:
     pip("install", *OFFLINE, "--target", tmp_path, ROOT)
 
     assert folder_of_pages(tmp_path) == tmp_path / "triton_doctor" / "_rules"
+    assert modules_of_a_start(tmp_path, {}) == []
+    assert SERVICES in modules_of_a_start(tmp_path, {"TRITON_DOCTOR": "live"})
 
 
 def test_editable_install_finds_the_pages(tmp_path: Path) -> None:
     pip("install", *OFFLINE, "--target", tmp_path, "--editable", ROOT)
 
     assert folder_of_pages(tmp_path) == ROOT / "rules"
+    assert SERVICES in modules_of_a_start(tmp_path, {"TRITON_DOCTOR": "live"})
 
 
 def test_wheel_made_from_the_sdist_finds_the_pages(tmp_path: Path, sdist: Path) -> None:
@@ -75,10 +91,13 @@ def test_wheel_holds_the_package_and_the_pages(tmp_path: Path) -> None:
 
     with zipfile.ZipFile(next(tmp_path.iterdir())) as wheel:
         held = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    package = (path for path in (ROOT / "triton_doctor").rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = (path for path in (ROOT / "triton_doctor").rglob("*") if path.is_file())
+    # The `.pth` lies beside the package, where Python reads it.
+    package = (path for path in files if path.suffix not in (".pyc", ".pth"))
     assert held == {
         *(path.relative_to(ROOT).as_posix() for path in package),
         *(f"triton_doctor/_rules/{path.name}" for path in page_paths().values()),
+        "triton_doctor.pth",
     }
 
 

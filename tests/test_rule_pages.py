@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.reveals import REVEAL, find_reveals, reveal
 from triton_doctor.finding import Severity
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 from triton_doctor.settings import Settings
@@ -63,7 +64,7 @@ def scan_examples(project: Sequence[Example], folder: Path) -> set[tuple[str, in
     for example in project:
         path = folder / example.name()
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(MARK.sub("", example.text), encoding="utf-8")
+        path.write_text(MARK.sub("", REVEAL.sub("", example.text)), encoding="utf-8")
     settings = Settings(root=folder)
     found = scan(list(find_files([folder], settings, cwd=folder)), settings, cwd=folder).findings
     return {(finding.path, finding.span.line, finding.code) for finding in found}
@@ -89,6 +90,24 @@ def test_bad_example_yields_what_its_comments_say(page: RulePage, tmp_path: Path
         assert expected <= found
         marked += sum(code == page.code for _, _, code in expected)
     assert marked, f"no `# error: [{page.code}]` in the bad examples"
+
+
+REVEALING = [page for page in READ if "# reveal:" in dict(page.sections)["Bad"]]
+
+
+@pytest.mark.parametrize("page", REVEALING, ids=lambda page: page.code)
+def test_value_on_a_page_is_decided_by_the_hints_that_its_comment_lists(page: RulePage, tmp_path: Path) -> None:
+    for number, project in enumerate(projects(examples(page, "Bad"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        scan_examples(project, folder)
+        settings = Settings(root=folder)
+
+        found = reveal(list(find_files([folder], settings, cwd=folder)), settings, folder)
+
+        for example in project:
+            for line, value in find_reveals(example.text):
+                assert found[example.name(), line] == {value}
 
 
 @pytest.mark.parametrize("page", READ, ids=lambda page: page.code)

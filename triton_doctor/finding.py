@@ -52,6 +52,17 @@ class Step:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class HintNote:
+    """A hint about how often a value changes: `toward` is `data` or `model`, `place` the line that shows it."""
+
+    toward: str
+    name: str
+    weight: int
+    says: str
+    place: Location | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What is known beside the message; None where it does not apply. Words as in the JSON contract.
@@ -59,7 +70,8 @@ class Facts:
     `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
     call in the same file that the finding stands in, and at `parameter_place`. `word` is what of the text at the
     finding is meant: an option, a code. `autotune_keys` are the names in the kernel's autotune key that change with
-    each call, where the parameter is one of them.
+    each call, where the parameter is one of them. `hints` are those that decided `variability`, none where the value
+    was followed to its origin.
     """
 
     kernel: str | None = None
@@ -73,6 +85,7 @@ class Facts:
     also: tuple[Location, ...] = ()
     word: str | None = None
     autotune_keys: tuple[str, ...] = ()
+    hints: tuple[HintNote, ...] = ()
 
 
 def split_cell(path: str) -> tuple[str, int | None]:

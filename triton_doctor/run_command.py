@@ -28,8 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from triton_doctor.runtime.launch.board import Board
     from triton_doctor.runtime.launch.gauge import Gauge
-    from triton_doctor.runtime.launch.live import Follower
     from triton_doctor.runtime.launch.options import RunOptions
     from triton_doctor.runtime.recording import Recording
 
@@ -109,7 +109,7 @@ class Watch:
         self._tree: ProcessTree | None = None
         self._started_ns, self._started_at_ns = time.perf_counter_ns(), time.time_ns()
         self._gauge: Gauge | None = None
-        self._follower: Follower | None = None
+        self._board: Board | None = None
         self._sample_at_ns = 0
         self._prepared, self._looking = False, True
 
@@ -131,8 +131,7 @@ class Watch:
         recordings = self._folder.recordings()
         if not recordings:
             return
-        if self._options.live:
-            self._tell(recordings)
+        self._open_board().look(now_ns)
         # Not at once: starting NVML takes a while, and a program that is over soon would wait for it.
         self._sample_at_ns = self._sample_at_ns or now_ns + int(FIRST_SAMPLE_S * 1e9)
         if now_ns >= self._sample_at_ns:
@@ -149,10 +148,10 @@ class Watch:
         tree = self._tree_of(pid)
         outliving = tree.wait_for_the_rest(OUTLIVE_S)
         recordings = self._folder.recordings()
+        if recordings:
+            self._open_board().close()
         alive = {pid for pid, _ in outliving}
         incomplete = self._notes.complete(path for path in recordings if process_of(path) not in alive)
-        if self._options.live:
-            self._tell(recordings)
         unseen = gather_unseen(self._command, self._notes, tree, self._folder, outliving) + incomplete
         unwritten = None
         if recordings or self._folder.kept:
@@ -186,6 +185,13 @@ class Watch:
             say(f"the limit on compiles could not be checked: {unchecked[0]}")
             return UNCHECKED
         return status
+
+    def _open_board(self) -> Board:
+        if self._board is None:
+            from triton_doctor.runtime.launch.board import Board
+
+            self._board = Board(self._folder, tell=say if self._options.live else None)
+        return self._board
 
     def _tree_of(self, pid: int) -> ProcessTree:
         if self._tree is None:
@@ -253,14 +259,6 @@ class Watch:
             at_most_warm=options.max_compiles_after_warmup,
         )
         return list(excess)
-
-    def _tell(self, recordings: Sequence[str]) -> None:
-        if self._follower is None:
-            from triton_doctor.runtime.launch.live import Follower
-
-            self._follower = Follower()
-        for line in self._follower.tell_new(recordings):
-            say(line)
 
 
 def prepare() -> None:

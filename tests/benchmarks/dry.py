@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
 from tests.benchmarks.packages import FLAG_GEMS, LIGER, Package, fetch
 from tests.benchmarks.seen_values import LATER_PACKAGES, TRUTH
-from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_checkout, observe
+from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_source, observe
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -98,7 +98,7 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
         one_process = getattr(driver, "ONE_PROCESS", False)
         return compare_package(library, truth["kernels"], observed, one_process=one_process), observed
     try:
-        find_checkout(driver)
+        find_source(driver)
     except SystemExit as error:
         print(error, file=sys.stderr)
         return None
@@ -106,6 +106,25 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
     left_out = {operator: true.get("left_out", ()) for operator, true in truth["operators"].items()}
     observed = observe_dry(library, left_out, CONFIGS_KEPT)
     return compare_operators(library, truth["operators"], observed), observed
+
+
+def observe_all(library: str) -> dict[str, Observed]:
+    """What each operator of `library` does dry, without the shapes that fail; they are `left_out`."""
+    operators = importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
+    observed = observe_dry(library, dict.fromkeys(operators, ()), CONFIGS_KEPT)
+    failed = {name: one["failures"] for name, one in observed.items() if one.get("failures")}
+    some = {name: shapes for name, shapes in failed.items() if len(shapes) < observed[name]["shapes"]}
+    again = observe_dry(library, some, CONFIGS_KEPT)
+    observed |= {name: one | {"left_out": failed[name]} for name, one in again.items()}
+    for name, one in observed.items():
+        print(f"{library} {name}: {one.get('ended') or one['failures'] or one.get('left_out') or one['shapes']}")
+    return observed
+
+
+def keep(folder: Path, library: str, observed: Mapping[str, Observed]) -> None:
+    """Write what was observed of `library` into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{library}.json").write_text(json.dumps(observed, indent=1), encoding="utf-8")
 
 
 def all_libraries() -> list[str]:
@@ -118,6 +137,7 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--details", action="store_true", help="name what differs")
     parser.add_argument("--cost", action="store_true", help="measure what a dry run costs instead")
+    parser.add_argument("--observe", action="store_true", help="observe alone, libraries that may have no truth")
     parser.add_argument("-o", "--out", type=Path, help="keep what was observed in this folder")
     chosen = parser.parse_args()
     if chosen.cost:
@@ -129,6 +149,9 @@ def main() -> None:
     comparisons: list[Comparison] = []
     began = time.process_time()
     for library in chosen.libraries or all_libraries():
+        if chosen.observe:
+            keep(chosen.out, library, observe_all(library))
+            continue
         compared = compare(library)
         if compared is None:
             print(f"{library}: not in the cache folder", file=sys.stderr)
@@ -136,11 +159,11 @@ def main() -> None:
         comparison, observed = compared
         comparisons.append(comparison)
         if chosen.out:
-            chosen.out.mkdir(parents=True, exist_ok=True)
-            (chosen.out / f"{library}.json").write_text(json.dumps(observed, indent=1), encoding="utf-8")
+            keep(chosen.out, library, observed)
         if chosen.details:
             print(*comparison.differences, sep="\n")
-    print(describe_table(comparisons))
+    if not chosen.observe:
+        print(describe_table(comparisons))
     print(f"{time.process_time() - began + _children_s():.0f} s of CPU")
 
 

@@ -2,8 +2,9 @@
 
 `python tests/benchmarks/overhead.py gpu|cuda:90 [--memory | --processes]`. Limits: a cached launch 1.01 times, a
 compile 1.02, and 50 MB for 1,000,000 launches and 10,000 compiles. A control is bare against bare: what it differs from
-1 by is noise. `--processes` compares whole processes, for `run` is one: bare, in `record()`, with `@watch`, and under
-`triton-doctor run`.
+1 by is noise. `live` is the live file alone, which `run` has too; `metrics` are those of Prometheus alone.
+`--processes` compares whole processes, for `run` is one: bare, in `record()`, with `@watch`, under `triton-doctor run`,
+and with `TRITON_DOCTOR=metrics,guard`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 LAUNCHES, ROUNDS, WARMUP = 1000, 240, 100
 COMPILES = 150
-WAYS = ("bare", "control", "record", "watch", "run")
+WAYS = ("bare", "control", "record", "watch", "run", "services")
 # Where a process has its memory makes its launches faster or slower by a few percent: groups of processes, in each of
 # which the ways take turns.
 GROUPS, TURNS = 6, 60
@@ -92,11 +93,13 @@ class Run:
 
     def __init__(self) -> None:
         from triton_doctor.runtime.launch.joining import LaunchesNote
+        from triton_doctor.runtime.live.file import LiveFile
         from triton_doctor.runtime.watch import Session
 
         folder = Path(os.environ["TRITON_CACHE_DIR"])
         self.session = Session(folder / "run.jsonl")
         self.note = LaunchesNote(self.session, str(folder))
+        self.live = LiveFile()
 
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
@@ -105,10 +108,42 @@ class Run:
         hooks.attach(self.session.receive)
         self.session.count_from(hooks.launches_so_far())
         hooks.call_while_launching(self.note.write)
+        hooks.attach(self.live.receive)
+        self.live.open()
         try:
             yield
         finally:
+            hooks.detach(self.live.receive)
             hooks.detach(self.session.receive)
+
+
+@contextlib.contextmanager
+def keep_live_file() -> Iterator[None]:
+    """What each watched process does for `top`."""
+    from triton_doctor.runtime import hooks
+    from triton_doctor.runtime.live.file import LiveFile
+
+    live = LiveFile()
+    hooks.attach(live.receive)
+    live.open()
+    try:
+        yield
+    finally:
+        hooks.detach(live.receive)
+        live.close()
+
+
+@contextlib.contextmanager
+def count_in_prometheus() -> Iterator[None]:
+    from prometheus_client import CollectorRegistry
+
+    from triton_doctor import metrics
+
+    counting = metrics.start(CollectorRegistry())
+    try:
+        yield
+    finally:
+        counting.stop()
 
 
 def measure_launches(what: str, launch: Callable[[], None]) -> None:
@@ -119,6 +154,8 @@ def measure_launches(what: str, launch: Callable[[], None]) -> None:
         "control": contextlib.nullcontext,
         "watch": triton_doctor.warmed_up,  # attached as `@watch` is, which nothing ends
         "record": triton_doctor.record,
+        "live": keep_live_file,
+        "metrics": count_in_prometheus,
         "run": Run(),
     }
     seconds = {mode: [] for mode in modes}
@@ -139,7 +176,13 @@ def measure_launches(what: str, launch: Callable[[], None]) -> None:
 
 def measure_compiles(kernels: Kernels) -> None:
     """Compile a kernel made anew for each value and mode, so that none has others in memory."""
-    modes = {"bare": contextlib.nullcontext, "control": contextlib.nullcontext, "run": Run()}
+    modes = {
+        "bare": contextlib.nullcontext,
+        "control": contextlib.nullcontext,
+        "live": keep_live_file,
+        "metrics": count_in_prometheus,
+        "run": Run(),
+    }
     seconds = {mode: [] for mode in modes}
     value = 100
     for _ in range(COMPILES):
@@ -211,6 +254,10 @@ def time_when_asked(kernels: Kernels, way: str) -> None:
 
     if way == "watch":
         triton_doctor.watch(max_compiles=1000)(kernels.source.add)
+    if way == "services":
+        from triton_doctor.runtime.live.services import begin_services
+
+        begin_services("metrics,guard", lambda name, act: None)
     with triton_doctor.record() if way == "record" else contextlib.nullcontext():
         kernels.launch()
         os.sched_setaffinity(0, {int(sys.stdin.readline())})

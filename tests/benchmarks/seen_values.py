@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.benchmarks.packages import FLAG_GEMS, LIGER, ROOT, Package, fetch
 from tests.benchmarks.truths import variation
-from tests.gpu.observe_operators import find_checkout
+from tests.gpu.observe_operators import find_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,7 +96,7 @@ def _read_package(package: Package) -> Truth:
 
 def _read_repository(library: str) -> Truth:
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
-    checkout = find_checkout(driver)
+    checkout = find_source(driver)
     operators = _read_json(TRUTH / "repositories" / f"{library}.json")["operators"].values()
     constexprs = ((name, kernel["constexpr"]) for one in operators for name, kernel in one["kernels"].items())
     keys = (item for one in operators for item in one.get("tuning_keys", {}).items())

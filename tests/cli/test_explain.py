@@ -33,9 +33,72 @@ def test_each_parameter_is_told_with_its_kind_its_use_and_its_way(doctor: Callab
         "given": "128",
         "variants": 1,
         "trail": [],
+        "hints": [],
         "findings": [],
     }
     assert told["bs"]["findings"] == [{"code": "TRD201", "severity": "error"}]
+
+
+WHY = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(out, rows: tl.constexpr, width: tl.constexpr, m: tl.constexpr):
+    tl.store(out, rows + width + m)
+
+
+def launch(out, x, m):
+    rows, width = x.shape
+    kernel[(1,)](out, rows, width, m)
+"""
+
+
+def test_explain_why_lists_the_hints_on_each_parameter_and_what_is_missing(
+    doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("why.py").write_text(WHY, encoding="utf-8")
+
+    lines = doctor("explain", "--why", "kernel", "why.py").out.partition("hints: ")[2].partition("\n\n")[0]
+
+    assert lines == snapshot("""\
+what suggests how often a value changes
+  rows: data 2 of 2 (per call)
+    data 1, first axis: the first axis of a tensor is often the batch (why.py:10)
+    data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:6, why.py:11)
+  width: data 0 of 6, model 2 (per model)
+    model 1, last axis: the last axis of a tensor is often the features (why.py:10)
+    model 1, name: its name speaks of heads, channels, hidden sizes or settings (why.py:6, why.py:11)
+  m: data 1 of 2 (unknown)
+    data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:10)\
+""")
+
+
+def test_check_why_lists_the_hints_that_decided_below_the_finding(
+    doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("why.py").write_text(WHY, encoding="utf-8")
+
+    out = doctor("check", "--why", "--show", "info", "why.py").out
+
+    assert [line.partition("why: ")[2] for line in out.splitlines() if " why: " in line] == snapshot(
+        [
+            "data 2 of 2",
+            "data 1, first axis: the first axis of a tensor is often the batch (why.py:10)",
+            "data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:6, why.py:11)",
+        ]
+    )
+
+
+def test_check_why_goes_with_the_form_full_alone(doctor: Callable) -> None:
+    outcome = doctor("check", "--why", "--output-format", "json", str(SEED))
+
+    assert outcome.status == 2
+    assert "--why" in outcome.err
 
 
 @pytest.mark.parametrize("width", [80, 40])

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.benchmarks.packages import CACHE
+from tests.benchmarks.packages import CACHE, fetch
 from tests.gpu.record_operators import skip_initializers, stand_in, tensors_to_differentiate, tune
 
 if TYPE_CHECKING:
@@ -39,19 +39,21 @@ CONFIGS_KEPT = 2
 def import_driver(library: str) -> ModuleType:
     """Import the operators of `library`, and make the library importable. Once in a process."""
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
-    if hasattr(driver, "REPOSITORY"):
-        checkout = find_checkout(driver)
+    if hasattr(driver, "REPOSITORY") or hasattr(driver, "PACKAGE"):
+        checkout = find_source(driver)
         sys.path[:0] = [str(checkout / folder) for folder in getattr(driver, "FOLDERS", (".",))]
     stand_in(getattr(driver, "UNUSED", ()))
     skip_initializers(getattr(driver, "BARE", ()))
     return driver
 
 
-def find_checkout(driver: ModuleType) -> Path:
-    """The folder with the repository of `driver`: in the cache folder, under the name of the repository.
+def find_source(driver: ModuleType) -> Path:
+    """The folder with the package or repository of `driver`, in the cache folder.
 
-    Raises SystemExit where it is not there.
+    A package is fetched where it is not there. Raises SystemExit where a repository is not.
     """
+    if hasattr(driver, "PACKAGE"):
+        return fetch(driver.PACKAGE)
     checkout = CACHE / "checkouts" / driver.REPOSITORY.partition("/")[2]
     if not checkout.is_dir():
         raise SystemExit(f"check out {driver.REPOSITORY} at {driver.COMMIT} into {checkout}")

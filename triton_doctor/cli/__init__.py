@@ -15,12 +15,14 @@ from triton_doctor.cli.check import check
 from triton_doctor.cli.clean import clean
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
+from triton_doctor.cli.packs import pack, unpack
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
+from triton_doctor.cli.top import top
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -47,6 +49,8 @@ app.command(cls=CheckCommand)(check)
 app.command()(clean)
 app.command()(explain)
 app.command()(env)
+cache.command()(pack)
+cache.command()(unpack)
 app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
@@ -54,6 +58,7 @@ app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
 app.command()(server)
 app.command()(sweep)
+app.command()(top)
 
 
 def show_version(wanted: bool) -> None:

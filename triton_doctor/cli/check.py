@@ -69,6 +69,9 @@ def check(
             show_default="none",
         ),
     ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="List the hints that decided below each finding, with weight and place.")
+    ] = False,
     statistics: Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="List the launches whose kernel was not found, and why.")
@@ -128,6 +131,8 @@ def check(
 
     if statistics and output_format not in (Form.FULL, Form.CONCISE):
         raise DoctorError(f"--statistics does not go with --output-format {output_format}", hint="leave one out")
+    if why and (statistics or output_format is not Form.FULL):
+        raise DoctorError("--why goes with the form full alone", hint="json and sarif always have the hints")
     asked = paths or ["."]
     if "" in asked:
         raise DoctorError("a path is empty", hint="a variable that is not set, perhaps; . is the working directory")
@@ -238,7 +243,7 @@ def check(
 
         result = silence(result, wishes.reason, base)
     shown = frozenset({*(show or ()), *((Show.INFO,) if settings.fail_on is Severity.INFO else ())})
-    view = choose_view(workspace, color, cwd=cwd, to_file=output_file is not None, show=shown)
+    view = choose_view(workspace, color, cwd=cwd, to_file=output_file is not None, show=shown, why=why)
     result = show_scan(result, base, cwd)
     text = render_statistics(result) if statistics else render(result, output_format, view)
     write_report(text, output_file)

@@ -19,6 +19,9 @@ def explain(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files and folders.", show_default=".")
     ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="List the hints on each parameter, the nearest ones where none decided.")
+    ] = False,
     output_format: Annotated[VariantsForm, typer.Option(help="The form of the report.")] = VariantsForm.TEXT,
 ) -> None:
     """Show every parameter of a kernel: how often it changes, where it comes from, what it is used for."""
@@ -40,4 +43,4 @@ def explain(
     if output_format is VariantsForm.JSON:
         write_report(render_kernels_json(kernels), None)
     else:
-        write_report(render_kernels(kernels, color=color_report(), width=columns_of_stdout()), None)
+        write_report(render_kernels(kernels, color=color_report(), width=columns_of_stdout(), why=why), None)

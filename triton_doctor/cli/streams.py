@@ -74,6 +74,7 @@ def choose_view(
     cwd: Path,
     to_file: bool,
     show: frozenset[Show] = frozenset(),
+    why: bool = False,
 ) -> View:
     """How the report on `workspace`, if it is about files, will be seen from `cwd`: by whom, and what it can quote."""
     files = workspace.files if workspace is not None else ()
@@ -85,6 +86,7 @@ def choose_view(
         lines_of=line_reader(cwd, texts),
         color=color_it,
         show=show,
+        why=why,
         links=on_terminal and color_it and follows_links(os.environ),
         replaced=replacer(files, show_path),
         width=columns_of_stdout(to_file=to_file),

@@ -44,13 +44,14 @@ class View:
     """How a person will see it. `lines_of` gives the lines of a path as findings spell it, none where unreadable.
 
     `replaced` gives what the fix of a finding replaces; only SARIF asks. `show` is what the form `full` draws that it
-    would leave out. `links` says that the terminal follows hyperlinks.
+    would leave out, `why` that it lists the hints that decided. `links` says that the terminal follows hyperlinks.
     """
 
     lines_of: Callable[[str], Sequence[str]]
     color: bool
     width: int
     show: frozenset[Show] = frozenset()
+    why: bool = False
     links: bool = False
     replaced: Callable[[Finding], Sequence[Replacement]] = field(default=lambda finding: ())
 

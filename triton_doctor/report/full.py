@@ -19,6 +19,7 @@ from triton_doctor.report import Show
 from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
+from triton_doctor.report.hints import describe_hints
 from triton_doctor.report.statistics import count_rules, tell_counts
 from triton_doctor.report.verdicts import tell_verdicts
 from triton_doctor.rulebook import page_uri, rule_name
@@ -117,6 +118,9 @@ def draw_block(block: Block, view: View, width: int) -> Iterator[Text]:
     yield from hang("  ", finding.message, width)
     yield from draw_frame(frame, STYLES[finding.severity])
     yield from draw_trail(finding.trail, frame)
+    if view.why and finding.facts.variability is not None:
+        for line in describe_hints(finding.facts.hints):
+            yield from hang(f"{frame.margin} = why: ", line, width)
     if evidence := tell_evidence(finding):
         yield from hang(f"{frame.margin} = runs: ", evidence, width)
     if finding.advice:
@@ -129,6 +133,9 @@ def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
     yield _heading(block.finding, view)
     more = tell_others(block)
     yield from hang("  ", block.finding.message + (f" (also: {more})" if more else ""), width)
+    if view.why and block.finding.facts.variability is not None:
+        for line in describe_hints(block.finding.facts.hints):
+            yield from hang("  why: ", line, width)
     if evidence := tell_evidence(block.finding):
         yield from hang("  runs: ", evidence, width)
 

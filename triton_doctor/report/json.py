@@ -11,7 +11,7 @@ from triton_doctor.rulebook import rule_name
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Evidence, Finding
+    from triton_doctor.finding import Evidence, Finding, HintNote
     from triton_doctor.static.scan import Scan
 
 SCHEMA = 1
@@ -53,8 +53,21 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "trail": [asdict(step) | _file_and_cell(step.path) for step in finding.trail],
         "also": [asdict(place) | _file_and_cell(place.path) for place in facts.also],
         "autotune_keys": list(facts.autotune_keys),
+        "hints": [hint_object(hint) for hint in facts.hints],
         "fixable": finding.fixable,
         "evidence": evidence_object(finding.evidence) if finding.evidence else None,
+    }
+
+
+def hint_object(hint: HintNote) -> dict[str, Any]:
+    """`hint` by the contract."""
+    place = hint.place
+    return {
+        "name": hint.name,
+        "toward": hint.toward,
+        "weight": hint.weight,
+        **(_file_and_cell(place.path) if place is not None else {"path": None, "cell": None}),
+        "line": place.line if place is not None else None,
     }
 
 

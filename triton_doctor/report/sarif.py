@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from triton_doctor.finding import Severity, split_cell
 from triton_doctor.report.concise import tell_evidence, tell_message
-from triton_doctor.report.json import evidence_object
+from triton_doctor.report.json import evidence_object, hint_object
 from triton_doctor.rulebook import installed_home, page_paths, read_page, rule_name
 from triton_doctor.version import __version__
 
@@ -98,6 +98,7 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
         "properties": {
             "name": rule_name(finding.code),
             **({"evidence": evidence_object(finding.evidence)} if finding.evidence else {}),
+            **({"hints": [hint_object(hint) for hint in finding.facts.hints]} if finding.facts.hints else {}),
         },
         **({"fixes": [fix_object(finding.fix, replaced)]} if finding.fix is not None and replaced else {}),
     }

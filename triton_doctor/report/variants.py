@@ -13,6 +13,8 @@ from rich.text import Text
 from triton_doctor.report.concise import plural
 from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
+from triton_doctor.report.hints import describe_hints, summarize_hints
+from triton_doctor.report.json import hint_object
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.terminal import environment_of_console, escape_line
 
@@ -33,9 +35,12 @@ ROLES = {
 }
 
 
-def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: int) -> str:
-    """Each kernel: its launches, its parameters by role, the paths of the values that matter, and the sum."""
-    lines = [line for kernel in kernels for line in (*_draw_kernel(kernel, max(width, NARROWEST)), Text())]
+def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: int, why: bool = False) -> str:
+    """Each kernel: its launches, its parameters by role, the paths of the values that matter, and the sum.
+
+    `why` adds the hints on each parameter.
+    """
+    lines = [line for kernel in kernels for line in (*_draw_kernel(kernel, max(width, NARROWEST), why=why), Text())]
     if not color:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
     console = Console(
@@ -56,7 +61,7 @@ def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
     return json.dumps({"schema": SCHEMA, "kernels": [_json(kernel) for kernel in kernels]}, indent=2) + "\n"
 
 
-def _draw_kernel(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
+def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[Text]:
     yield Text.assemble((escape_line(kernel.name), "bold"), escape_line(f" at {kernel.place.path}:{kernel.place.line}"))
     yield from _draw_launches(kernel, width)
     if kernel.autotune_key:
@@ -74,6 +79,11 @@ def _draw_kernel(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
             yield Text()
             yield _name_with_findings(one)
             yield from (line for step in one.trail for line in _draw_step(step, width))
+    if why:
+        yield Text()
+        yield from hang("", "hints: what suggests how often a value changes", width)
+        for one in kernel.parameters:
+            yield from _draw_hints(one, width)
     yield Text()
     yield from _draw_sum(kernel, width)
 
@@ -138,6 +148,18 @@ def _cells(one: Explained) -> tuple[str, str, str, str]:
     return escape_line(one.name), changes, codes, one.use.replace("_", " ") if one.role == "constexpr" else ""
 
 
+def _draw_hints(one: Explained, width: int) -> Iterator[Text]:
+    """What the hints on a parameter weigh, and each of them; nothing for an argument whose value is known."""
+    changes = one.kind.label.replace("_", " ")
+    if one.hints:
+        first, *others = describe_hints(one.hints)
+        yield from hang(GAP, f"{one.name}: {first} ({changes})", width)
+        for line in others:
+            yield from hang(GAP * 2, line, width)
+    elif one.kind is Variability.UNKNOWN and _counts(one):
+        yield from hang(GAP, f"{one.name}: {summarize_hints(())} ({changes})", width)
+
+
 def _draw_step(step: Step, width: int) -> Iterator[Text]:
     """A step in one line, or with its text below where the line would be too long."""
     where = escape_line(f"{GAP}{step.path}:{step.line}")
@@ -189,5 +211,6 @@ def _parameter_json(one: Explained) -> dict[str, Any]:
         "given": one.given,
         "variants": one.variants,
         "trail": [{"path": step.path, "line": step.line, "text": step.text} for step in one.trail],
+        "hints": [hint_object(hint) for hint in one.hints],
         "findings": [{"code": finding.code, "severity": finding.severity.label} for finding in one.findings],
     }

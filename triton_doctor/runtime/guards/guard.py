@@ -10,6 +10,7 @@ from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEven
 from triton_doctor.runtime.guards.live_causes import LiveCauses
 from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of
 from triton_doctor.runtime.guards.unexpected import UncheckedError, UnexpectedCompileError
+from triton_doctor.runtime.guards.warmth import begin_warmth, end_warmth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.event import Event
     from triton_doctor.runtime.guards.reaction import Reaction
+
+AFTER_WARMUP = "after the warm-up"
 
 
 class Guard:
@@ -32,11 +35,13 @@ class Guard:
         self._reason = reason
         self._causes = LiveCauses()
         self._unseen: list[str] = []
+        if reason == AFTER_WARMUP:
+            begin_warmth(self)
         try:
             hooks.attach(self._receive, count_launches=False)
             self._require_sight()
         except BaseException:
-            hooks.detach(self._receive)
+            self._detach()
             raise
 
     def close(self) -> None:
@@ -44,9 +49,7 @@ class Guard:
 
         Raises UncheckedError where it was to raise, and could not see whether kernels compiled.
         """
-        from triton_doctor.runtime import hooks
-
-        hooks.detach(self._receive)
+        self._detach()
         self._require_sight()
 
     def __enter__(self) -> Guard:
@@ -55,11 +58,15 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        from triton_doctor.runtime import hooks
-
-        hooks.detach(self._receive)
+        self._detach()
         if error is None:
             self._require_sight()
+
+    def _detach(self) -> None:
+        from triton_doctor.runtime import hooks
+
+        end_warmth(self)
+        hooks.detach(self._receive)
 
     def _require_sight(self) -> None:
         if self._unseen:
@@ -97,4 +104,4 @@ def warmed_up(on_compile: Reaction = "warn", *, kernel: str = "*") -> Guard:
     the kernel runs; what it raises, the launch raises. Lasts until the Guard is closed.
     """
     require_reaction(on_compile, "on_compile")
-    return Guard(kernel, on_compile, "after the warm-up")
+    return Guard(kernel, on_compile, AFTER_WARMUP)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.event import CompileEvent, Event, KernelName
     from triton_doctor.runtime.hooks.slots import Patch
+    from triton_doctor.runtime.live.activity import Activities
     from triton_doctor.runtime.live.steps import Steps
 
     Sink = Callable[[Event], None]
@@ -57,6 +58,7 @@ def _begin_in_child() -> None:
     if _attached.observer is not None:
         _attached.observer.interpreting.clear()
         _attached.observer.steps.begin()
+        _attached.observer.activities.begin_in_child()
     if _attached.counter is not None:
         _attached.counter.begin_in_child()
 
@@ -190,6 +192,12 @@ def open_steps() -> Steps | None:
     """The steps and requests of this process; None where nobody listens."""
     observer = _attached.observer
     return None if observer is None else observer.steps
+
+
+def open_activities() -> Activities | None:
+    """What this process does now; None where nobody listens."""
+    observer = _attached.observer
+    return None if observer is None else observer.activities
 
 
 def watch_late_steps() -> None:

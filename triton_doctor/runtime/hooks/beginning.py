@@ -11,10 +11,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.hooks.frames import launch_site
 from triton_doctor.runtime.hooks.slots import Slot
+from triton_doctor.runtime.live.activity import COMPILING
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.hooks.observer import Observer
+    from triton_doctor.runtime.live.activity import Activities
 
 
 class Begun(threading.local):
@@ -24,6 +27,9 @@ class Begun(threading.local):
     it does; `stages` are those that ran, where Triton itself does not time them, and None when nothing was lowered.
     """
 
+    def __init__(self, activities: Activities) -> None:
+        self.activities = activities
+
     started_ns = 0
     apart_us = 0
     source: Any = None
@@ -32,6 +38,7 @@ class Begun(threading.local):
     def end(self) -> None:
         """The compile is over."""
         self.started_ns, self.apart_us, self.source, self.stages = 0, 0, None, None
+        self.activities.end(COMPILING)
 
 
 def watch_beginning(observer: Observer) -> Slot:
@@ -49,6 +56,8 @@ def watch_beginning(observer: Observer) -> Slot:
     def parse_options(self: Any) -> Any:
         begun = observer.begun
         begun.end()
+        if observer.activities.are_watched:
+            _tell_beginning(observer, self)
         if not paid.is_set():
             started_ns = time.perf_counter_ns()
             try:
@@ -68,6 +77,14 @@ def watch_beginning(observer: Observer) -> Slot:
 
     slot.fill(parse_options)
     return slot
+
+
+def _tell_beginning(observer: Observer, src: Any) -> None:
+    try:
+        kernel = observer.name_of(getattr(src, "fn", src))
+        observer.activities.begin(COMPILING, kernel, kernel.name, site=launch_site())
+    except Exception:
+        observer.fault("telling that a compile begins")
 
 
 def triton_key() -> str:

@@ -82,6 +82,7 @@ def _watch_ir(source: Any, observer: Observer) -> Slot:
 
     def make_ir(self: Any, *args: Any, **options: Any) -> Any:
         observer.begun.source = self
+        observer.activities.enter_stage("ir")
         try:
             return before(self, *args, **options)
         except Exception as error:
@@ -108,6 +109,7 @@ def _watch_stages(backend: Any, observer: Observer) -> Slot:
 
 def _watched(name: str, stage: Callable[..., Any], observer: Observer) -> Callable[..., Any]:
     def run(module: Any, metadata: Any) -> Any:
+        observer.activities.enter_stage(name)
         try:
             return stage(module, metadata)
         except Exception as error:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.event import ModuleEvent, UnloadEvent
 from triton_doctor.runtime.hooks.failing import tell_failure
+from triton_doctor.runtime.hooks.frames import launch_site
 from triton_doctor.runtime.hooks.slots import Slot
 from triton_doctor.runtime.hooks.surroundings import is_capturing, rank
+from triton_doctor.runtime.live.activity import BUILDING, LOADING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +41,7 @@ def watch_loading(observer: Observer) -> Iterator[Slot]:
     built = Built()
     for backend in backends.values():
         for launcher in _launchers(backend.driver):
-            yield _watch_launcher(launcher, built)
+            yield _watch_launcher(launcher, built, observer)
     yield _watch_handles(CompiledKernel, built, observer)
     if "__del__" in vars(CompiledKernel):
         yield _watch_unloading(CompiledKernel, observer)
@@ -51,17 +53,19 @@ def _launchers(driver: Any) -> list[Any]:
     return [value for name, value in beside.items() if isinstance(value, type) and name.endswith("Launcher")]
 
 
-def _watch_launcher(launcher: Any, built: Built) -> Slot:
+def _watch_launcher(launcher: Any, built: Built, observer: Observer) -> Slot:
     slot = Slot(launcher, "__init__")
     before = slot.before
 
     @functools.wraps(before)
     def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
         started_ns = time.perf_counter_ns()
+        _tell_beginning(observer, BUILDING, args[0] if args else options.get("src"))
         try:
             before(self, *args, **options)
         finally:
             built.took_ns += time.perf_counter_ns() - started_ns
+            observer.activities.end(BUILDING)
 
     slot.fill(__init__)
     return slot
@@ -77,11 +81,14 @@ def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
     def load(self: Any) -> Any:
         built.took_ns = 0
         started_ns = time.perf_counter_ns()
+        _tell_beginning(observer, LOADING, self.src)
         try:
             result = before(self)
         except Exception as error:
             tell_failure(observer, self.src, "module", error, took_ns=time.perf_counter_ns() - started_ns)
             raise
+        finally:
+            observer.activities.end(LOADING)
         _tell_loaded(observer, self.src, built.took_ns, time.perf_counter_ns() - started_ns)
         return result
 
@@ -120,6 +127,15 @@ def _watch_unloading(kernel: Any, observer: Observer) -> Slot:
 
 def _file_of(kernel: type) -> str | None:
     return getattr(sys.modules.get(kernel.__module__), "__file__", None)
+
+
+def _tell_beginning(observer: Observer, what: str, src: Any) -> None:
+    if observer.activities.are_watched:
+        try:
+            kernel = observer.name_of(getattr(src, "fn", src))
+            observer.activities.begin(what, kernel, kernel.name, site=launch_site())
+        except Exception:
+            observer.fault("telling that a kernel is loaded")
 
 
 def _tell_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -> None:

@@ -35,6 +35,7 @@ from triton_doctor.runtime.hooks.describe import (
 from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import LaunchOnStack, launch_site, read_stack, source_on_stack
 from triton_doctor.runtime.hooks.surroundings import CacheFolder, is_capturing, is_dry, rank
+from triton_doctor.runtime.live.activity import Activities
 from triton_doctor.runtime.live.steps import Steps
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class Observer:
 
     def __init__(self) -> None:
         self.sinks: tuple[Callable[[Event], None], ...] = ()
-        self.begun = Begun()
+        self.activities = Activities()
+        self.begun = Begun(self.activities)
         self.is_blinded = False
         self.count_launches: Callable[[], Mapping[KernelName, int]] | None = None
         self._faults = 0

@@ -5,13 +5,16 @@ Triton 3.8 brought a listener. Before it, a round is seen by the methods that on
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.hooks.frames import launch_site
 from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
+from triton_doctor.runtime.live.activity import TRIAL, TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +33,7 @@ def watch_tuning(observer: Observer) -> Iterator[Patch]:
     yield _watch_beginning(Autotuner, rounds, observer)
     if hasattr(autotuning, "listener"):
         yield _watch_listener(rounds, observer)
+        yield _watch_progress(Autotuner, observer)
     else:
         yield from _watch_rounds(Autotuner, rounds, observer)
 
@@ -55,6 +59,7 @@ def _watch_listener(rounds: Rounds, observer: Observer) -> KnobSlot:
     def hear(told: dict[str, Any], tuner: Any) -> None:
         try:
             now = rounds.open.pop(id(tuner), None)
+            observer.activities.end(TUNING)
             read = {
                 "fn": told["fn"],
                 "key": told["key"],
@@ -110,6 +115,9 @@ def _watch_beginning(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot
         left = before(self, *args, **kwargs)
         try:
             rounds.open[id(self)] = Round(len(left), time.perf_counter_ns(), observer.launched(_kernel(self)))
+            if observer.activities.are_watched:
+                kernel = observer.name_of(_kernel(self))
+                observer.activities.begin(TUNING, kernel, kernel.name, site=launch_site(), configs=len(left))
         except Exception:
             observer.fault("reading a round of tuning")
         return left
@@ -123,15 +131,31 @@ def _watch_trials(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
     before = slot.before
 
     def _bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        observer.activities.try_config()
         timing = before(self, *args, **kwargs)
         now = rounds.open.get(id(self))
         if now is not None:
             now.timings[kwargs.get("config")] = timing
             if len(now.timings) == now.configs:
                 del rounds.open[id(self)]
+                observer.activities.end(TUNING)
                 duration_s = (time.perf_counter_ns() - now.started_ns) / 1e9
                 _tell(observer, self, now.timings, duration_s, now.launched)
         return timing
+
+    slot.fill(_bench)
+    return slot
+
+
+def _watch_progress(autotuner: Any, observer: Observer) -> Slot:
+    """Since 3.8 the listener tells of a round when it is over; this tells which config it tries."""
+    slot = Slot(autotuner, TRIAL)
+    before = slot.before
+
+    @functools.wraps(before)
+    def _bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        observer.activities.try_config()
+        return before(self, *args, **kwargs)
 
     slot.fill(_bench)
     return slot
@@ -145,6 +169,7 @@ def _watch_disk(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
         found = before(self, *args, **kwargs)
         if found:
             now = rounds.open.pop(id(self), None)
+            observer.activities.end(TUNING)
             _tell(observer, self, self.configs_timings, None, None if now is None else now.launched)
         return found
 

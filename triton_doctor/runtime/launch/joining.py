@@ -18,6 +18,7 @@ from triton_doctor.runtime.hooks.surroundings import rank
 from triton_doctor.runtime.launch.environment import DRY, NOTES, PARENT, RUN, TARGET
 from triton_doctor.runtime.launch.notes import LAUNCHES, STOPPED
 from triton_doctor.runtime.lines import write_line
+from triton_doctor.runtime.live.file import open_live_file
 from triton_doctor.runtime.watch import Session
 
 if TYPE_CHECKING:
@@ -52,11 +53,22 @@ def join(folder: str, *, started_ns: int) -> None:
     session.count_from(hooks.launches_so_far())
     note = LaunchesNote(session, notes)
     hooks.call_while_launching(note.write)
-    atexit.register(end, session)
-    before_leaving("_exit", lambda: end(session))
+    live = open_live_file()
+
+    def finish() -> None:
+        live.close()
+        hooks.detach(live.receive)
+        end(session)
+
+    def become_another() -> None:
+        live.close()
+        note.write_into_recording()
+
+    atexit.register(finish)
+    before_leaving("_exit", finish)
     # An exec can fail, and the program go on.
-    before_leaving("execv", note.write_into_recording)
-    before_leaving("execve", note.write_into_recording)
+    before_leaving("execv", become_another)
+    before_leaving("execve", become_another)
 
 
 def go_dry(target: str | None, dry: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_ty
 
 import msgspec
 
-from triton_doctor.finding import Evidence, Facts, Finding, Location, Span, Step
+from triton_doctor.finding import Evidence, Facts, Finding, HintNote, Location, Span, Step
 from triton_doctor.plan import Change, Plan
 from triton_doctor.static.project.database import FileFacts
 from triton_doctor.static.project.dependencies import Dependencies
@@ -127,7 +127,8 @@ def _unpack(value: Any) -> Any:
     return record(**fields)
 
 
-_HELD = (Location, Step, Facts, Evidence, *get_args(Change), Plan, Finding, Directive, FileSummary, FileResult)
+_OF_FINDINGS = (Location, Step, HintNote, Facts, Evidence, *get_args(Change), Plan, Finding)
+_HELD = (*_OF_FINDINGS, Directive, FileSummary, FileResult)
 for _of in (*_HELD, KernelUses, FileFindings, FileReport, _Head, _Details):  # each after those that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())

@@ -165,6 +165,7 @@ def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
             kernel_place=show_place(facts.kernel_place),
             parameter_place=show_place(facts.parameter_place),
             also=tuple(Location(*show(place.path, place.line)) for place in facts.also),
+            hints=tuple(replace(hint, place=show_place(hint.place)) for hint in facts.hints),
         ),
         trail=tuple(Step(*show(step.path, step.line), step.text) for step in finding.trail),
     )

@@ -51,6 +51,7 @@ def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:
             kernel_place=show_place(facts.kernel_place),
             parameter_place=show_place(facts.parameter_place),
             also=tuple(replace(place, path=show(place.path)) for place in facts.also),
+            hints=tuple(replace(hint, place=show_place(hint.place)) for hint in facts.hints),
         ),
         trail=tuple(replace(step, path=show(step.path)) for step in finding.trail),
         fix=_show_plan(finding.fix, show) if finding.fix is not None else None,

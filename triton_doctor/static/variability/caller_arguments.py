@@ -159,8 +159,7 @@ class CallerArguments:
         if shown and not serves:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
             one = choice(shown)
-            hints = apply_hints(AxisContext(is_only_shown=True), function.path, function.line)
-            return one.add_hints(hints)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
+            return one._replace(trail=shown[0].trail, from_data=False, only_shown=True)
         if found and not any(scalar.decide() is Variability.UNKNOWN for scalar in found):
             return choice(found)
         if query.what != "value" and any(scalar.literal == 1 or scalar.one_for_some_caller for scalar in found):

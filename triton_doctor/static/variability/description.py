@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, Location, Step
+from triton_doctor.finding import Facts, HintNote, Location, Step
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
+    from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
 # A name, or an entry of one.
@@ -60,7 +61,23 @@ def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys
         use=parameter.use,
         also=tuple(sorted(others)),
         autotune_keys=autotune_keys,
+        hints=hint_notes(source.scalar) if source is not None else (),
     )
+
+
+def hint_notes(number: AbstractNumber) -> tuple[HintNote, ...]:
+    """The hints that decide `number`, or come nearest to it, in a fixed order: toward the data first."""
+    notes = {
+        HintNote(
+            toward=hint.toward.value,
+            name=hint.name,
+            weight=hint.weight,
+            says=hint.says,
+            place=Location(path, line) if path is not None and line is not None else None,
+        )
+        for hint, path, line in number.hints
+    }
+    return tuple(sorted(notes, key=lambda note: (note.toward, note.name, note.place or Location("", 0))))
 
 
 def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:

@@ -85,6 +85,6 @@ def each(flow: Interpreter, comprehension: Comprehension, place: ProgramPoint) -
     one = element(flow, source, place.frame)
     length = flow.length(source, place.frame)
     if comprehension.filtered and length.decide() is Variability.UNKNOWN:
-        length = length._replace(kind=Variability.PER_CALL, from_data=True)
+        length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
     inner = place.binding(dict.fromkeys(comprehension.names, one))
     return ListValue(item=flow.value(comprehension.element, inner), length=length)

@@ -12,14 +12,14 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Location
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.ir import Const
-from triton_doctor.static.variability.description import spelled, trail
+from triton_doctor.static.variability.description import hint_notes, spelled, trail
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from triton_doctor.finding import Finding, Step
+    from triton_doctor.finding import Finding, HintNote, Step
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.parameters import Parameter, ParameterSource
@@ -33,7 +33,7 @@ class Explained:
     """One parameter: `role` is `constexpr`, `specialized` or `plain`; `given` how a launch spells its value.
 
     `variants` is how many values, or classes of them, it brings to the key; None where there is no bound or no telling.
-    `findings` are those that `check` reports about it.
+    `findings` are those that `check` reports about it, `hints` those that decide its kind, or that come nearest.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Explained:
     variants: int | None
     trail: tuple[Step, ...]
     findings: tuple[Finding, ...] = ()
+    hints: tuple[HintNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,14 @@ def explain(
 def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> ExplainedKernel:
     """`kernel` with each of its paths as `show` gives it."""
     parameters = (
-        replace(one, trail=tuple(replace(step, path=show(step.path)) for step in one.trail))
+        replace(
+            one,
+            trail=tuple(replace(step, path=show(step.path)) for step in one.trail),
+            hints=tuple(
+                replace(hint, place=replace(hint.place, path=show(hint.place.path))) if hint.place is not None else hint
+                for hint in one.hints
+            ),
+        )
         for one in kernel.parameters
     )
     return replace(
@@ -159,6 +167,7 @@ def _parameter(parameter: Parameter) -> Explained:
         given=_given(parameter, source) if source is not None else ("a config" if tuned else None),
         variants=max(len(_fixed_values(parameter)), 1) if kind is Variability.FIXED else _variants(role, kind, source),
         trail=trail(parameter, source) if source is not None and kind is not Variability.FIXED else (),
+        hints=hint_notes(source.scalar) if source is not None else (),
     )
 
 

@@ -55,7 +55,6 @@ class AxisContext:
     is_beside_heads: bool = False
     is_covered: bool = False
     is_loaded: bool = False
-    is_only_shown: bool = False
     is_one_for_some_caller: bool = False
 
     @property
@@ -155,13 +154,6 @@ HINTS: tuple[Hint, ...] = (
         says="it is the length of a list, or the greatest of its items",
         example="n = len(requests)",
         applies=lambda axis: axis.is_length,
-    ),
-    Hint(
-        name="varies in a benchmark",
-        toward=Toward.DATA,
-        says="a benchmark, a test or an example passes several values",
-        example="for n in (100, 200): run(torch.empty(n))",
-        applies=lambda axis: axis.is_only_shown,
     ),
     Hint(
         name="last axis",

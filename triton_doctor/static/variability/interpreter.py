@@ -140,7 +140,7 @@ class Interpreter:
             asked = self._asked.axis(value, position, frame)
             if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
                 return own
-            return asked._replace(kind=asked.decide(), size=own.size)
+            return asked.settle()._replace(size=own.size)
         if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
             asked = self._asked.axis(value, position, frame)
             if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:

@@ -57,7 +57,8 @@ class AbstractNumber(NamedTuple):
     """A number, a flag or a word, by how often it changes.
 
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
-    in the source. `terms` speak while the kind is UNKNOWN; then `floor` is the greatest kind of the decided operands.
+    in the source. `terms` decide while the kind is UNKNOWN; then `floor` is the greatest kind of the decided operands.
+    Of a value that is settled, `terms` are what decided it.
     `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
     `from_data` where it was read out of a tensor or is the length of a sequence. `is_capped` where `min` cuts it to
     `high`. `only_shown` where nobody but benchmarks, tests and examples passes it, `one_for_some_caller` where it is an
@@ -104,8 +105,8 @@ class AbstractNumber(NamedTuple):
 
     @property
     def hints(self) -> frozenset[AppliedHint]:
-        """The hints that decide the value, or that come nearest to it; none where the kind is known."""
-        return pool(self.terms) if self.kind is Variability.UNKNOWN else frozenset()
+        """The hints that decide the value, or that come nearest to it; none where its origin decides."""
+        return pool(self.terms)
 
     @property
     def leans_to_data(self) -> bool:
@@ -126,6 +127,10 @@ class AbstractNumber(NamedTuple):
             return self
         terms = self.terms or _OUT_OF_SIGHT
         return self._replace(terms=frozenset(term._replace(hints=term.hints | hints) for term in terms))
+
+    def settle(self) -> AbstractNumber:
+        """The same value, of which what is seen later says no more."""
+        return self._replace(kind=self.decide())
 
     def stepping(self, note: Note) -> AbstractNumber:
         """The same value, one step further on its way."""
@@ -218,10 +223,14 @@ def join(scalars: Iterable[AbstractNumber]) -> AbstractNumber:
         own = operand.terms or _OUT_OF_SIGHT
         terms |= frozenset(Term(term.hints, is_power=True) for term in own) if operand.power else own
     kind = floor if not terms or floor is Variability.PER_CALL else Variability.UNKNOWN
+    if kind is not Variability.UNKNOWN:
+        # An operand whose origin is known decides whatever is suggested of the others.
+        is_known = any(not operand.terms for operand in leading)
+        terms = _NO_TERMS if is_known else _NO_TERMS.union(*(operand.terms for operand in leading))
     chosen = _clearest(leading)
     return AbstractNumber(
         kind=kind,
-        terms=terms if kind is Variability.UNKNOWN else _NO_TERMS,
+        terms=terms,
         floor=floor if kind is Variability.UNKNOWN else Variability.FIXED,
         atoms=atoms,
         from_data=any(operand.from_data for operand in leading),

@@ -24,6 +24,8 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 # As in launch/environment.py, which is imported only where triton is.
 FOLDER, NOTES, DRY = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES", "_TRITON_DOCTOR_DRY"
 OURS = (FOLDER, NOTES, DRY, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
+# As in live/services.py: what a program is watched by that `run` did not start.
+VARIABLE = "TRITON_DOCTOR"
 OLDEST_PYTHON = (3, 11)
 INTERPRETER = "triton.runtime.interpreter"
 # As LIBRARIES of runtime/hooks/stepping.py, which is imported only where triton is.
@@ -115,11 +117,20 @@ def record() -> None:
         from triton_doctor.runtime.launch.joining import join
 
         join(os.environ[FOLDER], started_ns=STARTED_NS)
-        if INTERPRETER not in sys.modules:
-            keeper.after[INTERPRETER] = watch_interpreter
-        keeper.after.update((name, watch_steps) for name in STEPPING if name not in sys.modules)
+        watch_late_imports(keeper)
+        if os.environ.get(VARIABLE):
+            from triton_doctor.runtime.launch.startup.services import begin_now
+
+            begin_now(keeper)
     except Exception as error:  # whatever it is, the program goes on
         note("unfollowed", f"process {os.getpid()} was not followed: {error}")
+
+
+def watch_late_imports(keeper: Doorkeeper) -> None:
+    """Watch what is of interest once triton is imported, and was not imported before."""
+    if INTERPRETER not in sys.modules:
+        keeper.after[INTERPRETER] = watch_interpreter
+    keeper.after.update((name, watch_steps) for name in STEPPING if name not in sys.modules)
 
 
 def watch_interpreter() -> None:

@@ -1,0 +1,145 @@
+"""`triton-doctor cache pack|unpack`: a cache of kernels as one file, and such a file to a cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path  # noqa: TC003, typer evaluates annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triton_doctor.cli.asides import say, say_hint, say_more
+from triton_doctor.cli.cache import STOPPED, Folder, find_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.machine.packs.manifest import KeyParts, Manifest, PackedEntry
+
+GIBIBYTE = 1 << 30
+
+
+def pack(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The pack: *.tar.zst, *.tar, or *.sqlite.")],
+    cache_dir: Folder = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KERNEL", help="Only kernels of this name; globs work.", show_default="all"),
+    ] = None,
+    recording: Annotated[
+        list[Path] | None, typer.Option(metavar="REC", help="Only what this recorded run used.", show_default="all")
+    ] = None,
+    with_code: Annotated[
+        bool, typer.Option("--with-code", help="Keep the intermediate code too, for programs that read a kernel's asm.")
+    ] = False,
+) -> None:
+    """Pack what Triton has compiled, so that another machine with the same Triton need not compile it again."""
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.packs.gather import gather, match_kernel
+    from triton_doctor.machine.packs.key_parts import read_key_parts
+    from triton_doctor.machine.packs.pack import require_form, write_pack
+    from triton_doctor.report.packs import render_packed
+
+    require_form(out)
+    folder = find_folder(cache_dir)
+    used = find_used(recording or [])
+    patterns = tuple(select or ("*",))
+    gathered = gather(
+        folder,
+        read_key_parts(os.environ),
+        wanted=lambda entry: match_kernel(entry, patterns) and used(entry),
+        with_code=with_code,
+    )
+    if not gathered.manifest.entries:
+        raise DoctorError(f"nothing in {folder} to pack", hint="`triton-doctor cache list` shows what is there")
+    size = write_pack(gathered, out)
+    typer.echo(render_packed(gathered, out, size), nl=False)
+
+
+def unpack(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A pack.")],
+    cache_dir: Folder = None,
+    seen_at: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Where the processes that use the folder see it.", show_default="the same"),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check/--no-check", help="Refuse a pack of which no kernel would be found by this Python."),
+    ] = True,
+    any_device: Annotated[
+        bool, typer.Option("--any-device", help="Unpack results of tuning also where they are of another GPU.")
+    ] = False,
+    max_size_gb: Annotated[int, typer.Option(min=1, help="Refuse a pack that unpacks to more.")] = 16,
+) -> None:
+    """Unpack into Triton's cache. Never overwrites, and is safe beside running processes."""
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.cache_folder import locate_cache
+    from triton_doctor.machine.packs.install import install, require_room
+    from triton_doctor.machine.packs.key_parts import read_key_parts
+    from triton_doctor.machine.packs.pack import open_pack
+    from triton_doctor.report.packs import render_unpacked
+
+    folder = (cache_dir or locate_cache(os.environ).path).absolute()
+    with open_pack(file) as (manifest, entries):
+        if manifest.size_bytes > max_size_gb * GIBIBYTE:
+            raise DoctorError(
+                f"{file} unpacks to {manifest.size_bytes:,} bytes, more than {max_size_gb} GiB",
+                hint="--max-size-gb allows more",
+            )
+        require_room(manifest.size_bytes, folder)
+        wanted: Callable[[PackedEntry], bool] = lambda _: True  # noqa: E731
+        if check:
+            here = read_key_parts(os.environ)
+            require_use(file, manifest, here)
+            wanted = choose_tunings(manifest, here, any_device=any_device)
+        chosen = (item for item in entries if wanted(item[0]))
+        counts = install(chosen, folder, seen_at=seen_at.absolute() if seen_at else folder)
+    typer.echo(render_unpacked(counts, folder), nl=False)
+    if counts.unusable:
+        say(f"{len(counts.unusable):,} of its entries are there already, damaged, and were left as they are")
+        say_hint(f"remove {folder / counts.unusable[0]} and unpack again")
+        raise typer.Exit(STOPPED)
+
+
+def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
+    """Whether a recorded run used an entry. Raises DoctorError where nothing can be read."""
+    from triton_doctor.cli.recorded import read_named
+
+    if not recordings:
+        return lambda _: True
+    kernels = {event.kernel.name for process in read_named(recordings).processes for event in process.compiles}
+    return lambda entry: entry.kernel is None or entry.kernel in kernels
+
+
+def require_use(file: Path, manifest: Manifest, here: KeyParts) -> None:
+    """Raise DoctorError where no kernel of the pack would be found here; say it where some would not."""
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.packs.differences import find_misses
+    from triton_doctor.machine.packs.manifest import KERNEL
+
+    kernels = manifest.of_kind(KERNEL)
+    misses = find_misses(kernels, manifest.parts, here)
+    missed = {entry.key for miss in misses for entry in miss.entries}
+    if kernels and len(missed) == len(kernels):
+        raise DoctorError(
+            f"{file}: no kernel of it would be found here: {misses[0].difference.message}",
+            hint="`triton-doctor cache why` tells all; --no-check unpacks for another Python or machine",
+        )
+    if missed:
+        say(f"{len(missed):,} of {len(kernels):,} kernels will not be found here")
+        for miss in misses:
+            say_more(f"{len(miss.entries):,}: {miss.difference.message}")
+
+
+def choose_tunings(manifest: Manifest, here: KeyParts, *, any_device: bool) -> Callable[[PackedEntry], bool]:
+    """Whether to unpack an entry: results of tuning are of one GPU, though their key has its architecture alone."""
+    from triton_doctor.machine.packs.manifest import TUNING
+
+    packed = manifest.parts.gpus
+    tunings = manifest.of_kind(TUNING)
+    if any_device or not tunings or not packed or not here.gpus or set(here.gpus) <= set(packed):
+        return lambda _: True
+    say(f"{len(tunings):,} results of tuning are left out: of {', '.join(packed)}, here is {', '.join(here.gpus)}")
+    say_hint("--any-device unpacks them")
+    return lambda entry: entry.kind != TUNING

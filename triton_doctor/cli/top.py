@@ -1,0 +1,109 @@
+"""`triton-doctor top`: what watched processes do now, refreshed in place."""
+
+from __future__ import annotations
+
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triton_doctor.cli.asides import say
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.live.states import ProcessState
+
+# Without a terminal a line is as long as it is.
+WIDEST = 400
+
+
+class TopFormat(StrEnum):
+    """How `top` shows the states."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def top(
+    of: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DIR|PID]...", help="Folders of `run -o`, or processes; without any, all of yours."),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Show it once, as where stdout is no terminal.")] = False,
+    every: Annotated[float, typer.Option(metavar="S", help="How often to refresh.", min=0.05)] = 0.5,
+    output_format: Annotated[TopFormat, typer.Option(help="The form; json shows it once.")] = TopFormat.TEXT,
+) -> None:
+    """Show what each watched process does now: which kernel it compiles, for how long, and what it waits for.
+
+    Processes are watched under `triton-doctor run`, and where the variable TRITON_DOCTOR is set. The worst come first:
+    those that were killed or stopped, then what has compiled for longest.
+    """
+    from triton_doctor.cli.streams import write_report
+    from triton_doctor.report.live import render_states
+
+    named = of or []
+    if output_format is TopFormat.JSON:
+        write_report(render_states(read_states(named), time.time_ns()), None)
+    elif once or not sys.stdout.isatty():
+        show_once(read_states(named))
+    else:
+        show_live(named, every)
+
+
+def read_states(named: list[str]) -> list[ProcessState]:
+    """The states of the processes and folders that are `named`, all of this user for none, worst first."""
+    from triton_doctor.errors import DoctorError, reason_of
+    from triton_doctor.runtime.live.states import SUFFIX, gather_states, read_nodes, sort_states
+
+    if not named:
+        return gather_states()
+    pids = {int(word) for word in named if word.isdecimal()}
+    states = gather_states(pids=pids) if pids else []
+    for word in named:
+        folder = Path(word)
+        if word.isdecimal():
+            if not any(state.pid == int(word) for state in states) and not Path("/proc", word).exists():
+                raise DoctorError(f"there is no process {word}", hint="`triton-doctor top` shows all that are watched")
+            continue
+        try:
+            if not folder.is_dir() or not any(folder.glob(f"*{SUFFIX}")):
+                raise DoctorError(f"no run records into {word} now", hint="name the folder of `triton-doctor run -o`")
+            states += read_nodes(folder)
+        except OSError as error:
+            raise DoctorError(f"cannot read {word}: {reason_of(error)}", hint="name a folder, or a process") from error
+    return sort_states(states)
+
+
+def show_once(states: list[ProcessState]) -> None:
+    """Print the table."""
+    from rich.console import Console
+
+    from triton_doctor.report.live import make_table
+
+    if not states:
+        say("no process is watched: `triton-doctor attach PID` looks at one that is not")
+        return
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
+    console.print(make_table(states, time.time_ns()))
+
+
+def show_live(named: list[str], every: float) -> None:
+    """Refresh the table in place until Ctrl-C."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from triton_doctor.report.live import make_table
+
+    console = Console(highlight=False)
+    with Live(console=console, auto_refresh=False, screen=False) as live:
+        while True:
+            states = read_states(named)
+            shown = states[: max(1, console.height - 3)]
+            table = make_table(shown, time.time_ns())
+            if len(shown) < len(states):
+                table.caption = Text(f"and {len(states) - len(shown):,} processes more")
+            live.update(table if states else Text("no process is watched"), refresh=True)
+            time.sleep(every)

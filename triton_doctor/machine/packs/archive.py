@@ -1,0 +1,165 @@
+"""A pack as a tar file, compressed with zstandard or not: the manifest first, then the files in its order.
+
+An archive may come from anybody. It is read as a stream: nothing in it decides where a byte is written, and each member
+must be the regular file that the manifest names next, of the size that it names.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, cast
+
+import zstandard
+
+from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.machine.packs.manifest import MANIFEST, Manifest, decode_manifest, encode_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from triton_doctor.machine.packs.gather import GatheredEntries
+    from triton_doctor.machine.packs.manifest import PackedEntry
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+LEVEL = 9
+MANIFEST_BYTES = 64 << 20
+# Headers and padding of a member, and what a stream of tar is read ahead.
+MEMBER_BYTES, AHEAD_BYTES = 4096, 1 << 20
+# What zstandard may ask for to decompress: its own limit for a level of 19, which no pack of ours reaches.
+WINDOW_BYTES = 1 << 27
+DAMAGED = "copy it again, or pack it again"
+
+
+def write_archive(gathered: GatheredEntries, file: IO[bytes], *, compress: bool) -> None:
+    """Write the pack of `gathered` to `file`: the same bytes for the same entries. Raises OSError."""
+    with ExitStack() as stack:
+        # The frame keeps a checksum, so that a damaged pack is found out.
+        compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, threads=0)
+        target: IO[bytes] = file
+        if compress:
+            target = stack.enter_context(compressor.stream_writer(file, closefd=False))
+        tar = stack.enter_context(tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT))
+        add_member(tar, MANIFEST, encode_manifest(gathered.manifest))
+        for entry in gathered.manifest.entries:
+            for packed in entry.files:
+                add_member(tar, f"{entry.key}/{packed.name}", gathered.read(entry, packed))
+
+
+def add_member(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+    """Add a file to `tar` that tells nothing of who made it, and when."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(data), 0o644
+    tar.addfile(member, io.BytesIO(data))
+
+
+class LimitedReader:
+    """Reads `source` as far as `remaining` bytes: a few compressed bytes may stand for any number."""
+
+    def __init__(self, source: IO[bytes], remaining: int) -> None:
+        """Allow `remaining` bytes."""
+        self._source = source
+        self.remaining = remaining
+
+    def read(self, size: int) -> bytes:
+        """Read up to `size` bytes. Raises ValueError past the limit."""
+        data = self._source.read(size)
+        self.remaining -= len(data)
+        if self.remaining < 0:
+            raise ValueError("it holds more than its manifest names")
+        return data
+
+
+class OpenedArchive:
+    """An archive that is being read: its manifest, then its entries."""
+
+    def __init__(self, path: Path, tar: tarfile.TarFile, reader: LimitedReader) -> None:
+        """Read the manifest. Raises DoctorError."""
+        self.path = path
+        self._tar = tar
+        member = self._next_member()
+        if member is None or member.name != MANIFEST or not member.isreg():
+            raise DoctorError(f"{path} does not begin with {MANIFEST}", hint="this is no pack of triton-doctor")
+        if member.size > MANIFEST_BYTES:
+            raise DoctorError(
+                f"{path}: the manifest has {member.size:,} bytes", hint="this is no pack of triton-doctor"
+            )
+        self.manifest: Manifest = decode_manifest(self._content(member), str(path))
+        files = sum(len(entry.files) for entry in self.manifest.entries)
+        reader.remaining = self.manifest.size_bytes + files * MEMBER_BYTES + AHEAD_BYTES
+
+    def entries(self) -> Iterator[tuple[PackedEntry, dict[str, bytes]]]:
+        """Each entry with its files. Raises DoctorError where the archive is not what its manifest says."""
+        for entry in self.manifest.entries:
+            files = {}
+            for packed in entry.files:
+                member = self._next_member()
+                self._require(member is not None, "ends too early")
+                assert member is not None
+                self._require(
+                    member.isreg() and not member.issparse(), f"has `{member.name[:80]}`, which is no regular file"
+                )
+                name = f"{entry.key}/{packed.name}"
+                self._require(member.name == name, f"has `{member.name[:80]}` where the manifest has `{name}`")
+                self._require(member.size == packed.size, f"has {member.size:,} bytes in `{name}`, not {packed.size:,}")
+                files[packed.name] = self._content(member)
+            yield entry, files
+        extra = self._next_member()
+        self._require(extra is None, f"has `{extra.name[:80] if extra else ''}`, which the manifest does not name")
+
+    def _next_member(self) -> tarfile.TarInfo | None:
+        with self._translated():
+            return self._tar.next()
+
+    def _content(self, member: tarfile.TarInfo) -> bytes:
+        with self._translated():
+            file = self._tar.extractfile(member)
+            data = file.read() if file else b""
+        self._require(len(data) == member.size, "ends too early")
+        # The tarfile keeps what it has seen; a pack has thousands.
+        self._tar.members = []  # type: ignore[attr-defined]
+        return data
+
+    def _require(self, holds: bool, problem: str) -> None:
+        if not holds:
+            raise DoctorError(f"{self.path} {problem}", hint=DAMAGED)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, OverflowError, MemoryError) as error:
+            raise DoctorError(f"{self.path} is damaged: {error}", hint=DAMAGED) from error
+        except OSError as error:
+            raise DoctorError(f"{self.path} cannot be read: {reason_of(error)}", hint=DAMAGED) from error
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[OpenedArchive]:
+    """The pack at `path`, compressed or not, while the context lasts. Raises DoctorError where it is none."""
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(open_regular(path))
+            compressed = file.peek(4)[:4] == ZSTD_MAGIC
+            reader = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES)
+            source = stack.enter_context(reader.stream_reader(file, closefd=False)) if compressed else file
+            limited = LimitedReader(source, MANIFEST_BYTES + AHEAD_BYTES)
+            tar = stack.enter_context(tarfile.open(fileobj=cast("IO[bytes]", limited), mode="r|"))
+        except OSError as error:
+            raise DoctorError(f"{path} cannot be read: {reason_of(error)}", hint="name a pack") from error
+        except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError) as error:
+            raise DoctorError(f"{path} is no pack: {error}", hint="`triton-doctor cache pack` writes one") from error
+        yield OpenedArchive(path, tar, limited)
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open the regular file at `path`. Raises OSError for anything else, without waiting for a writer of a pipe."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    file = os.fdopen(descriptor, "rb")
+    if not path.is_file():
+        file.close()
+        raise OSError(22, "not a regular file")
+    return file

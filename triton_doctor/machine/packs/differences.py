@@ -1,0 +1,163 @@
+"""Two sides of a key to KeyDifference: which part of it lets a packed kernel miss on a machine, and how to mend it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.machine.packs.functions import read_functions
+from triton_doctor.machine.packs.manifest import KERNEL
+from triton_doctor.variables import Version, parse_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from triton_doctor.machine.packs.manifest import KeyParts, PackedEntry, SourceFunction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class KeyDifference:
+    """One part of the key that is not the same. `part` names it, `message` says how both sides have it."""
+
+    part: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """A difference, and the packed kernels that it lets miss."""
+
+    difference: KeyDifference
+    entries: tuple[PackedEntry, ...]
+
+
+def find_misses(entries: Iterable[PackedEntry], packed: KeyParts, here: KeyParts) -> tuple[Miss, ...]:
+    """What lets which kernels of `entries` miss `here`; the difference that concerns most of them first.
+
+    Silent about a part that one of both sides does not know.
+    """
+    by_difference: dict[KeyDifference, list[PackedEntry]] = {}
+    for entry in entries:
+        if entry.kind == KERNEL:
+            for difference in compare_entry(entry, packed, here):
+                by_difference.setdefault(difference, []).append(entry)
+    misses = [Miss(difference=difference, entries=tuple(found)) for difference, found in by_difference.items()]
+    return tuple(sorted(misses, key=lambda miss: (-len(miss.entries), miss.difference)))
+
+
+def compare_entry(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
+    """Each part of the key of `entry` that is another one here."""
+    yield from compare_triton(entry.triton or packed.triton, packed, here)
+    yield from compare_target(entry, packed, here)
+    yield from compare_variables(entry.variables, here.variables)
+    for function in entry.functions:
+        yield from compare_function(function)
+
+
+def compare_triton(version: str | None, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
+    """The version of Triton, and its build where the version is the same."""
+    if version is None or here.triton is None:
+        return
+    if not same_release(version, here.triton):
+        yield KeyDifference(part="triton", message=f"Triton {here.triton} here, {version} in the pack")
+        return
+    if packed.triton is None or not same_release(version, packed.triton):
+        return  # compiled by another Triton than the one that packed it: nothing is known of its build
+    if packed.libtriton and here.libtriton and packed.libtriton != here.libtriton:
+        if packed.python != here.python:
+            message = f"Python {here.python} here, {packed.python} in the pack: Triton's library differs, and every key"
+            yield KeyDifference(part="python", message=message)
+        else:
+            message = f"another build of Triton {here.triton} here: its library libtriton differs, and every key"
+            yield KeyDifference(part="libtriton", message=message)
+    elif packed.frontend and here.frontend and packed.frontend != here.frontend:
+        message = f"Triton's own Python files differ here from those of the Triton {version} that compiled"
+        yield KeyDifference(part="frontend", message=message)
+
+
+def same_release(one: str, other: str) -> bool:
+    """Whether two versions are the same but for the name of a local build, which Triton itself may not know."""
+    return one.partition("+")[0] == other.partition("+")[0]
+
+
+def compare_target(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
+    """The architecture, and the assembler for it."""
+    if entry.target is None:
+        return
+    if here.targets and entry.target not in here.targets:
+        found = ", ".join(here.targets)
+        yield KeyDifference(part="architecture", message=f"a GPU of {found} here, compiled for {entry.target}")
+    backend, _, arch = entry.target.partition(":")
+    tools = find_assemblers(here.triton, int(arch)) if backend == "cuda" and arch.isdigit() else ()
+    both = [(here.ptxas[tool], packed.ptxas[tool]) for tool in tools if tool in here.ptxas and tool in packed.ptxas]
+    if both and all(ours != theirs for ours, theirs in both):
+        ours, theirs = both[0]
+        message = f"ptxas {name_release(ours)} here, {name_release(theirs)} in the pack"
+        if name_release(ours) == name_release(theirs):
+            message = f"ptxas {name_release(ours)} says another version text here than in the pack"
+        yield KeyDifference(part="ptxas", message=message)
+
+
+def find_assemblers(triton: str | None, arch: int) -> tuple[str, ...]:
+    """The ptxas whose version enters a key for `arch`; both where it depends on a release that was not read."""
+    version = parse_version(triton) if triton and triton[:1].isdigit() else parse_version(None)
+    if version < Version(3, 5) or arch < 90:
+        return ("ptxas",)
+    if arch >= 100 or version >= Version(3, 9):
+        return ("ptxas-blackwell",)  # triton 3.6 nvidia/compiler.py:34, 3.9 :41
+    return ("ptxas",) if version <= Version(3, 6) else ("ptxas", "ptxas-blackwell")
+
+
+def name_release(text: str) -> str:
+    """`12.8 (V12.8.93)` of what ptxas says of its version."""
+    words = text.replace(",", " ").split()
+    release = words[words.index("release") + 1] if "release" in words[:-1] else text.strip()[:40]
+    build = next((word for word in words if word.startswith("V") and word[1:2].isdigit()), None)
+    return f"{release} ({build})" if build else release
+
+
+def compare_variables(packed: Mapping[str, str], here: Mapping[str, str]) -> Iterator[KeyDifference]:
+    """The variables that enter the key."""
+    for name in sorted({*packed, *here}):
+        ours, theirs = here.get(name), packed.get(name)
+        if ours == theirs:
+            continue
+        if theirs is None:
+            message = f"{name} is set here, to {ours!r}; it was not when the kernel was compiled"
+        elif ours is None:
+            message = f"{name} was {theirs!r} when the kernel was compiled; it is not set here"
+        else:
+            message = f"{name} is {ours!r} here; it was {theirs!r} when the kernel was compiled"
+        yield KeyDifference(part="variable", message=message)
+
+
+def compare_function(function: SourceFunction) -> Iterator[KeyDifference]:
+    """The text and the first line of one function that the kernel was compiled from."""
+    path = find_file(function.path, function.module_path)
+    text = read_functions(path) if path and function.digest else None
+    if text is None:
+        return
+    named = [found for found in text.functions if found[0] == function.name]
+    shown = f"{function.module_path}: `{function.name}`"
+    if not named:
+        yield KeyDifference(part="source", message=f"{function.module_path} has no function `{function.name}` here")
+        return
+    same = [found for found in named if found[3] == function.digest]
+    nearest = min(same or named, key=lambda found: abs(found[1] - function.line))
+    if not same:
+        yield KeyDifference(part="source", message=f"{shown} has another text here")
+    elif nearest[1] != function.line:
+        lower = nearest[1] - function.line
+        count = f"{abs(lower)} line{'s' if abs(lower) > 1 else ''} {'lower' if lower > 0 else 'higher'}"
+        message = f"{shown} starts {count} here, at {nearest[1]}: the line is part of the key"
+        yield KeyDifference(part="line", message=message)
+
+
+@cache
+def find_file(path: str, module_path: str) -> str | None:
+    """Where the file is here: where it was, or where an import finds it; None for nowhere."""
+    candidates = [Path(path), *(Path(entry or ".") / module_path for entry in sys.path)]
+    return next((str(candidate) for candidate in candidates if candidate.is_file()), None)

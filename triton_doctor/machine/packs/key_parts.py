@@ -1,0 +1,109 @@
+"""This machine to KeyParts: what its Triton puts into the key of every kernel. Imports neither triton nor torch."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.machine.packs.manifest import KeyParts
+from triton_doctor.machine.probe_gpu import find_amd, find_nvidia
+from triton_doctor.machine.probe_packages import find_package
+from triton_doctor.machine.probe_toolchain import PATIENCE_SECONDS, TOOLS
+from triton_doctor.variables import parse_version, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What `triton_key` hashes beside libtriton (triton 3.6 runtime/cache.py:254; in compiler/compiler.py until 3.4).
+FRONTEND = ("compiler", "backends", "language", "runtime/cache.py")
+MOCKED_PTXAS = "TRITON_MOCK_PTX_VERSION"
+FALSE_WORDS = frozenset({"0", "off", "false"})
+TRUE_WORDS = frozenset({"1", "on", "true"})
+CHUNK_BYTES = 1 << 20
+
+
+def read_key_parts(environment: Mapping[str, str]) -> KeyParts:
+    """The parts for a process with `environment` in this Python."""
+    package = find_package("triton")
+    folder = Path(package.folder) / "triton" if package else None
+    gpus = (*find_nvidia()[1], *find_amd())
+    return KeyParts(
+        triton=package.version if package else None,
+        libtriton=hash_libtriton(folder) if folder else None,
+        frontend=hash_frontend(folder) if folder else None,
+        python=f"{sys.version_info.major}.{sys.version_info.minor}",
+        abi=str(sysconfig.get_config_var("SOABI") or sys.implementation.cache_tag),
+        # As triton 3.6 runtime/build.py:60 puts it into the key of a launcher.
+        platform=",".join([platform.machine(), platform.system(), *platform.architecture()]),
+        ptxas=read_ptxas(folder, environment) if folder else {},
+        gpus=tuple(dict.fromkeys(gpu.name for gpu in gpus)),
+        targets=tuple(dict.fromkeys(f"{gpu.backend}:{gpu.arch}" for gpu in gpus if gpu.arch)),
+        variables=read_variables(environment, package.version if package else None),
+    )
+
+
+def hash_libtriton(folder: Path) -> str | None:
+    """A digest of the compiler's library below `folder`, the package triton; None where it has none."""
+    for path in sorted((folder / "_C").glob("libtriton.*")):
+        return hash_file(path)
+    return None
+
+
+def hash_frontend(folder: Path) -> str:
+    """A digest of Triton's own Python files that enter its key."""
+    digest = hashlib.sha256()
+    for part in FRONTEND:
+        found = [folder / part] if part.endswith(".py") else sorted((folder / part).rglob("*.py"))
+        for path in found:
+            digest.update(f"{path.relative_to(folder).as_posix()}:{hash_file(path)};".encode())
+    return digest.hexdigest()
+
+
+def hash_file(path: Path) -> str | None:
+    """A digest of the file at `path`; None where it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                digest.update(chunk)
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def read_ptxas(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """What each ptxas that Triton would start says of its version, which enters the key as it is."""
+    if mocked := environment.get(MOCKED_PTXAS):
+        return dict.fromkeys(TOOLS, mocked)
+    found = {}
+    for tool, setting in TOOLS.items():
+        own = str(folder / "backends" / "nvidia" / "bin" / tool)
+        for path in filter(None, (environment.get(setting), own)):
+            try:
+                command = [path, "--version"]
+                done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS)
+            except (OSError, subprocess.SubprocessError, ValueError):
+                continue
+            found[tool] = done.stdout
+            break
+    return found
+
+
+def read_variables(environment: Mapping[str, str], triton: str | None) -> dict[str, str]:
+    """The variables of `environment` that enter the key on disk, with the value that enters it.
+
+    Triton writes 0, off and false as `false`, 1, on and true as `true`, in any case, and leaves out what is empty.
+    """
+    version = parse_version(triton) if triton and triton[:1].isdigit() else parse_version(None)
+    found = {}
+    for name, value in environment.items():
+        known = variables().get(name)
+        if value and known and known.keyed != "options" and known.enters_key(version):
+            word = value.lower()
+            found[name] = "true" if word in TRUE_WORDS else "false" if word in FALSE_WORDS else value
+    return found

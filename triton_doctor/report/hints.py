@@ -1,0 +1,33 @@
+"""The hints on a value to words: how much they weigh on each side, and what each says."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.variability.hints import Toward, weight_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.finding import HintNote
+
+
+def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
+    """A line with the sum, and one for each hint, which come sorted; none decide where the origin was found."""
+    if not hints:
+        yield "the value was followed to where it comes from; no hint decided"
+        return
+    yield summarize_hints(hints)
+    for (toward, name), seen in groupby(hints, key=lambda hint: (hint.toward, hint.name)):
+        every = list(seen)
+        places = ", ".join(f"{one.place.path}:{one.place.line}" for one in every if one.place is not None)
+        yield f"{toward} {every[0].weight}, {name}: {every[0].says}" + (f" ({places})" if places else "")
+
+
+def summarize_hints(hints: Iterable[HintNote]) -> str:
+    """The weight toward the data, of what it takes, and toward the model: `data 1 of 2`, `data 2 of 4, model 1`."""
+    weights = {(hint.toward, hint.name): hint.weight for hint in hints}
+    data = sum(weight for (toward, _), weight in weights.items() if toward == Toward.DATA.value)
+    model = sum(weights.values()) - data
+    return f"data {data} of {weight_needed(model)}" + (f", model {model}" if model else "")

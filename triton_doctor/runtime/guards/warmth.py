@@ -1,0 +1,50 @@
+"""Whether the warm-up of this process is over: a guard says so, or so much time has passed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
+from triton_doctor.runtime.guards.live_causes import LiveCauses
+from triton_doctor.runtime.guards.unexpected import UnexpectedCompileError
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.event import Event
+
+log = logging.getLogger("triton_doctor")
+_guards: set[object] = set()
+_warm_from_s = float("inf")
+
+
+def is_warm() -> bool:
+    """Whether compiles are a surprise from now on."""
+    return bool(_guards) or time.monotonic() >= _warm_from_s
+
+
+def begin_warmth(guard: object) -> None:
+    """`guard` was opened after a warm-up."""
+    _guards.add(guard)
+
+
+def end_warmth(guard: object) -> None:
+    """`guard` is closed."""
+    _guards.discard(guard)
+
+
+class TimedGuard:
+    """From `after_s` seconds after it was made, logs each compile, load and round of tuning as a warning."""
+
+    def __init__(self, after_s: float) -> None:
+        global _warm_from_s
+        self._causes = LiveCauses()
+        self._reason = f"more than {after_s:g} s after triton was imported"
+        _warm_from_s = min(_warm_from_s, time.monotonic() + after_s)
+
+    def receive(self, event: Event) -> None:
+        """Remember `event`, and log it if it is one too many; a sink."""
+        if isinstance(event, CompileEvent | AutotuneEvent):
+            recompile = self._causes.explain(event)
+            if is_warm():
+                log.warning("%s", UnexpectedCompileError(recompile, self._reason))

@@ -1,0 +1,64 @@
+"""What `run` shows while its program runs: each compile, what takes long, and the states of its processes for `top`.
+
+The processes write into memory of their machine alone, so that no slow disk keeps them waiting. `run` waits in their
+stead: `top DIR` then shows all nodes that record into one folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.launch.live import Follower
+from triton_doctor.runtime.live.states import SUFFIX, gather_states, remove_files, write_node
+from triton_doctor.runtime.live.wording import tell_long
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.runtime.launch.folder import RecordingFolder
+
+EVERY_S = 0.5
+
+
+class Board:
+    """What is shown of one run. Its states are copied to the folder that it records into, if that is kept."""
+
+    def __init__(self, folder: RecordingFolder, *, tell: Callable[[str], None] | None) -> None:
+        """`tell` is given a line for each compile, and for what takes long; None where nothing is told."""
+        self._run, self._recordings, self._tell = folder.run, folder.recordings, tell
+        self._follower = Follower()
+        self._path = Path(folder.path, f"{folder.run}{SUFFIX}") if folder.kept and folder.file is None else None
+        self._told: dict[object, float] = {}
+        self._next_ns = 0
+
+    def look(self, now_ns: int) -> None:
+        """Tell what is new; copy the states, if it is time. `now_ns` is of the monotonic clock."""
+        self._tell_new()
+        if now_ns < self._next_ns or (self._path is None and self._tell is None):
+            return
+        self._next_ns = now_ns + int(EVERY_S * 1e9)
+        states = gather_states(run=self._run)
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                write_node(self._path, states, socket.gethostname())
+        if self._tell is not None:
+            for line in tell_long(states, time.time_ns(), self._told):
+                self._tell(line)
+
+    def close(self) -> None:
+        """The run is over: tell the last, remove the copy, and what killed processes left."""
+        self._tell_new()
+        remove_files(gather_states(run=self._run), lambda pid: os.path.exists(f"/proc/{pid}"))
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
+    def _tell_new(self) -> None:
+        if self._tell is not None:
+            for line in self._follower.tell_new(self._recordings()):
+                self._tell(line)

@@ -1,0 +1,52 @@
+"""Imported at the start of each Python whose environment has TRITON_DOCTOR, by triton_doctor.pth: waits for triton.
+
+That file is beside the package where it is installed, and does nothing where the variable is not set. Under `run` it is
+`run` that waits.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from triton_doctor.runtime.launch.startup.sitecustomize import FOLDER, VARIABLE, Doorkeeper, watch_late_imports
+
+# As `typing` has it, whose import costs a start of a program 10 ms.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def begin() -> None:
+    """Wait for triton, unless `run` does."""
+    if os.environ.get(FOLDER) or not os.environ.get(VARIABLE):
+        return
+    keeper = Doorkeeper()
+
+    def act() -> None:
+        watch_late_imports(keeper)
+        begin_now(keeper)
+
+    keeper.after["triton"] = act
+    sys.meta_path.insert(0, keeper)
+
+
+def begin_now(keeper: Doorkeeper) -> None:
+    """triton is imported: begin what the variable asks for. A failure is told, and the program goes on."""
+
+    def when_imported(name: str, act: Callable[[], None]) -> None:
+        if name in sys.modules:
+            act()
+        else:
+            keeper.after[name] = act
+
+    try:
+        from triton_doctor.runtime.live.services import begin_services
+
+        begin_services(os.environ[VARIABLE], when_imported)
+    except Exception as error:
+        said, hint = getattr(error, "message", repr(error)), getattr(error, "hint", None)
+        sys.stderr.write(f"triton-doctor: {said}{': ' if hint else ''}{hint or ''}\n")
+
+
+begin()

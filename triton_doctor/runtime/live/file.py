@@ -1,0 +1,186 @@
+"""The live file of a process: what it does now, in place, where `top` and `run` read it.
+
+It lies in memory of the machine, in a folder of this user's, by process id and the time of its start. Each write is one
+`pwrite`, which waits for nobody; a checksum shows a reader that it came in between. A process removes its file when it
+ends; that of a process which was killed says what it was doing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import threading
+import time
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime import hooks
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent
+from triton_doctor.runtime.hooks.surroundings import rank
+from triton_doctor.runtime.launch.environment import RUN
+from triton_doctor.runtime.live.folder import LONGEST, SCHEMA, namespace, own_folder, start_of
+from triton_doctor.runtime.program_event import StepEvent
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.event import Event
+    from triton_doctor.runtime.live.activity import Activity
+
+# Of all that a process does at once, so much is kept.
+ACTIVITIES = 8
+LONGEST_NAME, LONGEST_COMMAND = 80, 160
+# Launches are written as often, while there are any.
+PERIOD_S = 0.25
+# Made once: `json.dumps` makes one for each call that is not plain.
+encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class LiveFile:
+    """The file of this process, written when a compile, a load or a round of tuning begins, goes on or ends.
+
+    Never raises: where it cannot be written there is none.
+    """
+
+    def __init__(self) -> None:
+        self._descriptor, self._pid, self._path = -1, 0, ""
+        self._failed = False
+        self._fixed: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._is_stale = False
+        self._next_s = 0.0
+        self._counts = {"launches": 0, "compiled": 0, "loaded": 0, "tuned": 0, "failed": 0}
+        self._launched_at_ns, self._step = 0, -1
+
+    def open(self) -> None:
+        """Begin, once hooks are attached."""
+        activities = hooks.open_activities()
+        if activities is not None:
+            activities.when_changed = self.write
+        hooks.call_while_launching(self.write_launches)
+        self.write()
+
+    def receive(self, event: Event) -> None:
+        """Count `event`; a sink, which costs nothing but that."""
+        match event:
+            case CompileEvent():
+                self._counts["compiled" if event.tier == COMPILED else "loaded"] += 1
+            case AutotuneEvent():
+                self._counts["tuned"] += 1
+            case FailureEvent(refused=False):
+                self._counts["failed"] += 1
+            case StepEvent(kind="step", number=int(number)):
+                self._step = number + event.count - 1
+
+    def write_launches(self) -> None:
+        """Write how many launches there were, if it is time; a launch that compiles nothing is what calls this."""
+        now_s = time.monotonic()
+        if now_s < self._next_s and self._pid == os.getpid():
+            return
+        self._next_s = now_s + PERIOD_S
+        self._counts["launches"] = sum(hooks.launches_so_far().values())
+        self._launched_at_ns = time.time_ns()
+        activities = hooks.open_activities()
+        if activities is not None:
+            activities.forget_ended()
+        self.write()
+
+    def write(self) -> None:
+        """Write what is so now. Another thread that writes does it for this one."""
+        self._is_stale = True
+        while self._is_stale and self._lock.acquire(blocking=False):
+            try:
+                self._is_stale = False
+                self._write()
+            except Exception:  # whatever it is, the program goes on
+                self._failed = True
+            finally:
+                self._lock.release()
+
+    def close(self) -> None:
+        """The process ends, or becomes another program: remove the file."""
+        descriptor, path, self._descriptor = self._descriptor, self._path, -1
+        if self._pid == os.getpid() and descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._pid = 0
+
+    def begin_in_child(self) -> None:
+        """A forked child has a file of its own, from when it does something."""
+        self._lock = threading.Lock()
+        with contextlib.suppress(OSError):
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+        self._descriptor, self._pid = -1, 0
+        self._counts = dict.fromkeys(self._counts, 0)
+
+    def _write(self) -> None:
+        if self._failed:
+            return
+        if self._pid != os.getpid():
+            self._open()
+        activities = hooks.open_activities()
+        every = [] if activities is None else activities.now()
+        state = self._fixed | self._counts
+        state |= {
+            "at_ns": time.time_ns(),
+            "launched_at_ns": self._launched_at_ns,
+            "more": max(0, len(every) - ACTIVITIES),
+        }
+        if self._step >= 0:
+            state["step"] = self._step
+        state["activities"] = [_describe(activity) for activity in every[:ACTIVITIES]]
+        text = encode(state).encode()
+        if len(text) > LONGEST:
+            state["activities"] = state["activities"][:1]
+            text = encode(state).encode()
+        os.pwrite(self._descriptor, b"%08x %08x\n%b\n" % (zlib.crc32(text), len(text), text), 0)
+
+    def _open(self) -> None:
+        self._pid = os.getpid()
+        folder = own_folder()
+        start = start_of(self._pid)
+        self._path = os.path.join(folder, f"{self._pid}-{start}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._descriptor = os.open(self._path, flags, 0o600)
+        self._fixed = {
+            "schema": SCHEMA,
+            "pid": self._pid,
+            "start": start,
+            "namespace": namespace(),
+            "host": socket.gethostname(),
+            "rank": rank(),
+            "run": os.environ.get(RUN, ""),
+            "command": " ".join(getattr(sys, "orig_argv", sys.argv))[:LONGEST_COMMAND],
+        }
+
+
+def _describe(activity: Activity) -> dict[str, Any]:
+    fields = {name: getattr(activity, name) for name in type(activity).__slots__}
+    fields["kernel"] = activity.kernel[:LONGEST_NAME]
+    fields["path"] = activity.path[-LONGEST_NAME:]
+    return {name: value for name, value in fields.items() if value not in ("", 0)}
+
+
+_open: LiveFile | None = None
+
+
+def open_live_file() -> LiveFile:
+    """The live file of this process, begun if it is not yet; hooks are attached for it."""
+    global _open
+    if _open is None:
+        _open = LiveFile()
+        hooks.attach(_open.receive)
+        _open.open()
+    return _open
+
+
+def _begin_in_child() -> None:
+    if _open is not None:
+        _open.begin_in_child()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)

@@ -1,0 +1,47 @@
+"""Where live files lie, and what identifies the process of one: its id, its start, and which ids are meant."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+SCHEMA = 1
+# A page.
+LONGEST = 4096
+IN_MEMORY = "/dev/shm"
+PREFIX = "triton-doctor-live-"
+
+
+def own_folder() -> str:
+    """The folder of this user's live files, made if it is not there. Raises OSError where it is somebody else's."""
+    path = live_folder()
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(f"{path} is not a folder of this user's")
+    return path
+
+
+def live_folder() -> str:
+    """Where the live files of this user's processes are."""
+    base = IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else os.environ.get("TMPDIR") or "/tmp"
+    return os.path.join(base, f"{PREFIX}{os.getuid()}")
+
+
+def start_of(pid: int) -> int:
+    """When process `pid` started, in ticks since the machine did; 0 where that is not known (proc(5), field 22)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def namespace() -> int:
+    """Which process ids are meant: containers may share the folder, and no ids."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return 0

@@ -1,0 +1,66 @@
+"""Events to a logger, and to OpenTelemetry: for those who have no metrics."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
+from triton_doctor.runtime.guards.live_causes import LiveCauses
+from triton_doctor.runtime.guards.unexpected import at, tell_cause, tell_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.runtime.event import Event
+
+log = logging.getLogger("triton_doctor")
+
+
+def log_event() -> Callable[[Event], None]:
+    """A sink that logs each compile, load and round of tuning, with its cause, as information."""
+    causes = LiveCauses()
+
+    def receive(event: Event) -> None:
+        if isinstance(event, CompileEvent | AutotuneEvent):
+            recompile = causes.explain(event)
+            if log.isEnabledFor(logging.INFO):
+                log.info("%s%s: %s", tell_event(event), at(event.launch_site), tell_cause(recompile))
+
+    return receive
+
+
+def trace_event() -> Callable[[Event], None]:
+    """A sink that makes a span of each, below the span that its thread is in.
+
+    Without an SDK the program's spans go nowhere, and so do these. Raises DoctorError without the API.
+    """
+    try:
+        from opentelemetry import trace
+    except ImportError as error:
+        hint = "pip install 'triton-doctor[metrics]'"
+        raise DoctorError("spans need opentelemetry-api, which is not installed", hint=hint) from error
+    tracer = trace.get_tracer("triton_doctor")
+
+    def receive(event: Event) -> None:
+        if isinstance(event, CompileEvent | AutotuneEvent):
+            span = tracer.start_span(_name(event), start_time=event.at_ns - 1000 * (event.duration_us or 0))
+            if span.is_recording():
+                span.set_attributes(_attributes(event))
+            span.end(event.at_ns)
+
+    return receive
+
+
+def _name(event: CompileEvent | AutotuneEvent) -> str:
+    if isinstance(event, AutotuneEvent):
+        return "triton.autotune"
+    return "triton.compile" if event.tier == COMPILED else "triton.load"
+
+
+def _attributes(event: CompileEvent | AutotuneEvent) -> dict[str, Any]:
+    found: dict[str, Any] = {"triton.kernel": event.kernel.name, "thread.id": event.thread}
+    if event.launch_site is not None:
+        found |= {"code.file.path": event.launch_site.path, "code.line.number": event.launch_site.line}
+    return found

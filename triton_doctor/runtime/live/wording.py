@@ -1,0 +1,122 @@
+"""The state of a process in words: what it does, for how long, and what it waits for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.live.activity import BUILDING, COMPILING, TUNING
+from triton_doctor.runtime.live.states import ELSEWHERE, GONE, RUNNING, STOPPED, UNHEARD, WAITING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.runtime.live.activity import Activity
+    from triton_doctor.runtime.live.states import ProcessState, ToolProcess
+
+# A launch so long ago is one of now: they are counted a few times in a second.
+LAUNCHING_S = 2.0
+# A compiler that has run for so long, and computed for less than this part of it, computes nothing.
+STUCK_S, STUCK_SHARE = 5.0, 0.02
+# From so long an activity is told as it goes on.
+LONG_S = 5.0
+HEALTH = {
+    STOPPED: "stopped (SIGSTOP, or a debugger)",
+    WAITING: "waits for a disk or the network",
+    UNHEARD: "its node says nothing any more",
+    ELSEWHERE: "in another container",
+}
+
+
+def tell_state(state: ProcessState, now_ns: int) -> str:
+    """``compiling `rope` for 41 s at serve.py:88, variant 12: stage cubin``."""
+    doing = tell_activities(state, now_ns) or tell_launches(state, now_ns)
+    match state.health:
+        case "gone":
+            ago = seconds((now_ns - state.at_ns) / 1e9)
+            return f"gone without an end, killed? last seen {ago} ago: {doing}"
+        case "running":
+            return doing
+        case health:
+            return f"{HEALTH[health]}: {doing}"
+
+
+def tell_activities(state: ProcessState, now_ns: int) -> str:
+    """What the thread does that is at it for longest; empty where none does anything."""
+    if not state.activities:
+        return ""
+    threads = {activity.thread for activity in state.activities}
+    first = state.activities[0].thread
+    parts = [
+        tell_activity(activity, elapsed_s(activity, state, now_ns))
+        for activity in state.activities
+        if activity.thread == first
+    ]
+    if state.tool is not None:
+        parts.append(tell_tool(state.tool))
+    if len(threads) > 1:
+        parts.append(f"and {len(threads) - 1} threads more")
+    return "; ".join(parts)
+
+
+def tell_activity(activity: Activity, elapsed: float) -> str:
+    """One activity, and for how long."""
+    where = f" at {activity.path}:{activity.line}" if activity.path else ""
+    doing = f"{activity.what}{' for' if activity.what == BUILDING else ''} `{activity.kernel}`"
+    text = f"{doing} for {seconds(elapsed)}{where}"
+    if activity.what == COMPILING:
+        stage = f"stage {activity.stage}" if activity.stage else "looking in the cache"
+        return f"{text}, variant {activity.variant}: {stage}"
+    if activity.what == TUNING and activity.configs:
+        return f"{text}, config {max(1, activity.config)} of {activity.configs}"
+    return text
+
+
+def tell_tool(tool: ToolProcess) -> str:
+    """The compiler that the process waits for, and whether it computes."""
+    is_stuck = tool.state in "Tt" or (tool.elapsed_s > STUCK_S and tool.cpu_s < STUCK_SHARE * tool.elapsed_s)
+    states = {"T": ", stopped", "t": ", stopped", "D": ", waits for a disk or the network", "Z": ", ended"}
+    hangs = "hangs in" if is_stuck else "in"
+    used = f"{tool.cpu_s:.1f} s of CPU in {seconds(tool.elapsed_s)}"
+    return f"{hangs} {tool.name} (pid {tool.pid}{states.get(tool.state, '')}): {used}"
+
+
+def tell_launches(state: ProcessState, now_ns: int) -> str:
+    """What a process does that compiles nothing."""
+    if not state.launched_at_ns:
+        return "no launch yet"
+    ago = (now_ns - state.launched_at_ns) / 1e9
+    return "launching" if ago < LAUNCHING_S else f"nothing launched for {seconds(ago)}"
+
+
+def tell_long(states: Sequence[ProcessState], now_ns: int, told: dict[object, float]) -> Iterator[str]:
+    """A line for each process whose activity has gone on for as long as LONG_S and each doubling of it.
+
+    `told` keeps what was said, between calls.
+    """
+    for state in states:
+        if state.since_ns is None or state.health not in (RUNNING, STOPPED, WAITING):
+            continue
+        elapsed = (now_ns - state.since_ns) / 1e9
+        key = (state.pid, state.since_ns)
+        if elapsed >= told.get(key, LONG_S):
+            told[key] = max(2 * told.get(key, LONG_S), elapsed)
+            rank = "" if state.rank is None else f"rank {state.rank}: "
+            yield f"{rank}process {state.pid} {tell_state(state, now_ns)}"
+
+
+def elapsed_s(activity: Activity, state: ProcessState, now_ns: int) -> float:
+    """How long `activity` has gone on; of a process that is gone, until it was last seen."""
+    end_ns = state.at_ns if state.health == GONE else now_ns
+    return max(0.0, (end_ns - activity.since_ns) / 1e9)
+
+
+def seconds(value: float) -> str:
+    """`0.3 s`, `41 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = int(value)
+    if value < 10:
+        return f"{value:.1f} s"
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60} min"
