@@ -34,9 +34,11 @@ def test_hover_and_lens_tell_what_the_last_run_saw(tmp_path: Path, *, named: boo
             told = await editor.hover(module, launch, lines[launch].index("bs=bs") + 3)
             assert told is not None
             assert "**per call**" in told
-            assert "recorded in run.jsonl: 40 values (17, 18, 19, 20, 21, 22, ...)" in told
+            assert "recorded in run.jsonl: 24 values (5, 13, 16, 20, 3, 24, ...): 29 compiled" in told
             (lens,) = await editor.lenses(module)
-            assert lens.startswith("1 launch, a variant for each value of bs; last run: ")
+            assert lens.startswith(
+                "1 launch, a variant for each value of stride_mask_qo, bs, max_kv_len_per_req; last run: "
+            )
             assert "compiled" in lens
 
     asyncio.run(scenario())
@@ -52,7 +54,7 @@ def test_a_recording_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
         async with editing(root) as editor:
             editor.open(module)
             (lens,) = await editor.lenses(module)
-            assert lens == "1 launch, a variant for each value of bs"
+            assert lens == "1 launch, a variant for each value of stride_mask_qo, bs, max_kv_len_per_req"
             assert editor.messages == []
 
     asyncio.run(scenario())

@@ -176,6 +176,9 @@ def test_a_hover_and_an_inlay_hint_say_how_often_an_argument_changes(project: Pa
             assert told is not None
             assert told.startswith("**`n`**, constexpr: **per call**")
             assert await editor.lenses(kernels) == ["1 launch, a variant for each value of n"]
+            told = await editor.hover(caller, 4, 6)
+            assert told is not None
+            assert told.startswith("**`_copy`**: 1 launch, a variant for each value of n")
             assert await editor.hover(caller, 0, 0) is None
 
     asyncio.run(scenario())

@@ -9,6 +9,7 @@ from lsprotocol.types import CodeLens, Command, Hover, InlayHint, InlayHintKind,
 from triton_doctor.editor.positions import holds
 from triton_doctor.editor.recorded import tell_kernel, tell_parameter
 from triton_doctor.report.concise import plural
+from triton_doctor.report.hints import describe_hints
 from triton_doctor.static.variability.lattice import Variability
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.editor.positions import Positions
     from triton_doctor.editor.recorded import RecordedRuns
     from triton_doctor.evidence.seen import RecordedKernel
-    from triton_doctor.finding import Step
+    from triton_doctor.finding import HintNote, Step
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.explain import Explained
 
@@ -56,6 +57,12 @@ def hover_at(
         if holds(one.span, line, column):
             return Hover(_markdown(_tell_argument(one, seen(one.kernel), runs)), positions.range_of(one.span))
     for kernel in file.kernels:
+        named = next((span for span in kernel.launched if holds(span, line, column)), None)
+        if named is not None:
+            told = _tell_kernel(kernel, seen(kernel.kernel), runs)
+            return Hover(_markdown(told), positions.range_of(named))
+        if not kernel.is_here:
+            continue
         parameter = next((param for param in kernel.kernel.params if holds(param.span, line, column)), None)
         if parameter is not None:
             explained = next(one for one in kernel.explained.parameters if one.name == parameter.name)
@@ -86,9 +93,11 @@ def code_lenses(
 ) -> list[CodeLens]:
     """Over each kernel: its launches and variants, and what the last run saw."""
     found = []
-    for one in file.kernels:
+    for one in (kernel for kernel in file.kernels if kernel.is_here):
         told = "; ".join(filter(None, (tell_variants(one), _tell_last_run(seen(one.kernel), runs))))
-        found.append(CodeLens(range=positions.line_range(one.span.line), command=Command(title=told, command="")))
+        found.append(
+            CodeLens(range=positions.line_range(one.kernel.span.line), command=Command(title=told, command=""))
+        )
     return found
 
 
@@ -114,6 +123,7 @@ def _tell_last_run(seen: RecordedKernel | None, runs: RecordedRuns) -> str:
 def _tell_argument(one: ArgumentInFile, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
     yield f"**`{one.parameter}`** of `{one.kernel.name}`, {_tell_role(one)}: **{_WORDS[one.kind]}**"
     yield from _tell_trail(one.trail)
+    yield from _tell_hints(one.hints)
     yield from _tell_values(one.parameter, seen, runs)
 
 
@@ -130,6 +140,7 @@ def _tell_parameter(one: Explained, seen: RecordedKernel | None, runs: RecordedR
     if one.given is not None:
         yield f"launched with `{one.given}`; {_USES[one.use]}"
     yield from _tell_trail(one.trail)
+    yield from _tell_hints(one.hints)
     yield from _tell_values(one.name, seen, runs)
     for finding in one.findings:
         yield f"{finding.code}: {finding.message}"
@@ -147,6 +158,13 @@ def _tell_kernel(one: KernelInFile, seen: RecordedKernel | None, runs: RecordedR
 def _tell_trail(trail: tuple[Step, ...]) -> Iterator[str]:
     for step in trail:
         yield f"- {step.text} ({step.path}:{step.line})"
+
+
+def _tell_hints(hints: tuple[HintNote, ...]) -> Iterator[str]:
+    if hints:
+        first, *others = describe_hints(hints)
+        yield first
+        yield from (f"- {line}" for line in others)
 
 
 def _tell_values(parameter: str, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from glob import escape
 from typing import TYPE_CHECKING
 
+from triton_doctor.finding import Span
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.database import Database
 from triton_doctor.static.project.dependencies import NO_CHANGES
 from triton_doctor.static.project.parts import empty_project, project_part
 from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
 from triton_doctor.static.project.summaries import FileSummaries
+from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.ignore_rules import PathPatterns
-from triton_doctor.static.variability.description import trail
+from triton_doctor.static.variability.description import hint_notes, trail
 from triton_doctor.static.variability.explain import ExplainedKernel, explain
 from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Span, Step
+    from triton_doctor.finding import HintNote, Step
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.python.module import Kernel
@@ -27,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelInFile:
-    """A kernel that the file defines: where its `def` stands, where its parameters do, and what is known of them."""
+    """A kernel that the file defines or launches, and what is known of it.
+
+    `is_here` is whether the file defines it; `launched` is where the file names it in a launch.
+    """
 
     kernel: Kernel
     explained: ExplainedKernel
-
-    @property
-    def span(self) -> Span:
-        """The name of the kernel, or its first line."""
-        return self.kernel.span
+    is_here: bool
+    launched: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class ArgumentInFile:
     kind: Variability
     trail: tuple[Step, ...]
     in_autotune_key: bool
+    hints: tuple[HintNote, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +90,30 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
             if any(kernel.path == home for kernel in one.kernels)
         ]
         part = project_part(empty, library, home, starting)
-        if home == path:
-            explained = {(one.place.line, one.name): one for one in explain(part, "*")}
-            kernels += [
-                KernelInFile(kernel=kernel, explained=explained[kernel.span.line, kernel.name])
-                for kernel in part.kernels()
-            ]
+        launched = _launched(part, path)
+        for kernel in part.kernels():
+            if home == path or kernel.key in launched:
+                explained = next(
+                    one
+                    for one in explain(part, escape(kernel.name))
+                    if (one.place.line, one.name) == (kernel.span.line, kernel.name)
+                )
+                at = tuple(launched[kernel.key])
+                kernels.append(KernelInFile(kernel=kernel, explained=explained, is_here=home == path, launched=at))
         arguments += _arguments(part, path)
     return ExplainedFile(kernels=tuple(kernels), arguments=tuple(sorted(arguments, key=lambda one: one.span)))
+
+
+def _launched(part: Project, path: str) -> defaultdict[tuple[str, str, int], list[Span]]:
+    """Where the launches in the file at `path` name their kernels, by `Kernel.key`."""
+    found: defaultdict[tuple[str, str, int], list[Span]] = defaultdict(list)
+    for one in part.launches:
+        if one.module.path == path:
+            start = one.launch.span
+            end = start.column + len(spell(one.launch.kernel))
+            for kernel in one.kernels:
+                found[kernel.key].append(Span(start.line, start.column, start.line, end))
+    return found
 
 
 def _arguments(part: Project, path: str) -> list[ArgumentInFile]:
@@ -116,6 +137,7 @@ def _arguments(part: Project, path: str) -> list[ArgumentInFile]:
                             kind=source.kind,
                             trail=trail(parameter, source),
                             in_autotune_key=parameter.in_autotune_key,
+                            hints=hint_notes(source.scalar),
                         ),
                     )
     return list(found.values())

@@ -104,7 +104,7 @@ def tell_parameter(seen: RecordedKernel, name: str) -> str | None:
         return change.name == name
 
     price = tell_price(seen.price(concerns))
-    return f"{told}: {price} by another value" if price else told
+    return f"{told}: {price} for another value" if price else told
 
 
 def tell_kernel(seen: RecordedKernel) -> str:

@@ -48,7 +48,7 @@ class FileFacts(NamedTuple):
     """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
 
     `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
-    something. `mentions` are what Python files name at run time, None for nothing; they are not kept on disk. Nobody has
+    something. `mentions` are what Python files name at run time, None for nothing, and are not kept on disk. Nobody has
     asked about the files that are not there.
     """
 
