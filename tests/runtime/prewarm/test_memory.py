@@ -1,4 +1,4 @@
-"""`triton_doctor.prewarm` in a server's start: no request compiles or loads, not one of a class that was not recorded."""
+"""`triton_doctor.prewarm` in a server's start: no request compiles or loads, also of a class that was not recorded."""
 
 from pathlib import Path
 
