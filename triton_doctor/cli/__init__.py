@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.attach import attach
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
@@ -44,6 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
+app.command()(attach)
 app.command(cls=CheckCommand)(check)
 app.command()(clean)
 app.command()(explain)
