@@ -1,8 +1,9 @@
 """What `check` predicts against the values that real runs showed: `python -m tests.benchmarks.accuracy [LIBRARY...]`.
 
-fixtures/truth has what each constexpr and autotune key of a library took while batch and length varied. LIBRARY is a
-package or a repository of it; `--packages` and `--repositories` take all of one kind, and both are the default. A
-repository must be checked out in the cache folder; one that is not is named and left out.
+fixtures/truth has what each constexpr and autotune key of a library took while batch and length varied. `--packages`
+takes those that have a truth by kernel, `--folder NAME` the folder of truths by operator, which is `repositories` by
+default; LIBRARY takes one of either. Without any of these it is the packages and the folder. A repository must be
+checked out in the cache folder; one that is not is named and left out.
 
 The table has, for each library: the constexprs that vary per call and are found at warning or above, and at any
 severity; the fixed and the few-valued ones at warning or above; then the same of autotune keys. `--predictions FILE`
@@ -20,12 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.dry_comparison import Share
 from tests.benchmarks.packages import doctor, measure
-from tests.benchmarks.seen_values import PACKAGES, Key, Seen, Truth, read_truth, repository_names
+from tests.benchmarks.seen_values import PACKAGES, Key, Seen, Truth, library_names, read_truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Finding = dict[str, Any]
+
+# What of a finding is compared to what was seen, and where it is.
+JUDGED_BY = ("code", "severity", "kernel_path", "kernel", "parameter", "autotune_keys", "path", "line")
 
 
 @dataclass(slots=True)
@@ -109,10 +113,11 @@ def _severity(finding: Finding) -> int:
 
 
 def predict(folder: Path) -> list[Finding]:
-    """The findings of `check` in `folder`, their paths relative to it."""
+    """What `check` says of parameters in `folder`, without the wording; paths are relative to the folder."""
     command = doctor("check", ".", "--no-cache", "--output-format", "json", "--exit-zero")
     findings: list[Finding] = json.loads(measure(command, folder).stdout)["findings"]
-    return findings
+    judged = (one for one in findings if one["autotune_keys"] or (one["code"].startswith("TRD2") and one["parameter"]))
+    return [{key: finding[key] for key in JUDGED_BY} for finding in judged]
 
 
 COLUMNS = (
@@ -153,20 +158,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--packages", action="store_true", help="all packages with a truth")
-    parser.add_argument("--repositories", action="store_true", help="all repositories with a truth")
+    parser.add_argument("--repositories", action="store_true", help="all libraries of the folder")
+    parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
     parser.add_argument("--details", action="store_true", help="name what is missed and what is a false alarm")
     parser.add_argument("--predictions", type=Path, help="keep the findings in this file, or read them from it")
     chosen = parser.parse_args()
     every = not (chosen.libraries or chosen.packages or chosen.repositories)
     libraries = [*chosen.libraries, *(PACKAGES if chosen.packages or every else ())]
-    libraries += repository_names() if chosen.repositories or every else ()
+    libraries += library_names(chosen.folder) if chosen.repositories or every else ()
     kept: dict[str, list[Finding]] = {}
     if chosen.predictions and chosen.predictions.is_file():
         kept = json.loads(chosen.predictions.read_text(encoding="utf-8"))
     rows, predictions = [], {}
     for library in libraries:
         try:
-            truth = read_truth(library)
+            truth = read_truth(library, chosen.folder)
         except SystemExit as error:
             print(error, file=sys.stderr)
             continue

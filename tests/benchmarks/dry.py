@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.dry_comparison import Comparison, compare_operators, compare_package, describe_table
 from tests.benchmarks.packages import FLAG_GEMS, LIGER, Package, fetch
-from tests.benchmarks.seen_values import LATER_PACKAGES, TRUTH
+from tests.benchmarks.seen_values import LATER_PACKAGES, TRUTH, library_names
 from tests.gpu.observe_operators import CONFIGS_KEPT, Observed, find_source, observe
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def locate(library: str) -> Path | None:
     return package.folder
 
 
-def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
+def compare(library: str, folder: str) -> tuple[Comparison, dict[str, Observed]] | None:
     """Run `library` dry and compare it to its truth; None where it is not here."""
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
     if library in PACKAGES:
@@ -102,7 +102,7 @@ def compare(library: str) -> tuple[Comparison, dict[str, Observed]] | None:
     except SystemExit as error:
         print(error, file=sys.stderr)
         return None
-    truth = json.loads((TRUTH / "repositories" / f"{library}.json").read_text(encoding="utf-8"))
+    truth = json.loads((TRUTH / folder / f"{library}.json").read_text(encoding="utf-8"))
     left_out = {operator: true.get("left_out", ()) for operator, true in truth["operators"].items()}
     observed = observe_dry(library, left_out, CONFIGS_KEPT)
     return compare_operators(library, truth["operators"], observed), observed
@@ -127,9 +127,9 @@ def keep(folder: Path, library: str, observed: Mapping[str, Observed]) -> None:
     (folder / f"{library}.json").write_text(json.dumps(observed, indent=1), encoding="utf-8")
 
 
-def all_libraries() -> list[str]:
-    """The packages with a truth, then the repositories."""
-    return [*PACKAGES, *sorted(path.stem for path in (TRUTH / "repositories").glob("*.json"))]
+def all_libraries(folder: str) -> list[str]:
+    """The packages with a truth by kernel, then the libraries of a folder of truths by operator."""
+    return [*PACKAGES, *library_names(folder)]
 
 
 def main() -> None:
@@ -137,6 +137,7 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--details", action="store_true", help="name what differs")
     parser.add_argument("--cost", action="store_true", help="measure what a dry run costs instead")
+    parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
     parser.add_argument("--observe", action="store_true", help="observe alone, libraries that may have no truth")
     parser.add_argument("-o", "--out", type=Path, help="keep what was observed in this folder")
     chosen = parser.parse_args()
@@ -148,11 +149,11 @@ def main() -> None:
     sys.path[:0] = [str(fetch(package)) for package in NEEDED]
     comparisons: list[Comparison] = []
     began = time.process_time()
-    for library in chosen.libraries or all_libraries():
+    for library in chosen.libraries or all_libraries(chosen.folder):
         if chosen.observe:
             keep(chosen.out, library, observe_all(library))
             continue
-        compared = compare(library)
+        compared = compare(library, chosen.folder)
         if compared is None:
             print(f"{library}: not in the cache folder", file=sys.stderr)
             continue

@@ -1,7 +1,7 @@
 """Truths of fixtures/truth as values: how each constexpr and each autotune key of a library was seen to vary.
 
-Packages have their truth by kernel, repositories by operator. A repository's parameter varies as it does in the
-operator where it varies most: two operators that differ in a flag do not make the flag vary.
+The first packages have their truth by kernel, all else by operator. A parameter varies as it does in the operator where
+it varies most: two operators that differ in a flag do not make the flag vary.
 """
 
 from __future__ import annotations
@@ -59,14 +59,17 @@ class Truth:
     tuning: tuple[Seen, ...]
 
 
-def repository_names() -> list[str]:
-    """The repositories with a truth, by the names of their drivers."""
-    return sorted(path.stem for path in (TRUTH / "repositories").glob("*.json"))
+def library_names(folder: str) -> list[str]:
+    """The libraries with a truth in a folder of fixtures/truth, by the names of their drivers."""
+    return sorted(path.stem for path in (TRUTH / folder).glob("*.json"))
 
 
-def read_truth(library: str) -> Truth:
-    """The truth of a package or repository. Raises SystemExit where a repository is not in the cache folder."""
-    return _read_package(PACKAGES[library]) if library in PACKAGES else _read_repository(library)
+def read_truth(library: str, folder: str = "repositories") -> Truth:
+    """The truth of a package, or of a library with a driver, in a folder of fixtures/truth.
+
+    Raises SystemExit where a repository is not in the cache folder.
+    """
+    return _read_package(PACKAGES[library]) if library in PACKAGES else _read_operators(library, folder)
 
 
 def _read_package(package: Package) -> Truth:
@@ -94,10 +97,10 @@ def _read_package(package: Package) -> Truth:
     )
 
 
-def _read_repository(library: str) -> Truth:
+def _read_operators(library: str, folder: str) -> Truth:
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
     checkout = find_source(driver)
-    operators = _read_json(TRUTH / "repositories" / f"{library}.json")["operators"].values()
+    operators = _read_json(TRUTH / folder / f"{library}.json")["operators"].values()
     constexprs = ((name, kernel["constexpr"]) for one in operators for name, kernel in one["kernels"].items())
     keys = (item for one in operators for item in one.get("tuning_keys", {}).items())
     return Truth(

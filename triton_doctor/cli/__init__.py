@@ -14,9 +14,11 @@ from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
 from triton_doctor.cli.clean import clean
+from triton_doctor.cli.compare import compare
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
 from triton_doctor.cli.packs import pack, unpack
+from triton_doctor.cli.prewarm import prewarm
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
@@ -57,6 +59,8 @@ app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
 app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
+app.command()(compare)
+app.command()(prewarm)
 app.command()(sweep)
 app.command()(top)
 

@@ -18,8 +18,8 @@ PATIENCE_SECONDS = 1.0
 
 
 @contextmanager
-def show_progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A function to call with the number of files done, of `total`."""
+def show_progress(total: int, work: str = "reading") -> Iterator[Callable[[int], None]]:
+    """A function to call with the number done of `total` files, or what else `work` is on."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -29,7 +29,7 @@ def show_progress(total: int) -> Iterator[Callable[[int], None]]:
     def advance(done: int) -> None:
         nonlocal bar
         if bar is None and time.monotonic() - began > PATIENCE_SECONDS:
-            bar = start_bar(total)
+            bar = start_bar(total, work)
         if bar is not None:
             bar.update(bar.task_ids[0], completed=done)
 
@@ -40,12 +40,12 @@ def show_progress(total: int) -> Iterator[Callable[[int], None]]:
             bar.stop()
 
 
-def start_bar(total: int) -> Progress:
+def start_bar(total: int, work: str = "reading") -> Progress:
     """A bar that is drawn from now on, and is wiped when it stops."""
     from rich.console import Console
     from rich.progress import Progress
 
     bar = Progress(console=Console(stderr=True, _environ=environment_of_console()), transient=True)
-    bar.add_task("reading", total=total)
+    bar.add_task(work, total=total)
     bar.start()
     return bar

@@ -36,6 +36,7 @@ def report(
     text = render_account(
         sort_kernels(account(processes), sort),
         output_format,
+        recordings=processes,
         cwd=Path.cwd(),
         color=color_report(to_file=to_file),
         width=width_of_report(to_file=to_file),

@@ -63,7 +63,8 @@ class CompileEvent:
     `direct` is a compile that no launch of a kernel asked for, such as Inductor's, which `maker` then names; `tuning`
     one that a round of tuning tried. `capturing` is whether a CUDA graph was being captured. `at_ns` is Unix time.
     `dry` is a variant of a dry run: nothing was compiled, and there are no times. `guessed` is a variant that a dry run
-    made after it had guessed a value.
+    made after it had guessed a value. `exact` are those constants that the key keeps as text and that are no text, in
+    the form of `constants.encode_constant`; None in a recording made before there was this field.
     """
 
     kernel: KernelName
@@ -86,6 +87,7 @@ class CompileEvent:
     maker: str = ""
     dry: bool = False
     guessed: bool = False
+    exact: tuple[tuple[str, str], ...] | None = None
 
     @property
     def duration_us(self) -> int:
@@ -104,35 +106,17 @@ class MemoryEvent:
     at_ns: int
     source: str = ""
     made: int = 1
+    exact: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
     def of(cls, event: CompileEvent) -> MemoryEvent:
         """What stands for `event`, whose time, tier and launch site are not known."""
-        return cls(
-            kernel=event.kernel,
-            key=event.key,
-            device=event.device,
-            rank=event.rank,
-            at_ns=event.at_ns,
-            source=event.source,
-            made=event.made,
-        )
+        return cls(**{name: getattr(event, name) for name in cls.__dataclass_fields__})
 
     def as_compile(self) -> CompileEvent:
         """The compile that this stands for."""
-        return CompileEvent(
-            kernel=self.kernel,
-            key=self.key,
-            tier=COMPILED,
-            stages_us=(),
-            launch_site=None,
-            device=self.device,
-            thread=0,
-            rank=self.rank,
-            at_ns=self.at_ns,
-            source=self.source,
-            made=self.made,
-        )
+        known = {name: getattr(self, name) for name in MemoryEvent.__dataclass_fields__}
+        return CompileEvent(**known, tier=COMPILED, stages_us=(), launch_site=None, thread=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

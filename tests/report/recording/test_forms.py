@@ -23,7 +23,7 @@ def account_of(*names: str, kernel: str = "*") -> Account:
 
 
 def show(whole: Account, form: RunForm) -> str:
-    return render_account(whole, form, cwd=Path("/"), color=False)
+    return render_account(whole, form, recordings=(), cwd=Path("/"), color=False)
 
 
 def test_text_names_the_parameter_its_values_its_price_and_the_rule() -> None:

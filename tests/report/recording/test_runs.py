@@ -19,7 +19,7 @@ def account_of(name: str) -> Account:
 
 
 def told(name: str) -> str:
-    return render_account(account_of(name), RunForm.TEXT, cwd=Path("/"), color=False)
+    return render_account(account_of(name), RunForm.TEXT, recordings=(), cwd=Path("/"), color=False)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def recorded(choices):
 
 
 def test_model_that_made_many_kernels_is_one_screen():
-    text = render_account(account(recorded(340)), RunForm.TEXT, cwd=Path("/"), color=False)
+    text = render_account(account(recorded(340)), RunForm.TEXT, recordings=(), cwd=Path("/"), color=False)
 
     assert len(text.splitlines()) < 40
     assert text[text.index("torch.compile\n") : text.index("not seen")] == snapshot("""\
@@ -87,7 +87,7 @@ def test_graph_found_in_the_cache_of_inductor_is_told(cached, uncached, told):
     main = process([], 0)
     recording = Recording(headers=main.headers, events=[graph(0, 20, cached=cached, uncached=uncached)])
 
-    text = render_account(account([recording]), RunForm.TEXT, cwd=Path("/"), color=False)
+    text = render_account(account([recording]), RunForm.TEXT, recordings=(), cwd=Path("/"), color=False)
 
     assert f"[0/0] forward at model.py:9: {told}" in text
 
@@ -97,7 +97,7 @@ def test_kernel_unloaded_inside_a_capture_is_told_with_the_remedy():
     kernel = compile_event(1).kernel
     main.events.append(UnloadEvent(kernel=kernel, thread=1, rank=None, at_ns=2 * SECOND))
 
-    text = render_account(account([main]), RunForm.TEXT, cwd=Path("/"), color=False)
+    text = render_account(account([main]), RunForm.TEXT, recordings=(), cwd=Path("/"), color=False)
 
     assert (
         "1x TRD716 compiled-in-graph-capture: unloaded in a capture: "

@@ -1,6 +1,7 @@
 """A program under the hook does what it does without, and finds triton as it left it."""
 
 import importlib
+import inspect
 import resource
 
 import pytest
@@ -38,6 +39,24 @@ def test_triton_is_restored_object_for_object(x):
 
     assert during != before
     assert touched() == before
+
+
+def test_what_is_replaced_keeps_its_signature_for_libraries_that_ask(x):
+    # torch.compile counts the parameters of `make_ir`, to tell Tritons apart.
+    asked = [
+        (owner, name)
+        for owner in (compiler.ASTSource, CompiledKernel, Autotuner, jit.JITFunction)
+        for name, value in vars(owner).items()
+        if inspect.isfunction(value)
+    ]
+    before = {pair: (vars(pair[0])[pair[1]], inspect.signature(vars(pair[0])[pair[1]])) for pair in asked}
+    with triton_doctor.record():
+        launch(copy(), x)
+        during = {pair: (vars(pair[0])[pair[1]], inspect.signature(vars(pair[0])[pair[1]])) for pair in asked}
+
+    replaced = [pair for pair in asked if during[pair][0] is not before[pair][0]]
+    assert (compiler.ASTSource, "make_ir") in replaced
+    assert [pair for pair in replaced if during[pair][1] != before[pair][1]] == []
 
 
 def test_triton_is_restored_after_an_exception():

@@ -267,9 +267,9 @@ def test_answer_stands_while_what_was_asked_is_answered_the_same(
     library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read().recall()
 
-    rests = memory.outcome.answers["kernels.py"].rests
+    dependencies = memory.outcome.answers["kernels.py"].dependencies
 
-    assert rests.stands(memory.changes(library, {"test_launch.py"})) == stands
+    assert dependencies.stands(memory.changes(library, {"test_launch.py"})) == stands
 
 
 def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:

@@ -6,9 +6,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from triton_doctor.runtime.account import Account
+    from triton_doctor.runtime.recording import Recording
 
 
 class RunForm(StrEnum):
@@ -17,6 +19,8 @@ class RunForm(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
+    TRACE = "trace"
 
 
 class SortOrder(StrEnum):
@@ -28,10 +32,18 @@ class SortOrder(StrEnum):
     NAME = "name"
 
 
-def render_account(account: Account, form: RunForm, *, cwd: Path, color: bool, width: int | None = None) -> str:
-    """`account` as text of `form`, ending with a line end. Paths below `cwd` are shown from there.
+def render_account(
+    account: Account,
+    form: RunForm,
+    *,
+    recordings: Sequence[Recording],
+    cwd: Path,
+    color: bool,
+    width: int | None = None,
+) -> str:
+    """`account`, that of `recordings`, as text of `form`, ending with a line end.
 
-    Text is wrapped to `width`; None wraps nothing.
+    Paths below `cwd` are shown from there. Text is wrapped to `width`; None wraps nothing.
     """
     match form:
         case RunForm.TEXT:
@@ -46,3 +58,12 @@ def render_account(account: Account, form: RunForm, *, cwd: Path, color: bool, w
             from triton_doctor.report.recording.markdown import render_markdown
 
             return render_markdown(account, cwd=cwd)
+        case RunForm.HTML:
+            from triton_doctor.report.recording.page import render_html
+            from triton_doctor.report.source import line_reader
+
+            return render_html(account, recordings, cwd=cwd, lines_of=line_reader(cwd, {}))
+        case RunForm.TRACE:
+            from triton_doctor.report.recording.trace import render_trace
+
+            return render_trace(recordings)

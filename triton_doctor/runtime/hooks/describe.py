@@ -82,7 +82,7 @@ def compile_key(
     params = src.fn.params
     names = [param.name for param in params]
     declared = {param.name for param in params if param.is_constexpr}
-    constants = {_name(key, names): value for key, value in src.constants.items()}
+    constants = {parameter_name(key, names): value for key, value in src.constants.items()}
     attributes = dict(_attributes(src.attrs, names))
     signature: list[tuple[str, str]] = []
     for name, kind in _flat(src.signature, names):
@@ -130,7 +130,8 @@ def _leaves(name: str, kind: Any) -> Iterator[tuple[str, Any]]:
         yield name, kind
 
 
-def _name(key: Any, names: list[str]) -> str:
+def parameter_name(key: Any, names: list[str]) -> str:
+    """The parameter that `key` of a dict of triton's is about, with the indices of a part of a tuple: `strides[0]`."""
     # A path of indices since 3.3, a name before.
     if isinstance(key, tuple):
         return names[key[0]] + "".join(f"[{index}]" for index in key[1:])
@@ -142,7 +143,7 @@ def _attributes(attrs: Any, names: list[str]) -> Iterator[tuple[str, str]]:
     pairs = attrs if isinstance(attrs, dict) else attrs.get_fn_attrs()
     for key, properties in pairs.items():
         classes = [_property(name, value) for name, value in properties]
-        yield _name(key, names), " ".join(sorted(text for text in classes if text))
+        yield parameter_name(key, names), " ".join(sorted(text for text in classes if text))
 
 
 def _property(name: str, value: Any) -> str:

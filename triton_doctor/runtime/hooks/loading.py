@@ -104,7 +104,7 @@ def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
         return None if own else before(self)
 
     method = _init_handles_until_34 if "__getattribute__" in vars(kernel) else _init_handles
-    slot.fill(functools.wraps(before)(method))  # our own target reads the source of this method
+    slot.fill(method)
     return slot
 
 

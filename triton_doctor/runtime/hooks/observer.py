@@ -22,6 +22,7 @@ from triton_doctor.runtime.event import (
     WarningEvent,
 )
 from triton_doctor.runtime.hooks.beginning import Begun
+from triton_doctor.runtime.hooks.constants import encode_constants
 from triton_doctor.runtime.hooks.describe import (
     compile_key,
     kernel_name,
@@ -153,6 +154,7 @@ class Observer:
                 maker="" if launch.found else launch.maker,
                 dry=dry is not None,
                 guessed=guessed,
+                exact=None if fn is None else encode_constants(src),
             )
         except Exception:
             self.fault("reading a compile")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from triton_doctor.runtime.event import COMPILED, CompileEvent
+from triton_doctor.runtime.hooks.constants import encode_constants
 from triton_doctor.runtime.hooks.describe import compile_key, scalar
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _event(event: CompileEvent, cache_key: str, kernel: Any, device: int) -> Com
         values=(),
         tuning=False,
         at_ns=0,
+        exact=encode_constants(kernel.src),
     )
 
 

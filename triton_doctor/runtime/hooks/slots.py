@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -43,7 +45,12 @@ class Slot:
         self.before = self._own if self._own is not ABSENT else getattr(owner, name)
 
     def fill(self, ours: Any) -> None:
-        """Replace the attribute by `ours`."""
+        """Replace the attribute by `ours`; a function keeps its name, documentation and signature.
+
+        torch.compile counts the parameters of `make_ir` to tell Tritons apart (torch 2.13 triton_kernel_wrap.py:515).
+        """
+        if isinstance(ours, FunctionType) and isinstance(self.before, FunctionType):
+            functools.update_wrapper(ours, self.before)
         self._ours = ours
         setattr(self._owner, self._name, ours)
 

@@ -10,7 +10,9 @@ kernels wherever they stand; then a `FileResult`, what the rules find in it.
 - The **dependencies** of an answer are the files, names and queries that it was made from. After an edit, an answer
   whose dependencies are unchanged is taken from the **scan cache**.
 - A **query** asks one module one thing, such as who calls a name. What it says is compared after an edit, so that
-  other edits of the module do not matter.
+  other edits of the module do not matter. `modules[path]` reads a module, `modules.ask` asks one, `modules.search` asks
+  all that may name a definition: each records the dependency, so that no caller has to. A query states the text that
+  a module has if it has something to say, its sign; a test holds the two together.
 
 Example: with `from kernels import copy` in `a.py`, the launch `copy[(1,)](x)` is linked to the kernel `copy` of
 `kernels.py`. The result of `kernels.py` depends on `a.py` from then on.

@@ -6,18 +6,17 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.dependencies import declare_query
+from triton_doctor.static.project.resolver import DefinitionKind
 from triton_doctor.static.project.trials import Trials
-from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
-from triton_doctor.static.python.module import Class
 from triton_doctor.static.sources.text_patterns import TextPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import BranchArm, CallSite
+    from triton_doctor.static.python.function import BranchArm, CallSite, Function
     from triton_doctor.static.python.module import Kernel, Module
 
 # A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
@@ -49,24 +48,37 @@ class CallGraph:
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
-        wanted, tests, modules = function.name, self._project.tests, self._project.modules
-        homes: Iterable[Module] = (module,)
-        if function.class_name is not None and function.name == "forward":
-            wanted = function.class_name.rpartition(".")[2]
-            asked = ModuleQuery("calls", wanted)
-            homes = modules.naming(wanted, module.path, asked, calling(wanted), member="apply", but=tests)
-        elif function.parent == "<module>" and function.class_name is None:
-            asked = ModuleQuery("calls", wanted)
-            homes = modules.naming(wanted, module.path, asked, calling(wanted), but=tests)
-        for home in homes:
-            if home.path in tests:
-                # What a test passes says little of what a program does.
-                continue
-            for caller in calls_of(home, wanted):
-                if self._glimpsed(home, caller.function, caller.site.call.func) is function:
-                    modules.consult(home.path)
-                    if not self.is_test(home, caller.function, caller.site.arms):
-                        yield caller
+        if _is_applied(function) or (function.parent == "<module>" and function.class_name is None):
+            callers = self.anywhere(module, function)
+        else:
+            callers = self._among(module.path, read_calls(module, function.name), function.name, function)
+        for caller in callers:
+            if caller.module.path not in self._project.tests and not self.is_test(
+                caller.module, caller.function, caller.site.arms
+            ):
+                yield caller
+
+    def anywhere(self, module: Module, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` of `module`, by path and place; those for `__main__` too, those of tests not.
+
+        An autograd function is called by the name of its class: `Scale.apply(x)`.
+        """
+        wanted, member = function.name, None
+        if _is_applied(function):
+            wanted, member = (function.class_name or "").rpartition(".")[2], "apply"
+        found = self._project.modules.search(
+            CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
+        )
+        for path, calls in found:
+            yield from self._among(path, calls, wanted, function)
+
+    def _among(
+        self, path: str, calls: Sequence[CalledName | None], wanted: str, function: Function
+    ) -> Iterator[Caller]:
+        """Those of `calls`, of what has `wanted` last in the module at `path`, that reach `function`."""
+        for index, called in enumerate(calls):
+            if called is not None and self._reached(path, called) == (function.path, function.qualname):
+                yield calls_of(self._project.modules[path], wanted)[index]
 
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands inside `arms` of `function` only tests: in a file of tests, or for `__main__`.
@@ -118,11 +130,11 @@ class CallGraph:
 
     def _describes(self, function: Function) -> bool:
         """Whether some kernel has `function` for its `launch_metadata`."""
-        asked, modules = ModuleQuery("launch metadata", function.name), self._project.modules
+        name, tests, place = function.name, self._project.tests, (function.path, function.qualname)
         return any(
-            self._glimpsed(home, home.functions["<module>"], described) is function
-            for home in modules.naming(function.name, function.path, asked, _DESCRIBES, but=self._project.tests)
-            for described in _describing(home, function.name)
+            self._reached(path, CalledName(described, None, False)) == place
+            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, but=tests)
+            for described in names
         )
 
     def _is_for_main(self, module: Module, function: Function) -> bool:
@@ -133,80 +145,80 @@ class CallGraph:
             not param.variadic and param.default is None for param in function.params
         ):
             return False
-        name, found = function.name, False
-        asked, modules = ModuleQuery("calls", name), self._project.modules
-        for home in modules.naming(name, module.path, asked, calling(name), but=self._project.tests):
-            for caller in calls_of(home, name):
-                if self._glimpsed(home, caller.function, caller.site.call.func) is function:
-                    modules.consult(home.path)
-                    if not self.is_test(home, caller.function, caller.site.arms):
-                        return False
-                    found = True
+        found = False
+        for caller in self.anywhere(module, function):
+            if not self.is_test(caller.module, caller.function, caller.site.arms):
+                return False
+            found = True
         return found
 
     def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
         """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
-        found = self._glimpsed(module, function, func)
-        if found is not None:
-            self._project.modules.consult(found.path)
-        return found
+        called = _called_name(module, function, func)
+        place = self._reached(module.path, called) if called is not None else None
+        home = self._project.modules.get(place[0]) if place is not None else None
+        return home.functions.get(place[1]) if home is not None and place is not None else None
 
-    def _glimpsed(self, module: Module, function: Function, func: Expr) -> Function | None:
-        """As `reached`, for who wants to know which it is; it also depends on what `describe_calls` gives."""
+    def _reached(self, path: str, called: CalledName) -> tuple[str, str] | None:
+        """The file and the qualified name of the function that a call in the module at `path` runs."""
+        if called.local is not None:
+            return path, called.local
+        if called.is_own:
+            return None
         names = self._project.names
-        match func:
-            case Name():
-                local = _local(module, function, func)
-                if local is not None:
-                    return local
-            case Attr(Name("self" | "cls")) if function.class_name is not None:
-                return _local(module, function, func)
-            case _:
-                pass
-        full = dotted(func)
-        if full is None:
-            return None
-        base, _, last = full.rpartition(".")
+        base, _, last = called.name.rpartition(".")
         if last == "apply" and base:
-            owner = names.glimpse(module, base)
-            return self._method(owner, "forward") if isinstance(owner, Class) else None
-        found = names.glimpse(module, full)
-        return found if isinstance(found, Function) else None
-
-    def _method(self, owner: Class, name: str) -> Function | None:
-        return self._project.names.home_of_class(owner).functions.get(f"{owner.qualname}.{name}")
+            owner = names.locate(path, base)
+            is_class = owner is not None and owner.kind is DefinitionKind.CLASS
+            return (owner.path, f"{owner.qualname}.forward") if owner is not None and is_class else None
+        found = names.locate(path, called.name)
+        return found[:2] if found is not None and found.kind is DefinitionKind.FUNCTION else None
 
 
-@query("launch metadata")
-def metadata_told(module: Module, name: str) -> object:
-    """Of what the kernels in `module` are told to describe launches with, that which has `name` last."""
-    return tuple(map(dotted, _describing(module, name)))
+def _is_applied(function: Function) -> bool:
+    """Whether it is the `forward` of a class, which autograd runs for `apply`."""
+    return function.class_name is not None and function.name == "forward"
 
 
-def _describing(module: Module, name: str) -> tuple[Expr, ...]:
-    described = (kernel.launch_metadata for kernel in module.kernels)
-    return tuple(one for one in described if one is not None and _last(one) == name)
+def read_metadata(module: Module, name: str) -> tuple[str, ...]:
+    """The functions called `name`, as written, that kernels in `module` have for their `launch_metadata`."""
+    described = (dotted(kernel.launch_metadata) for kernel in module.kernels if kernel.launch_metadata is not None)
+    return tuple(one for one in described if one is not None and one.rpartition(".")[2] == name)
 
 
-@query("calls")
-def describe_calls(module: Module, name: str) -> object:
-    """Of the calls that `calls_of` gives, what decides which functions they reach."""
-    return tuple(
-        (caller.function.qualname, caller.function.class_name, full, _local(*caller[:2], caller.site.call.func) is None)
-        for caller in calls_of(module, name)
-        if (full := dotted(caller.site.call.func)) is not None
-    )
+METADATA = declare_query("launch metadata", read_metadata, lambda name: _DESCRIBES)
 
 
-def _local(module: Module, function: Function, func: Expr) -> Function | None:
-    """What `func` is where it is defined in `function`, or where it is a method of its class."""
+class CalledName(NamedTuple):
+    """What a call runs, as far as its module tells: a dotted `name`.
+
+    `local` is the qualified name of a function of that module where it is one that is nested in the caller, or a method
+    of its class; `is_own` says that it can be no other than such a method.
+    """
+
+    name: str
+    local: str | None
+    is_own: bool
+
+
+def _called_name(module: Module, function: Function, func: Expr) -> CalledName | None:
+    name = dotted(func)
+    if name is None:
+        return None
+    local, is_own = None, False
     match func:
-        case Name(name):
-            return module.functions.get(f"{function.qualname}.<locals>.{name}")
-        case Attr(Name("self" | "cls"), name):
-            return module.functions.get(f"{function.class_name}.{name}")
+        case Name(own):
+            local = f"{function.qualname}.<locals>.{own}"
+        case Attr(Name("self" | "cls"), own) if function.class_name is not None:
+            local, is_own = f"{function.class_name}.{own}", True
         case _:
-            return None
+            pass
+    return CalledName(name, local if local in module.functions else None, is_own)
+
+
+def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
+    """What each of the calls that `calls_of` gives runs; None where its function is no dotted name."""
+    return tuple(_called_name(module, caller.function, caller.site.call.func) for caller in calls_of(module, name))
 
 
 @cached_in_scan()
@@ -226,6 +238,9 @@ def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
 def calling(name: str) -> TextPattern:
     """What the text of every call of `name` has, and that of its definition has not."""
     return TextPattern(name, _BEFORE, _AFTER)
+
+
+CALLS = declare_query("calls", read_calls, calling)
 
 
 def _called(func: Expr) -> str | None:

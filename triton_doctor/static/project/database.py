@@ -10,7 +10,7 @@ from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.python_code import may_set, python_may_set
 from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.project.dependencies import QUERIES, digest
+from triton_doctor.static.project.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import (
     LAUNCH,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.environment.setting import EnvironmentFile
-    from triton_doctor.static.project.dependencies import ModuleQuery
+    from triton_doctor.static.project.dependencies import ModuleQuery, Query
     from triton_doctor.static.project.import_index import NamingFiles
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
@@ -88,7 +88,8 @@ class Database:
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
-        self._said: dict[tuple[str, ModuleQuery], bytes | None] = {}
+        self._answers: dict[tuple[str, str, str], object] = {}
+        self._fingerprints: dict[tuple[str, ModuleQuery], bytes | None] = {}
         for file in files:
             try:
                 (self.settings if file.kind is FileKind.SETTINGS else self.python).add(file)
@@ -167,14 +168,22 @@ class Database:
             return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
         return role is Role.SETTER and self.is_code(path)
 
-    def ask(self, path: str, question: ModuleQuery) -> bytes | None:
-        """What the module at `path` says to `question`, in short; None where it cannot be read, or not all of it."""
-        key = (path, question)
-        if key not in self._said:
+    def answer(self, path: str, query: Query[Said], word: str) -> Said | None:
+        """What the module at `path` says to `query` about `word`; None where it cannot be read."""
+        key = (path, query.kind, word)
+        if key not in self._answers:
             module = self.module(path)
-            said = digest(QUERIES[question.kind](module, question.word)) if module is not None else None
-            self._said[key] = None if module is None or module.unread else said
-        return self._said[key]
+            self._answers[key] = query.read(module, word) if module is not None else None
+        return self._answers[key]  # type: ignore[return-value]  # the kind names the query
+
+    def fingerprint(self, path: str, question: ModuleQuery) -> bytes | None:
+        """What tells the answer to `question` from any other; None where the file cannot be read, or not all of it."""
+        key = (path, question)
+        if key not in self._fingerprints:
+            said = digest(self.answer(path, QUERIES[question.kind], question.word))
+            module = self.module(path)
+            self._fingerprints[key] = None if module is None or module.unread else said
+        return self._fingerprints[key]
 
     def environment(self, path: str) -> EnvironmentFile | None:
         """What the file at `path` sets; None where it can set nothing."""

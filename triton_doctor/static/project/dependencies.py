@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from triton_doctor.static.python.module import Module
+    from triton_doctor.static.sources.text_patterns import TextPattern
 
-    Query = Callable[[Module, str], object]
-
-# By the kinds of questions. What a query says is compared by its `repr`: it has to be a plain value.
-QUERIES: dict[str, Query] = {}
+Said = TypeVar("Said")
 
 
-def query(kind: str) -> Callable[[Query], Query]:
-    """Declare a function of a module and a word as what answers questions of `kind`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query(Generic[Said]):
+    """A question to one module about a word, which `read` answers by a plain value: it is compared by its `repr`.
 
-    def declare(function: Query) -> Query:
-        QUERIES[kind] = function
-        return function
+    After an edit of the module, an answer that was made from this value stands if the value is the same. `sign` gives
+    the text that a module has if it has something to say; None where every module may.
+    """
 
-    return declare
+    kind: str
+    read: Callable[[Module, str], Said]
+    sign: Callable[[str], TextPattern] | None = None
+
+
+# By the kinds of queries.
+QUERIES: dict[str, Query[Any]] = {}
+
+
+def declare_query(
+    kind: str, read: Callable[[Module, str], Said], sign: Callable[[str], TextPattern] | None = None
+) -> Query[Said]:
+    """Make a query, and add it to QUERIES: a cache names queries by `kind`."""
+    QUERIES[kind] = Query(kind=kind, read=read, sign=sign)
+    return QUERIES[kind]
 
 
 class ModuleQuery(NamedTuple):
-    """What is asked of one module: one of QUERIES, by its kind there, about `word`."""
+    """One of QUERIES, by its kind, about `word`."""
 
     kind: str
     word: str

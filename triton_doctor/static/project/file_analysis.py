@@ -75,7 +75,7 @@ def _stands(kept: FileResult, path: str, launchers: tuple[str, ...], shares: Fil
         and kept.launchers == launchers
         and all((variable in shares.variables) == there for variable, there in kept.variables)
         and all(shares.start_as_before(launcher, path) for launcher in launchers)
-        and kept.rests.stands(changes)
+        and kept.dependencies.stands(changes)
     )
 
 
@@ -91,13 +91,13 @@ def _analyze_file(inquiry: Analysis, shares: FileSummaries, path: str, launchers
 
     def find() -> tuple[tuple[Finding, ...], Dependencies]:
         own = project_part(project, inquiry.library, path, starting)
-        return inquiry.find(own, path), own.modules.rests()
+        return inquiry.find(own, path), own.modules.dependencies()
 
     try:
-        found, rests = with_own_stack(find)
-        unreadable = tuple(inquiry.library.unreadable_among({path, *rests.files}))
+        found, dependencies = with_own_stack(find)
+        unreadable = tuple(inquiry.library.unreadable_among({path, *dependencies.files}))
     except RecursionError as error:
         modules = TrackedModules(inquiry.library)
-        modules.consult(path)
-        found, rests, unreadable = (), modules.rests(), (explain_unreadable(path, error),)
-    return FileResult(found, unreadable, launchers, frozenset(variables.asked), rests)
+        modules.source(path)
+        found, dependencies, unreadable = (), modules.dependencies(), (explain_unreadable(path, error),)
+    return FileResult(found, unreadable, launchers, frozenset(variables.asked), dependencies)

@@ -1,11 +1,16 @@
-"""Names to what they stand for, across the files of a project: modules, imports, re-exports."""
+"""Names to what they stand for, across the files of a project: modules, imports, re-exports.
+
+A name is followed from module to module by what each says to `NAME`, so that to find out which definition it is depends
+on these few words of each. Who takes the definition itself has read its file.
+"""
 
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING, TypeAlias
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.module import Class, Kernel, Module
 
@@ -21,16 +26,63 @@ Definition: TypeAlias = Module | Kernel | Function | Class
 _MOST_HOPS = 8
 
 
+class DefinitionKind(Enum):
+    """What a name may stand for."""
+
+    MODULE = "module"
+    KERNEL = "kernel"
+    FUNCTION = "function"
+    CLASS = "class"
+
+
+class DefinitionPlace(NamedTuple):
+    """Where a definition is: `qualname` of the file at `path`, empty for the module itself."""
+
+    path: str
+    qualname: str
+    kind: DefinitionKind
+
+
+class NameMeaning(NamedTuple):
+    """What a name is at the top level of one module: defined there, assigned, or `imported`.
+
+    `stars` are the modules of which it may be taken where it is none of these.
+    """
+
+    kind: DefinitionKind | None
+    is_bound: bool
+    imported: Import | None
+    stars: tuple[Import, ...]
+
+
+def read_meaning(module: Module, name: str) -> NameMeaning:
+    """What `name` is at the top level of `module`."""
+    top = module.functions.get("<module>")
+    kind: DefinitionKind | None
+    if name in module.kernels_named:
+        kind = DefinitionKind.KERNEL
+    elif name in module.functions:
+        kind = DefinitionKind.FUNCTION
+    else:
+        kind = DefinitionKind.CLASS if name in module.classes else None
+    is_bound = top is not None and name in top.bindings
+    return NameMeaning(kind, is_bound, module.imports.get(name), module.star_imports)
+
+
+NAME = declare_query("name", read_meaning)
+_NOTHING = NameMeaning(None, False, None, ())
+
+
 class Resolver:
     """Looks names up in `modules`, which reads a file of the scan when it is asked for."""
 
     def __init__(self, modules: TrackedModules) -> None:
         """Nothing is looked up yet."""
         self._modules = modules
-        self._found: dict[tuple[str, str], Definition | None] = {}
-        self._files: dict[str, Module | None] = {}
-        self._stars: dict[str, tuple[Module, ...]] = {}
-        self._imported_modules: dict[tuple[str, str, int], Module | None] = {}
+        self._found: dict[tuple[str, str], DefinitionPlace | None] = {}
+        self._files: dict[str, str | None] = {}
+        self._stars: dict[str, tuple[str, ...]] = {}
+        self._imported_modules: dict[tuple[str, str, int], str | None] = {}
 
     def kernels(self, module: Module, qualname: str) -> Sequence[Kernel]:
         """The kernels of that qualified name: several where `if` chooses between definitions."""
@@ -50,128 +102,132 @@ class Resolver:
 
     def defined(self, module: Module, name: str) -> Definition | None:
         """What `name` is at the top level of `module`: its own, imported or re-exported."""
-        return self._consulted(self._defined(module, name))
-
-    def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """The module at whose top level an imported `name` is assigned, and its name there."""
-        for _ in range(_MOST_HOPS):
-            self._ask(module, name)
-            imported = module.imports.get(name)
-            if imported is None:
-                if not _is_bound(module, name):
-                    return None
-                self._modules.consult(module.path)
-                return module, name
-            target = self._module(module, imported.module, imported.level)
-            if target is None or imported.member is None:
-                return None
-            module, name = target, imported.member
-        return None
-
-    def imported_from(self, module: Module, imported: Import) -> Module | None:
-        """The module that `imported` of `module` names before its member; None if it is not of the scan."""
-        return self._module(module, imported.module, imported.level)
-
-    def imported_member(self, module: Module, imported: Import) -> Module | None:
-        """The module that the member of `imported` is; None if it is none of the scan's."""
-        inner = ".".join(part for part in (imported.module, imported.member) if part)
-        return self._module(module, inner, imported.level)
+        return self._definition(self._defined(module.path, name))
 
     def dotted(self, module: Module, name: str) -> Definition | None:
         """What `a.b.c` is, seen from the top level of `module`."""
-        return self._consulted(self.glimpse(module, name))
+        return self._definition(self.locate(module.path, name))
 
-    def glimpse(self, module: Module, name: str) -> Definition | None:
-        """As `dotted`, for those who want to know which it is, and no more."""
-        key = (module.path, name)
-        if key not in self._found:
-            self._found[key] = self._dotted(module, name)
-        return self._found[key]
-
-    def _dotted(self, module: Module, name: str) -> Definition | None:
-        first, *rest = name.split(".")
-        found = self._defined(module, first)
-        if found is None and rest:
-            imported = module.imports.get(first)
-            if imported is not None and imported.member is None:
-                return self._by_full_name(module, [*imported.module.split("."), *rest])
-        for part in rest:
-            match found:
-                case Module():
-                    found = self._defined(found, part) or self._submodule(found, part)
-                case _:
-                    return None
-        return found
-
-    def _submodule(self, package: Module, name: str) -> Module | None:
-        folder, _, file = package.path.rpartition("/")
-        return self._file(posixpath.join(folder, name)) if file == "__init__.py" else None
-
-    def _by_full_name(self, module: Module, parts: list[str]) -> Definition | None:
-        """`import a.b.c` and then `a.b.c.kernel`: the longest run of parts that is a module, then a name of it."""
-        for split in range(len(parts) - 1, 0, -1):
-            found = self._module(module, ".".join(parts[:split]), level=0)
-            if found is not None:
-                return self.glimpse(found, ".".join(parts[split:]))
+    def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """The module at whose top level an imported `name` is assigned, and its name there."""
+        path = module.path
+        for _ in range(_MOST_HOPS):
+            meaning = self._meaning(path, name)
+            imported = meaning.imported
+            if imported is None:
+                return (self._modules[path], name) if meaning.is_bound else None
+            target = self._module(path, imported.module, imported.level)
+            if target is None or imported.member is None:
+                return None
+            path, name = target, imported.member
         return None
 
-    def _defined(self, module: Module, name: str) -> Definition | None:
-        return self._search(module, name, _MOST_HOPS, {})
+    def modules_imported(self, path: str, imported: Import) -> tuple[str, ...]:
+        """The modules that `imported` of the file at `path` may be of: the one it names, and the one its member is."""
+        inner = ".".join(part for part in (imported.module, imported.member) if part)
+        found = (self._module(path, imported.module, imported.level), self._module(path, inner, imported.level))
+        return tuple(one for one in found if one is not None)
 
-    def _search(self, module: Module, name: str, hops: int, seen: dict[tuple[str, str], int]) -> Definition | None:
-        """Look for `name` in `module`, and through at most `hops` imports.
+    def locate(self, path: str, name: str) -> DefinitionPlace | None:
+        """Where `a.b.c` is defined, seen from the top level of the module at `path`."""
+        key = (path, name)
+        if key not in self._found:
+            self._found[key] = self._dotted(path, name)
+        return self._found[key]
+
+    def _definition(self, found: DefinitionPlace | None) -> Definition | None:
+        if found is None:
+            return None
+        module = self._modules[found.path]
+        match found.kind:
+            case DefinitionKind.MODULE:
+                return module
+            case DefinitionKind.KERNEL:
+                return module.kernels_named[found.qualname][0]
+            case DefinitionKind.FUNCTION:
+                return module.functions[found.qualname]
+            case DefinitionKind.CLASS:
+                return module.classes[found.qualname]
+
+    def _dotted(self, path: str, name: str) -> DefinitionPlace | None:
+        first, *rest = name.split(".")
+        found = self._defined(path, first)
+        if found is None and rest:
+            imported = self._meaning(path, first).imported
+            if imported is not None and imported.member is None:
+                return self._by_full_name(path, [*imported.module.split("."), *rest])
+        for part in rest:
+            if found is None or found.kind is not DefinitionKind.MODULE:
+                return None
+            found = self._defined(found.path, part) or self._submodule(found.path, part)
+        return found
+
+    def _submodule(self, package: str, name: str) -> DefinitionPlace | None:
+        folder, _, file = package.rpartition("/")
+        return _whole(self._file(posixpath.join(folder, name))) if file == "__init__.py" else None
+
+    def _by_full_name(self, path: str, parts: list[str]) -> DefinitionPlace | None:
+        """`import a.b.c` and then `a.b.c.kernel`: the longest run of parts that is a module, then a name of it."""
+        for split in range(len(parts) - 1, 0, -1):
+            found = self._module(path, ".".join(parts[:split]), level=0)
+            if found is not None:
+                return self.locate(found, ".".join(parts[split:]))
+        return None
+
+    def _defined(self, path: str, name: str) -> DefinitionPlace | None:
+        return self._search(path, name, _MOST_HOPS, {})
+
+    def _search(self, path: str, name: str, hops: int, seen: dict[tuple[str, str], int]) -> DefinitionPlace | None:
+        """Look for `name` in the module at `path`, and through at most `hops` imports.
 
         Star imports lead to one module along any number of paths. `seen` are the names that were looked for in vain, or
         still are, by module, and through how many imports: none is looked for again through as many, or fewer.
         """
-        if seen.get((module.path, name), -1) >= hops:
+        if seen.get((path, name), -1) >= hops:
             return None
-        seen[module.path, name] = hops
-        self._ask(module, name)
-        kernels = self.kernels(module, name)
-        own = kernels[0] if kernels else module.functions.get(name) or module.classes.get(name)
-        if own is not None:
-            return own
+        seen[path, name] = hops
+        meaning = self._meaning(path, name)
+        if meaning.kind is not None:
+            return DefinitionPlace(path, name, meaning.kind)
         if hops == 0:
             return None
-        imported = module.imports.get(name)
-        if imported is not None:
-            return self._imported(module, imported, hops, seen)
-        for target in self._star_targets(module):
+        if meaning.imported is not None:
+            return self._imported(path, meaning.imported, hops, seen)
+        for target in self._star_targets(path, meaning.stars):
             found = self._search(target, name, hops - 1, seen)
             if found is not None:
                 return found
         return None
 
-    def _star_targets(self, module: Module) -> Sequence[Module]:
-        """The modules of the scan from which `module` imports all, each once."""
-        if module.path not in self._stars:
-            found = (self._module(module, star.module, star.level) for star in dict.fromkeys(module.star_imports))
-            self._stars[module.path] = tuple({one.path: one for one in found if one is not None}.values())
-        return self._stars[module.path]
+    def _star_targets(self, path: str, stars: Sequence[Import]) -> Sequence[str]:
+        """The modules of the scan from which the one at `path` imports all, each once."""
+        if path not in self._stars:
+            found = (self._module(path, star.module, star.level) for star in dict.fromkeys(stars))
+            self._stars[path] = tuple(dict.fromkeys(one for one in found if one is not None))
+        return self._stars[path]
 
     def _imported(
-        self, module: Module, imported: Import, hops: int, seen: dict[tuple[str, str], int]
-    ) -> Definition | None:
-        target = self._module(module, imported.module, imported.level)
+        self, path: str, imported: Import, hops: int, seen: dict[tuple[str, str], int]
+    ) -> DefinitionPlace | None:
+        target = self._module(path, imported.module, imported.level)
         if imported.member is None:
-            return target
+            return _whole(target)
         if target is not None:
             found = self._search(target, imported.member, hops - 1, seen)
             if found is not None:
                 return found
         inner = f"{imported.module}.{imported.member}" if imported.module else imported.member
-        return self._module(module, inner, imported.level)
+        return _whole(self._module(path, inner, imported.level))
 
-    def _module(self, importer: Module, name: str, level: int) -> Module | None:
-        """The module that `importer` means by `name`, with `level` leading dots; None if it is not of the scan."""
-        folder = posixpath.dirname(importer.path)
+    def _module(self, importer: str, name: str, level: int) -> str | None:
+        """The file that the one at `importer` means by `name`, with `level` leading dots; None if not of the scan."""
+        folder = posixpath.dirname(importer)
         key = (folder, name, level)
         if key not in self._imported_modules:
             self._imported_modules[key] = self._find_module(*key)
         return self._imported_modules[key]
 
-    def _find_module(self, folder: str, name: str, level: int) -> Module | None:
+    def _find_module(self, folder: str, name: str, level: int) -> str | None:
         relative = name.replace(".", "/")
         if level:
             for _ in range(level - 1):
@@ -184,30 +240,15 @@ class Resolver:
                 return found
             root = posixpath.dirname(root)
 
-    def _file(self, stem: str) -> Module | None:
+    def _file(self, stem: str) -> str | None:
         if stem not in self._files:
             paths = (f"{stem}.py", f"{stem}/__init__.py" if stem else "__init__.py")
-            found = (self._modules.glimpse(path) for path in paths)
-            self._files[stem] = next((module for module in found if module is not None), None)
+            self._files[stem] = next((path for path in paths if path in self._modules), None)
         return self._files[stem]
 
-    def _ask(self, module: Module, name: str) -> None:
-        self._modules.ask(module.path, ModuleQuery("name", name))
-
-    def _consulted(self, found: Definition | None) -> Definition | None:
-        if found is not None:
-            self._modules.consult(found.path)
-        return found
+    def _meaning(self, path: str, name: str) -> NameMeaning:
+        return self._modules.ask(NAME, path, name) or _NOTHING
 
 
-@query("name")
-def describe_name(module: Module, name: str) -> object:
-    """What a search that comes to `name` at the top level of `module` learns there."""
-    own = name in module.kernels_named, name in module.functions, name in module.classes, _is_bound(module, name)
-    passed_on = module.imports.get(name), module.star_imports
-    return (own, passed_on) if any(own) or any(passed_on) else ()
-
-
-def _is_bound(module: Module, name: str) -> bool:
-    top = module.functions.get("<module>")
-    return top is not None and name in top.bindings
+def _whole(path: str | None) -> DefinitionPlace | None:
+    return DefinitionPlace(path, "", DefinitionKind.MODULE) if path is not None else None

@@ -32,7 +32,7 @@ class FileSummary(NamedTuple):
     sets: frozenset[str]
     starts: tuple[tuple[tuple[str, str], ...], ...]
     unreadable: tuple[Finding, ...]
-    rests: Dependencies
+    dependencies: Dependencies
 
     @property
     def homes(self) -> frozenset[str]:
@@ -51,7 +51,7 @@ class FileResult(NamedTuple):
     unreadable: tuple[Finding, ...]
     launchers: tuple[str, ...]
     variables: frozenset[tuple[str, bool]]
-    rests: Dependencies
+    dependencies: Dependencies
 
 
 class ScanResult(NamedTuple):
@@ -73,7 +73,9 @@ class ScanResult(NamedTuple):
             launches_resolved=sum(1 for kernels in share.starts if kernels),
             homes=share.homes,
             unreadable=share.unreadable,
-            reading=None if answer is None else FileFindings(answer.found, answer.unreadable, answer.rests.files),
+            reading=None
+            if answer is None
+            else FileFindings(answer.found, answer.unreadable, answer.dependencies.files),
         )
 
 
@@ -94,7 +96,13 @@ class ScanCache(NamedTuple):
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
         return Changes(
-            paths, frozenset(gone), frozenset(map(last_name, came)), files, tests, library.ask, library.importing
+            paths,
+            frozenset(gone),
+            frozenset(map(last_name, came)),
+            files,
+            tests,
+            library.fingerprint,
+            library.importing,
         )
 
     def _changed(self, path: str, library: Database) -> ChangedFile:

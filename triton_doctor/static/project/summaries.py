@@ -37,7 +37,7 @@ class FileSummaries:
     def add(self, path: str) -> None:
         """Work out the share of the file at `path`, or take it over."""
         kept = self._kept.get(path)
-        if kept is not None and path not in self._changes.paths and kept.rests.stands(self._changes):
+        if kept is not None and path not in self._changes.paths and kept.dependencies.stands(self._changes):
             self.by_path[path] = kept
         else:
             self.by_path[path] = self._share(path)
@@ -84,22 +84,22 @@ class FileSummaries:
         return self._linked[path]
 
     def _share(self, path: str) -> FileSummary:
-        rests = self._link(path)
+        dependencies = self._link(path)
         module = self._library.module(path) if self._library.is_code(path) else None
         environment = self._library.environment(path)
         return FileSummary(
             kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
             starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
-            unreadable=tuple(self._library.unreadable_among({path, *rests.files})),
-            rests=rests,
+            unreadable=tuple(self._library.unreadable_among({path, *dependencies.files})),
+            dependencies=dependencies,
         )
 
     def _link(self, path: str) -> Dependencies:
         modules = TrackedModules(self._library)
         module = modules.get(path) if self._library.is_code(path) else None
         self._linked[path] = link_launches(module, Resolver(modules)) if module is not None else ()
-        return modules.rests()
+        return modules.dependencies()
 
 
 def summarize_files(

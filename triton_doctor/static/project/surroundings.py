@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.plan import ChangedKernel
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.launches import hides_arguments, launches_of
 from triton_doctor.static.python.ir import (
     Attr,
@@ -126,9 +126,7 @@ def is_public(project: Project, kernel: Kernel) -> bool:
         return False
     folder, _, file = kernel.path.rpartition("/")
     parts = [part for part in (*folder.split("/"), file.removesuffix(".py")) if part != "__init__"]
-    return project.modules.has(posixpath.join(folder, "__init__.py")) and not any(
-        part.startswith("_") for part in parts
-    )
+    return posixpath.join(folder, "__init__.py") in project.modules and not any(part.startswith("_") for part in parts)
 
 
 def _is_listed(module: Module, name: str) -> bool:
@@ -144,14 +142,15 @@ def _is_listed(module: Module, name: str) -> bool:
 
 def escapes(project: Project, kernel: Kernel) -> bool:
     """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
-    modules = project.modules.naming(kernel.name, kernel.path, ModuleQuery("uses", kernel.name))
-    return any(is_used_otherwise(module, kernel.name) for module in modules)
+    return any(True for _ in project.modules.search(USES, kernel.name, name=kernel.name, home=kernel.path))
 
 
-@query("uses")
 def is_used_otherwise(module: Module, name: str) -> bool:
     """Whether `module` uses what is called `name` otherwise than by launching it."""
     return name in _used_otherwise(module, name)
+
+
+USES = declare_query("uses", is_used_otherwise)
 
 
 @cached_in_scan()

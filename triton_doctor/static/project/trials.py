@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name
 
@@ -35,40 +35,30 @@ class Trials:
         if not self._project.recognizes_trials:
             return False
         if module.path not in self._known:
-            self._project.modules.ask(module.path, ModuleQuery("tries", ""))
-            self._known[module.path] = _tries_itself(module) and not self._is_imported(module)
+            tries = self._project.modules.ask(TRIES, module.path)
+            self._known[module.path] = bool(tries) and not self._is_imported(module)
         return self._known[module.path]
 
     def _is_imported(self, module: Module) -> bool:
         """Whether a file that is neither a test nor a demonstration imports `module`, or anything of it."""
         stem = last_name(module.path)
-        return any(self._imports(other, module, stem) for other in self._project.modules.importing(stem))
+        return any(self._imports(other, module, stem) for other in self._project.modules.importers(stem))
 
     def _imports(self, other: Module, module: Module, stem: str) -> bool:
         if other is module or other.path in self._project.tests or other.path in self._project.demonstrations:
             return False
-        found = any(self._leads_to(other, one, module, stem) for one in (*other.imports.values(), *other.star_imports))
-        if found:
-            self._project.modules.consult(other.path)
-        return found
+        return any(self._leads_to(other, one, module, stem) for one in (*other.imports.values(), *other.star_imports))
 
     def _leads_to(self, other: Module, imported: Import, module: Module, stem: str) -> bool:
         """Whether `imported` of `other` is of `module`; `import a.b` may lead to all that is below some folder `a`."""
-        names = self._project.names
         if imported.member is None:
             return imported.module.partition(".")[0] in (*module.path.split("/"), stem)
         if stem not in (*imported.module.split("."), imported.member):
             return False
-        return module in (names.imported_from(other, imported), names.imported_member(other, imported))
+        return module.path in self._project.names.modules_imported(other.path, imported)
 
 
-@query("tries")
-def trials_told(module: Module, _: str) -> object:
-    """What decides, of `module` itself, whether it is one of `Trials`."""
-    return _tries_itself(module)
-
-
-def _tries_itself(module: Module) -> bool:
+def tries_itself(module: Module, _: str = "") -> bool:
     """Whether running `module` compares or times what it defines, and does no training."""
     top = module.functions["<module>"]
     if not any(map(top.holds, _MARKS)):
@@ -79,6 +69,9 @@ def _tries_itself(module: Module) -> bool:
         return False
     sites = [(function, site) for function in module.functions.values() for site in _marked(function)]
     return any(_compares(*one) for one in sites) and not _trains(module)
+
+
+TRIES = declare_query("tries", tries_itself)
 
 
 def _marked(function: Function) -> Iterator[CallSite]:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import ModuleQuery, query
+from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.python.ir import Call, Name, dotted
 from triton_doctor.static.python.module import Class
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
@@ -80,9 +80,9 @@ class AttributeStores:
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and place."""
-        modules, tests, asked = self._project.modules, self._project.tests, ModuleQuery("stores", name)
-        for module in modules.naming(owner.name, owner.path, asked, storing(name), member=name, but=tests):
-            modules.consult(module.path)
+        modules, tests = self._project.modules, self._project.tests
+        for path, _ in modules.search(STORES, name, name=owner.name, home=owner.path, member=name, but=tests):
+            module = modules[path]
             for function in _holders(module, owner):
                 yield from _stores_in(module, function, name)
 
@@ -145,8 +145,7 @@ def may_store(function: Function, name: str) -> bool:
     return function.shows(storing(name)) or (function.shows(_UPDATING) and function.shows(giving(name)))
 
 
-@query("stores")
-def stores_somewhere(module: Module, name: str) -> object:
+def stores_somewhere(module: Module, name: str) -> bool:
     """Whether some function of `module` stores as `name`, by its text."""
     return any(function.shows(storing(name)) for function in module.functions.values())
 
@@ -155,6 +154,9 @@ def stores_somewhere(module: Module, name: str) -> object:
 def storing(name: str) -> TextPattern:
     """What the text of every assignment to an attribute or entry `name` has."""
     return TextPattern(name, _STORED, _AFTER)
+
+
+STORES = declare_query("stores", stores_somewhere, storing)
 
 
 @cached_in_scan()

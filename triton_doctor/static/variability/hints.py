@@ -38,7 +38,8 @@ class AxisContext:
     `name` is what the size is called; `tensor` names the tensor whose axis at `position` it is, of `rank` axes where
     that is known. `folded_after` is the number of axes in front of those whose product it is, `is_rest` where it is the
     rest of a quotient. `is_weight` where the tensor lives as long as the model, `is_item` where it was taken out of
-    another by a number.
+    another by a number. `noted` is what a shape written beside the tensor says of the axis; its position says nothing
+    then.
     """
 
     name: str = ""
@@ -56,6 +57,7 @@ class AxisContext:
     is_covered: bool = False
     is_loaded: bool = False
     is_one_for_some_caller: bool = False
+    noted: Toward | None = None
 
     @property
     def is_first(self) -> bool:
@@ -75,13 +77,17 @@ class AxisContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hint:
-    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`."""
+    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`.
+
+    `in_words` where it rests on what the author wrote for readers, which nothing checks.
+    """
 
     name: str
     toward: Toward
     weight: int = 1
     says: str
     example: str
+    in_words: bool = False
     applies: Callable[[AxisContext], bool]
 
 
@@ -156,6 +162,15 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_length,
     ),
     Hint(
+        name="shape note",
+        toward=Toward.DATA,
+        weight=2,
+        says="a shape written beside the tensor names the axis as a batch, a length or rows",
+        example="x: torch.Tensor,  # (heads, n_tokens, dim)",
+        in_words=True,
+        applies=lambda axis: axis.noted is Toward.DATA,
+    ),
+    Hint(
         name="last axis",
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
@@ -168,6 +183,15 @@ HINTS: tuple[Hint, ...] = (
         says="its name speaks of heads, channels, hidden sizes or settings",
         example="head_dim = x.shape[1]",
         applies=lambda axis: names_model(axis.name) and not axis.is_length,
+    ),
+    Hint(
+        name="shape note",
+        toward=Toward.MODEL,
+        weight=2,
+        says="a shape written beside the tensor names the axis as heads, channels or a setting",
+        example="x: torch.Tensor,  # (n_experts, tokens, dim)",
+        in_words=True,
+        applies=lambda axis: axis.noted is Toward.MODEL,
     ),
     Hint(
         name="kept with the model",

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
-from triton_doctor.static.project.call_graph import calling, calls_of
-from triton_doctor.static.project.dependencies import ModuleQuery
+from triton_doctor.static.project.call_graph import calls_of
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.variables import INTERPRET, parse_version, turns_interpreter_on
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
     from triton_doctor.static.project.call_graph import Caller
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.module import Module
 
 CODE_KINDS = frozenset({"python", "notebook"})
 # What a file or a function is named that somebody runs to look closer: `dump_ttgir.sh`, `minify_model`.
@@ -79,17 +76,7 @@ def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting
     (function,) = named
     if calls_of(module, function.name):
         return True
-    return any(not _is_conditional(caller) for caller in _calls_elsewhere(project, module, function))
-
-
-def _calls_elsewhere(project: Project, module: Module, function: Function) -> Iterator[Caller]:
-    """The calls of `function` in other files than its own, but for tests."""
-    callers, name = interpreter_of(project).callers, function.name
-    for home in project.modules.naming(name, module.path, ModuleQuery("calls", name), calling(name), but=project.tests):
-        for caller in calls_of(home, name):
-            if callers.reached(home, caller.function, caller.site.call.func) is function:
-                project.modules.consult(home.path)
-                yield caller
+    return any(not _is_conditional(caller) for caller in interpreter_of(project).callers.anywhere(module, function))
 
 
 def _is_conditional(caller: Caller) -> bool:

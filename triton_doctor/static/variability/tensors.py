@@ -40,21 +40,28 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
 
 
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
-    root = atom.root
+    root, line = atom.root, atom.root.line
     known = AxisContext(tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
-            applied = apply_hints(replace(known, position=position), root.path, root.line)
+            noted = root.note.toward(position) if root.note is not None else None
+            if noted is not None and root.note is not None:
+                context = AxisContext(noted=noted, is_weight=root.weight)
+                applied = apply_hints(context, root.path, root.note.line)
+            else:
+                applied = apply_hints(replace(known, position=position), root.path, root.line)
             if known.is_activation:
                 applied |= root.hints.get(position, frozenset())
             text = _axis_text(root, position)
+            if noted is not None and root.note is not None:
+                text, line = f"{text}: {root.note.says}", root.note.line
         case RemainingDims(_, front, _):
             applied = apply_hints(replace(known, folded_after=front, is_rest=is_rest), root.path, root.line)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
             if atom == RemainingDims(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
     return UNKNOWN.add_hints(applied)._replace(
-        size=DimProduct((atom,)), atoms=frozenset({atom}), trail=(Note(root.path, root.line, text),)
+        size=DimProduct((atom,)), atoms=frozenset({atom}), trail=(Note(root.path, line, text),)
     )
 
 

@@ -1,0 +1,147 @@
+"""`triton-doctor prewarm RECORDINGS...`: compile what recordings name before a program needs it, without a GPU."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+
+    from triton_doctor.runtime.prewarm.plan import PrewarmPlan
+
+FOUND, STOPPED = 1, 2
+
+
+def prewarm(
+    recordings: Annotated[
+        list[Path] | None, typer.Argument(metavar="RECORDINGS...", help="Recordings, real or dry, and folders of them.")
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TARGET", help="Compile for cuda:90, or hip:gfx942; may be repeated.", show_default="as recorded"
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many processes compile.", show_default="one a core")
+    ] = None,
+    from_tests: Annotated[
+        bool, typer.Option("--from-tests", help="Record the project's tests in a dry run first.")
+    ] = False,
+    recorded_only: Annotated[bool, typer.Option("--recorded-only", help="Add nothing to what was recorded.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compile nothing: exit with 1 if the cache misses a variant, or has others.")
+    ] = False,
+    executor: Annotated[
+        str | None, typer.Option(metavar="dask:ADDRESS", help="Compile on a cluster: dask:tcp://HOST:PORT.")
+    ] = None,
+    cache_dir: Annotated[
+        Path | None, typer.Option("--cache-dir", help="The cache folder.", show_default="where Triton would look")
+    ] = None,
+) -> None:
+    """Compile every variant that recordings name, in parallel and without a GPU, into Triton's cache.
+
+    Classes of arguments that the run is likely to have missed are added. What is in the cache already is not compiled
+    again, so a prewarming that was interrupted goes on where it was.
+    """
+    import os
+
+    from triton_doctor.cli.progress import show_progress
+    from triton_doctor.cli.recorded import read_named
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.machine.cache_folder import locate_cache
+    from triton_doctor.report.prewarm import count_missed, render_check, render_prewarmed
+    from triton_doctor.runtime.prewarm.plan import make_plan
+    from triton_doctor.runtime.prewarm.pool import open_pool
+    from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs
+
+    paths = [*(recordings or ())]
+    if from_tests:
+        from triton_doctor.cli.dry import record_dry
+
+        paths += record_dry(())
+    if not paths:
+        raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
+    recorded = read_named(paths)
+    require_triton(target or ())
+    plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only)
+    if not plan.variants:
+        raise DoctorError("no kernel was compiled in these recordings", hint="record a run that launches kernels")
+    say_differences(plan)
+    folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
+    number = count_jobs(jobs)
+
+    def open_local(processes: int) -> "Executor":
+        return open_pool(processes or number)
+
+    if check:
+        result = check_plan(plan, folder, open_local, in_flight=2 * number)
+        typer.echo(render_check(result), nl=False)
+        whole = not count_missed(result) and not result.unused
+    else:
+        make_cache_folder(folder)
+        open_executor: Callable[[int], Executor] = open_local
+        if executor is not None:
+            from triton_doctor.runtime.prewarm.cluster import connect
+
+            client = connect(executor)
+            open_executor, number = client.open, client.threads
+        with show_progress(len(plan.variants), "compiling") as advance:
+            result = compile_plan(
+                plan, folder, open_executor, in_flight=2 * number, is_local=executor is None, on_progress=advance
+            )
+        typer.echo(render_prewarmed(result), nl=False)
+        whole = result.is_whole
+    if not recorded.whole:
+        raise typer.Exit(STOPPED)
+    raise typer.Exit(0 if whole else FOUND)
+
+
+def require_triton(targets: list[str] | tuple[str, ...]) -> None:
+    """Raise DoctorError where Triton is not installed, or one of `targets` is none."""
+    from importlib.util import find_spec
+
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.runtime.target import parse_target
+
+    if find_spec("triton") is None:
+        raise DoctorError("triton is not installed here", hint="install triton-doctor where torch and triton are")
+    for target in targets:
+        parse_target(target)
+
+
+def make_cache_folder(folder: Path) -> None:
+    """Make the cache folder. Raises DoctorError where it cannot be written."""
+    import os
+
+    from triton_doctor.errors import DoctorError, reason_of
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DoctorError(
+            f"cannot make {folder}: {reason_of(error)}", hint="--cache-dir names another folder"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DoctorError(f"{folder} cannot be written", hint="--cache-dir names another folder")
+
+
+def say_differences(plan: "PrewarmPlan") -> None:
+    """Say where this Python or Triton is not the one that recorded: each has cache entries of its own."""
+    import sys
+    from importlib.metadata import PackageNotFoundError, version
+
+    from triton_doctor.cli.asides import say, say_hint
+
+    here = {"python": ".".join(map(str, sys.version_info[:2]))}
+    try:
+        here["triton"] = version("triton")
+    except PackageNotFoundError:
+        return
+    for name, recorded in plan.made_with:
+        shown = ".".join(recorded.split(".")[:2]) if name == "python" else recorded.partition("+")[0]
+        if shown != here[name].partition("+")[0]:
+            say(f"recorded with {name} {shown}, compiled here with {here[name]}: only {name} {here[name]} finds this")
+            say_hint(f"prewarm where {name} is what the program will run with")

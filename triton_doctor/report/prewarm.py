@@ -1,0 +1,110 @@
+"""What `prewarm` did, as text: how many variants, what could not be compiled and why, or what a cache misses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from triton_doctor.report.concise import plural
+from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
+from triton_doctor.runtime.prewarm.variants import RECORDED
+from triton_doctor.terminal import escape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from triton_doctor.runtime.prewarm.plan import Prewarmed
+    from triton_doctor.runtime.prewarm.tasks import Outcome
+    from triton_doctor.runtime.prewarm.variants import KernelVariant
+
+REASONS_SHOWN = 10
+BUILT = "built"
+ORIGINS = {"integer class": "integer classes", "alignment": "alignments", "dtype": "dtypes"}
+
+
+def render_prewarmed(result: Prewarmed) -> str:
+    """The report of a prewarming that compiled."""
+    return "".join(f"{escape_text(line)}\n" for line in _prewarmed_lines(result))
+
+
+def render_check(result: Prewarmed) -> str:
+    """The report of `--check`."""
+    return "".join(f"{escape_text(line)}\n" for line in _check_lines(result))
+
+
+def count_missed(result: Prewarmed) -> int:
+    """How many variants the cache does not hold. One that could not be asked for counts, if it was recorded."""
+    return len(_missed(result))
+
+
+def _prewarmed_lines(result: Prewarmed) -> Iterator[str]:
+    yield _likely_line(result)
+    for target in result.plan.targets:
+        outcomes = [outcome for variant, outcome in result.likely if variant.key.target == target]
+        states = Counter(outcome.state for outcome in outcomes)
+        parts = [f"{states[COMPILED]:,} compiled", f"{states[FOUND]:,} found in the cache"]
+        parts += [f"{states[state]:,} {state}" for state in (FAILED, UNREACHABLE) if states[state]]
+        yield f"{target}: {', '.join(parts)}{_launchers(outcomes)}"
+    yield from _left_out(result)
+    failed = result.with_state(FAILED, UNREACHABLE)
+    yield from _reasons([pair for pair in failed if pair[0].origin == RECORDED], "could not be prewarmed")
+    yield from _reasons([pair for pair in failed if pair[0].origin != RECORDED], "added, and does not compile")
+    changed = {variant.kernel.name for variant, outcome in result.likely if outcome.changed}
+    if changed:
+        yield f"compiled from its source here, which is not the recorded one: {_names(changed)}"
+    unbuilt = {outcome.launcher for _, outcome in result.likely} - {"", BUILT}
+    for reason in sorted(unbuilt):
+        yield f"launchers are left to the first launch: {reason}"
+
+
+def _check_lines(result: Prewarmed) -> Iterator[str]:
+    missed = _missed(result)
+    yield f"{len(missed):,} missed, {len(result.unused):,} unused"
+    for (kernel, reason), count in Counter(missed).items():
+        yield f"  missed: `{kernel}`, {plural(count, 'variant')}{f': {reason}' if reason else ''}"
+    for kernel, count in Counter(kernel for _, kernel in result.unused).items():
+        yield f"  unused: `{kernel}`, {plural(count, 'entry', 'entries')}"
+
+
+def _missed(result: Prewarmed) -> list[tuple[str, str]]:
+    """(kernel, reason) of each variant that the cache does not hold."""
+    missed = [(variant.kernel.name, "") for variant, _ in result.with_state(MISSED)]
+    return missed + [
+        (variant.kernel.name, outcome.reason)
+        for variant, outcome in result.with_state(FAILED, UNREACHABLE)
+        if variant.origin == RECORDED
+    ]
+
+
+def _likely_line(result: Prewarmed) -> str:
+    origins = Counter(variant.origin for variant, _ in result.likely)
+    recorded = origins.pop(RECORDED, 0)
+    kernels = {variant.kernel for variant, _ in result.likely}
+    kinds = ", ".join(f"{ORIGINS.get(origin, origin)} {count:,}" for origin, count in sorted(origins.items()))
+    line = f"{plural(origins.total() + recorded, 'likely variant')}: {recorded:,} recorded, {origins.total():,} added"
+    return f"{line}{f' ({kinds})' if kinds else ''}; {plural(len(kernels), 'kernel')}"
+
+
+def _launchers(outcomes: Iterable[Outcome]) -> str:
+    built = sum(outcome.launcher == BUILT for outcome in outcomes)
+    return f"; {plural(built, 'launcher')} built" if built else ""
+
+
+def _left_out(result: Prewarmed) -> Iterator[str]:
+    plan = result.plan
+    if plan.beyond:
+        yield f"{plan.beyond:,} more are likely and were not added: at most 64 of a kernel are"
+    if plan.left_out:
+        yield f"{plural(plan.left_out, 'compile')} left out that no launch asked for, such as those of torch.compile"
+
+
+def _reasons(pairs: list[tuple[KernelVariant, Outcome]], heading: str) -> Iterator[str]:
+    reasons = Counter((variant.kernel.name, outcome.reason) for variant, outcome in pairs)
+    for (kernel, reason), count in reasons.most_common(REASONS_SHOWN):
+        yield f"{heading}: `{kernel}`, {plural(count, 'variant')}: {reason}"
+    if len(reasons) > REASONS_SHOWN:
+        yield f"and {len(reasons) - REASONS_SHOWN:,} more"
+
+
+def _names(kernels: Iterable[str]) -> str:
+    return ", ".join(f"`{kernel}`" for kernel in sorted(kernels))

@@ -1,0 +1,88 @@
+"""Constants of a compile that JSON cannot hold, as text from which `prewarm` makes them again.
+
+A dtype, for example, is `{"dtype": "fp16"}`. What cannot be made again names its type: `{"unkept": "Layout"}`.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.runtime.hooks.describe import LONGEST_TEXT, parameter_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PLAIN = (type(None), bool, int, float, str)
+
+
+def encode_constants(src: Any) -> tuple[tuple[str, str], ...]:
+    """Those constants of `src`, an ASTSource, that a CompileKey does not keep as they are."""
+    names = [param.name for param in src.fn.params]
+    constants = ((parameter_name(key, names), value) for key, value in src.constants.items())
+    return tuple((name, json.dumps(encode_constant(value))) for name, value in constants if not _is_kept(value))
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether a CompileKey keeps `value` itself (`describe.scalar`)."""
+    if type(value) is str:
+        return len(value) <= LONGEST_TEXT
+    return type(value) in PLAIN and not (type(value) is float and not math.isfinite(value))
+
+
+def encode_constant(value: Any) -> Any:
+    """`value` as JSON: itself where that is exact, else an object with its kind as the only key."""
+    kind = type(value)
+    if kind is float and not math.isfinite(value):
+        return {"float": repr(value)}
+    if kind in PLAIN:
+        return value
+    if kind is tuple:
+        return {"tuple": [encode_constant(each) for each in value]}
+    if isinstance(value, enum.Enum):
+        return {"enum": [kind.__module__, kind.__qualname__, value.name]}
+    if kind.__name__ == "constexpr" and hasattr(value, "value"):
+        return {"constexpr": encode_constant(value.value)}
+    if kind.__module__.startswith("triton.language") and kind.__name__ == "dtype":
+        return {"dtype": str(value)}
+    function: Any = getattr(value, "fn", None)
+    if hasattr(value, "cache_key") and hasattr(function, "__code__"):
+        return {"kernel": [function.__module__, function.__name__, function.__code__.co_filename]}
+    return {"unkept": kind.__name__}
+
+
+class UnkeptError(ValueError):
+    """A constant that cannot be made again."""
+
+
+def decode_constant(value: Any, find_kernel: Callable[[str, str, str], Any]) -> Any:
+    """The opposite of `encode_constant`. `find_kernel` returns a JITFunction by its module, name and path.
+
+    Raises UnkeptError for what cannot be made again.
+    """
+    if not isinstance(value, dict):
+        return value
+    import triton.language as tl
+
+    match value:
+        case {"float": str(text)}:
+            return float(text)
+        case {"tuple": list(items)}:
+            return tuple(decode_constant(each, find_kernel) for each in items)
+        case {"enum": [str(module), str(qualified), str(member)]}:
+            owner: Any = importlib.import_module(module)
+            for part in qualified.split("."):
+                owner = getattr(owner, part)
+            return owner[member]
+        case {"constexpr": inner}:
+            return tl.constexpr(decode_constant(inner, find_kernel))
+        case {"dtype": str(name)}:
+            return tl.dtype(name)
+        case {"kernel": [str(module), str(name), str(path)]}:
+            return find_kernel(module, name, path)
+        case {"unkept": str(kind)}:
+            raise UnkeptError(f"a constant is of the type {kind}, which a recording does not keep")
+    raise UnkeptError(f"a constant is recorded in a form that this version does not know: {value!r}"[:200])

@@ -1,0 +1,99 @@
+"""The launchers that Triton up to 3.6 has a C compiler build at the first launch of each signature, built ahead.
+
+They need the driver's library to link against and to load. Where there is no driver, an empty library of the same
+name takes its place: what is built only refers to `libcuda.so.1`, which the machine with the GPU has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Of the backends that have one, the driver's module, and the class of its launchers and of its own C library.
+DRIVERS = {
+    "cuda": ("triton.backends.nvidia.driver", "CudaLauncher", "CudaUtils"),
+    "hip": ("triton.backends.amd.driver", "HIPLauncher", "HIPUtils"),
+}
+LIBRARY, LINKED = "libcuda.so.1", "libcuda.so"
+PATH_VARIABLE = "TRITON_LIBCUDA_PATH"
+
+
+def builds_launchers(target: str) -> bool:
+    """Whether this Triton builds launchers in C for `target` (until triton 3.6, driver.py, make_launcher)."""
+    module = importlib.import_module(DRIVERS[target.partition(":")[0]][0])
+    return hasattr(module, "make_launcher")
+
+
+def build_launcher(kernel: Any, target: str) -> None:
+    """Have the launcher of `kernel`, a CompiledKernel, in the cache folder. Raises where it cannot be built."""
+    name, launcher, utilities = DRIVERS[target.partition(":")[0]]
+    module = importlib.import_module(name)
+    with _lazy_loading(), contextlib.ExitStack() as ending:
+        if target.startswith("cuda"):
+            ending.enter_context(_driver_library(module))
+        getattr(module, utilities)()
+        getattr(module, launcher)(kernel.src, kernel.metadata)
+
+
+@contextlib.contextmanager
+def _lazy_loading() -> Iterator[None]:
+    """Modules that are loaded inside may lack functions until these are called, which nobody does here."""
+    before = sys.getdlopenflags()
+    sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_LOCAL)
+    try:
+        yield
+    finally:
+        sys.setdlopenflags(before)
+
+
+@contextlib.contextmanager
+def _driver_library(module: Any) -> Iterator[None]:
+    """Inside, Triton finds a library of the driver's name, the driver's own where it is installed."""
+    try:
+        module.libcuda_dirs()
+    except (AssertionError, OSError, subprocess.SubprocessError):
+        folder = _build_empty_library()
+    else:
+        yield
+        return
+    before = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = folder
+    try:
+        yield
+    finally:
+        # What it remembers of our folder ends with it.
+        for memoized in (module.libcuda_dirs, module.library_dirs):
+            memoized.cache_clear()
+        if before is None:
+            os.environ.pop(PATH_VARIABLE, None)
+        else:
+            os.environ[PATH_VARIABLE] = before
+
+
+@functools.cache
+def _build_empty_library() -> str:
+    """The folder of an empty library named as the driver's, which is loaded. Raises where there is no C compiler."""
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise FileNotFoundError("no C compiler: install gcc, or name one in CC")
+    folder = Path(tempfile.mkdtemp(prefix="triton-doctor-driver-"))
+    source = folder / "empty.c"
+    source.touch()
+    library = folder / LIBRARY
+    command = [compiler, "-shared", "-fPIC", f"-Wl,-soname,{LIBRARY}", "-o", str(library), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    (folder / LINKED).symlink_to(LIBRARY)
+    ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    return str(folder)

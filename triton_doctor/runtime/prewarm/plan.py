@@ -1,0 +1,87 @@
+"""What is to be compiled, and what became of it: values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.prewarm.closure import Closure, close_variants
+from triton_doctor.runtime.prewarm.tasks import COMPILED, FOUND
+from triton_doctor.runtime.prewarm.variants import RECORDED, gather_variants, retarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from triton_doctor.runtime.prewarm.tasks import Outcome
+    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.recording import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrewarmPlan:
+    """What is to be compiled: `variants`, recorded and added, each for its target.
+
+    `left_out` counts compiles that no launch asked for, `beyond` what was likely and too much to add. `made_with` are
+    the versions that recorded.
+    """
+
+    variants: tuple[KernelVariant, ...]
+    targets: tuple[str, ...]
+    left_out: int
+    beyond: int
+    made_with: tuple[tuple[str, str], ...]
+
+    @property
+    def recorded(self) -> int:
+        """How many variants were recorded."""
+        return sum(variant.origin == RECORDED for variant in self.variants)
+
+
+@dataclass(slots=True, kw_only=True)
+class Prewarmed:
+    """What became of a plan: the outcome of each of its variants that ended, by number."""
+
+    plan: PrewarmPlan
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    unused: tuple[tuple[str, str], ...] = ()
+
+    def with_state(self, *states: str) -> list[tuple[KernelVariant, Outcome]]:
+        """The variants whose outcome is one of `states`, in order."""
+        pairs = ((self.plan.variants[number], self.outcomes[number]) for number in sorted(self.outcomes))
+        return [(variant, outcome) for variant, outcome in pairs if outcome.state in states]
+
+    @property
+    def likely(self) -> list[tuple[KernelVariant, Outcome]]:
+        """All variants that are one: an added one that Triton specializes as another is none of its own."""
+        pairs = [(self.plan.variants[number], self.outcomes[number]) for number in sorted(self.outcomes)]
+        return [(variant, outcome) for variant, outcome in pairs if variant.origin == RECORDED or outcome.same_key]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every recorded variant is in the cache."""
+        ready = {variant: outcome.state in (COMPILED, FOUND) for variant, outcome in self.likely}
+        return all(fine for variant, fine in ready.items() if variant.origin == RECORDED)
+
+
+def make_plan(recordings: Iterable[Recording], *, targets: Sequence[str] = (), closed: bool = True) -> PrewarmPlan:
+    """The variants of `recordings` for `targets`, or else for what each was recorded for; those likely beside them too.
+
+    With `closed` False only what was recorded.
+    """
+    gathered = gather_variants(recordings)
+    chosen = tuple(dict.fromkeys(targets)) or gathered.targets
+    variants: list[KernelVariant] = []
+    beyond = 0
+    for target in chosen:
+        own = gathered.variants if targets else [v for v in gathered.variants if v.key.target == target]
+        here = retarget(own, target)
+        closure = close_variants(here) if closed else Closure(added=())
+        variants += (*here, *closure.added)
+        beyond += closure.beyond
+    return PrewarmPlan(
+        variants=tuple(variants),
+        targets=chosen,
+        left_out=gathered.left_out,
+        beyond=beyond,
+        made_with=gathered.made_with,
+    )

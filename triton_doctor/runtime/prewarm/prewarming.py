@@ -1,0 +1,82 @@
+"""A plan to a filled cache folder, or to the proof that it is filled."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.prewarm.engine import run_tasks
+from triton_doctor.runtime.prewarm.entries import list_kernel_entries, write_entries
+from triton_doctor.runtime.prewarm.plan import Prewarmed
+from triton_doctor.runtime.prewarm.tasks import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+    from triton_doctor.runtime.prewarm.plan import PrewarmPlan
+
+
+def compile_plan(
+    plan: PrewarmPlan,
+    cache_dir: Path,
+    open_executor: Callable[[int], Executor],
+    *,
+    in_flight: int,
+    is_local: bool,
+    lookup_only: bool = False,
+    on_progress: Callable[[int], None] = lambda done: None,
+) -> Prewarmed:
+    """Compile, or with `lookup_only` look up, all of `plan` into the folder `cache_dir`, target by target.
+
+    `open_executor` makes an executor of so many processes, 0 for its own number. Where it is not `is_local`, its
+    workers do not write into the folder: what they made is written here. Then it is asked for one executor only.
+    """
+    result = Prewarmed(plan=plan)
+    for target in plan.targets:
+        tasks = [
+            Task(
+                number=number,
+                variant=variant,
+                cache_dir=str(cache_dir) if is_local else None,
+                lookup_only=lookup_only,
+                launcher=not lookup_only,
+            )
+            for number, variant in enumerate(plan.variants)
+            if variant.key.target == target
+        ]
+        # Variants of one kernel at once: each worker imports few modules.
+        tasks.sort(key=lambda task: (task.variant.kernel.module, task.variant.kernel.name, task.number))
+        opened: list[Executor] = []
+
+        def open_one(processes: int, opened: list[Executor] = opened) -> Executor:
+            opened.append(open_executor(processes))
+            return opened[-1]
+
+        try:
+            restart = open_one if is_local else None
+            for outcome in run_tasks(tasks, open_one(0), in_flight=in_flight, restart=restart):
+                write_entries(cache_dir, outcome.files)
+                result.outcomes[outcome.number] = replace(outcome, files=())
+                on_progress(len(result.outcomes))
+        finally:
+            for executor in opened:
+                executor.shutdown(wait=False, cancel_futures=True)
+    return result
+
+
+def check_plan(
+    plan: PrewarmPlan, cache_dir: Path, open_executor: Callable[[int], Executor], *, in_flight: int
+) -> Prewarmed:
+    """Look up all of `plan` in the folder `cache_dir`; the entries that it does not name are `unused`."""
+    result = compile_plan(plan, cache_dir, open_executor, in_flight=in_flight, is_local=True, lookup_only=True)
+    used = {outcome.entry for outcome in result.outcomes.values()}
+    result.unused = tuple(pair for pair in list_kernel_entries(cache_dir) if pair[0] not in used)
+    return result
+
+
+def count_jobs(asked: int | None) -> int:
+    """How many worker processes: as many as `asked`, or as this process may use cores."""
+    return asked or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
