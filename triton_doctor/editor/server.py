@@ -15,7 +15,7 @@ from triton_doctor.editor.documents import decode, open_documents, uri_of
 from triton_doctor.editor.explained import ExplainedFile, explain_file
 from triton_doctor.editor.positions import Positions
 from triton_doctor.editor.recorded import RecordedRuns, find_recordings, read_runs
-from triton_doctor.editor.session import Session
+from triton_doctor.editor.session import EditorSession
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -40,7 +40,7 @@ class DoctorServer(LanguageServer):
     def __init__(self) -> None:
         """Nothing is checked before the editor names its folders."""
         super().__init__("triton-doctor", __version__, types.TextDocumentSyncKind.Full, max_workers=2)
-        self.session = Session(
+        self.session = EditorSession(
             lambda: {path: one.text for path, one in self.documents.items()}, self.publish, self.fail
         )
         self.is_asked_to_end = False

@@ -50,7 +50,7 @@ class _Progress:
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
 
-class Session:
+class EditorSession:
     """Checks the open folders. `publish` is called with each result, `fail` with what went wrong instead."""
 
     def __init__(
