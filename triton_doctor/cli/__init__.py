@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.attach import attach
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
 from triton_doctor.cli.clean import clean
+from triton_doctor.cli.compare import compare
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
 from triton_doctor.cli.packs import pack, unpack
@@ -46,6 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
+app.command()(attach)
 app.command(cls=CheckCommand)(check)
 app.command()(clean)
 app.command()(explain)
@@ -58,6 +61,7 @@ app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
 app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
+app.command()(compare)
 app.command()(prewarm)
 app.command()(sweep)
 app.command()(top)
