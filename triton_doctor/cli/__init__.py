@@ -26,6 +26,7 @@ from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
 from triton_doctor.cli.top import top
+from triton_doctor.cli.why import why
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -55,6 +56,7 @@ app.command()(explain)
 app.command()(env)
 cache.command()(pack)
 cache.command()(unpack)
+cache.command()(why)
 app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
