@@ -171,6 +171,7 @@ def test_a_hover_and_an_inlay_hint_say_how_often_an_argument_changes(project: Pa
             assert told is not None
             assert told.startswith("**`n`** of `_copy`, a constexpr: **per call**")
             assert "rows" in told
+            assert await editor.hover(caller, 4, 19) == told  # on the `n=` before it
             assert (4, 30, ": per call") in await editor.inlay_hints(caller)
             told = await editor.hover(kernels, 5, 15)
             assert told is not None
