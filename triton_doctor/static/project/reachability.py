@@ -7,15 +7,16 @@ calls it, exports it or uses its name. The functions of a script, or of a file t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, children
 from triton_doctor.static.sources.text_patterns import TextPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from triton_doctor.static.project.call_graph import CallGraph
     from triton_doctor.static.project.project import Project
@@ -36,7 +37,6 @@ class Reachability:
         """Nothing is looked at yet."""
         self._project = project
         self._callers = callers
-        self._importers: dict[str, Sequence[tuple[Module, Import]]] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
         """Whether something in the project may run `function` of `module`."""
@@ -56,31 +56,37 @@ class Reachability:
             if forward is None or f"{function.class_name}.backward" not in module.functions:
                 return True
             name, entered = function.class_name.rpartition(".")[2], forward
-        importers = self._importers_of(module)
-        if not importers or any(isinstance(decorator, Call) for decorator in function.decorators):
-            return True  # a script, or what a decorator may register
-        names = {name, *_aliases(module, name)}
-        if any(_hands_on(other, imported, names) for other, imported in importers):
-            return True
+        if any(isinstance(decorator, Call) for decorator in function.decorators):
+            return True  # it may register the function
         callers = list(self._callers.of(module, entered))
         own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
-        homes = {module.path: module}
-        homes |= {other.path: other for other, one in importers if one.member is None or one.member in names}
-        if any(_uses(home, names, own) for home in homes.values()):
+        names = {name, *_aliases(module, name)}
+        if any(self._is_used(module, one, own) for one in sorted(names)):
             return True
-        return any(
+        if any(
             self._reaches(caller.module, caller.function, above | {key})
             for caller in callers
             if not self._callers.is_no_program(caller.module, caller.function, caller.site.arms)
+        ):
+            return True
+        # Files that do not say Triton are no part of a search.
+        importers = list(self._importers_of(module))
+        return not importers or any(
+            _hands_on(other, imported)
+            or any(
+                _counts(other.path, read_mentions(other, one), own) for one in names if imported.member in (None, one)
+            )
+            for other, imported in importers
         )
 
-    def _importers_of(self, module: Module) -> Sequence[tuple[Module, Import]]:
-        """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations."""
-        if module.path not in self._importers:
-            self._importers[module.path] = tuple(self._find_importers(module))
-        return self._importers[module.path]
+    def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
+        """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
+        project = self._project
+        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
+        return any(_counts(path, mentions, own) for path, mentions in found if path not in project.demonstrations)
 
-    def _find_importers(self, module: Module) -> Iterator[tuple[Module, Import]]:
+    def _importers_of(self, module: Module) -> Iterator[tuple[Module, Import]]:
+        """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations."""
         project = self._project
         for other in project.modules.importers(last_name(module.path)):
             if other is module or other.path in project.tests or other.path in project.demonstrations:
@@ -90,37 +96,64 @@ class Reachability:
                     yield other, one
 
 
+class Mentions(NamedTuple):
+    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it."""
+
+    is_exported: bool
+    is_valued: bool
+    functions: tuple[str, ...]
+
+
+def read_mentions(module: Module, name: str) -> Mentions | None:
+    """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
+    is_package = module.path.endswith("__init__.py")
+    top = module.functions["<module>"]
+    found = Mentions(
+        is_exported=is_package and any(one.member == name for one in module.imports.values()),
+        is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
+        functions=tuple(
+            one.qualname for one in module.functions.values() if one is not top and one.shows(mention(name))
+        ),
+    )
+    return found if any(found) else None
+
+
+@cached_in_scan()
+def mention(name: str) -> TextPattern:
+    """What the text of every use of `name` has, and that of its definition has not."""
+    return TextPattern(name, _BEFORE, _AFTER)
+
+
+MENTIONS = declare_query("mentions", read_mentions, mention)
+
+
+def _counts(path: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
+    """Whether the file at `path` hands a name on, or uses it elsewhere than in `own`: the function, and its callers."""
+    if mentions is None or mentions.is_exported or mentions.is_valued:
+        return mentions is not None
+    return any(
+        not any(path == other and _is_related(qualname, inner) for other, inner in own)
+        for qualname in mentions.functions
+    )
+
+
 def _aliases(module: Module, name: str) -> Iterator[str]:
     """What the top level calls `name` too: `scale = Scale.apply`."""
     for bindings in module.functions["<module>"].bindings.values():
-        yield from (one.name for one in bindings if _is_alias(one.value, {name}))
+        yield from (one.name for one in bindings if _is_alias(one.value, name))
 
 
-def _is_alias(value: Expr, names: set[str]) -> bool:
+def _is_alias(value: Expr, name: str) -> bool:
     match value:
         case Name(found) | Attr(Name(found), "apply"):
-            return found in names
+            return found == name
         case _:
             return False
 
 
-def _hands_on(other: Module, imported: Import, names: set[str]) -> bool:
-    """Whether `other` makes one of `names` of the module that it imports part of a package, or takes all there is."""
-    is_package = other.path.endswith("__init__.py")
-    return imported in other.star_imports or (is_package and (imported.member is None or imported.member in names))
-
-
-def _uses(home: Module, names: set[str], own: frozenset[tuple[str, str]]) -> bool:
-    """Whether code of `home` uses one of `names` as a value; the functions that are its `own`, or call it, aside."""
-    for function in home.functions.values():
-        if function.name == "<module>":
-            if any(_names(expr, names) for expr in _expressions(function, names)):
-                return True
-        elif any(map(function.shows, map(_mention, names))) and not any(
-            path == home.path and _is_related(function.qualname, qualname) for path, qualname in own
-        ):
-            return True
-    return False
+def _hands_on(other: Module, imported: Import) -> bool:
+    """Whether `other` takes all there is, or makes a whole module part of a package."""
+    return imported in other.star_imports or (other.path.endswith("__init__.py") and imported.member is None)
 
 
 def _is_related(one: str, other: str) -> bool:
@@ -128,15 +161,10 @@ def _is_related(one: str, other: str) -> bool:
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
-@cached_in_scan()
-def _mention(name: str) -> TextPattern:
-    return TextPattern(name, _BEFORE, _AFTER)
-
-
-def _expressions(function: Function, names: set[str]) -> Iterator[Expr]:
-    """The expressions of assignments and calls, but for those that only give one of `names` another."""
+def _expressions(function: Function, name: str) -> Iterator[Expr]:
+    """The expressions of assignments and calls, but for those that only give `name` another."""
     values = (one.value for bindings in function.bindings.values() for one in bindings)
-    pending: list[Expr] = [value for value in values if not _is_alias(value, names)]
+    pending: list[Expr] = [value for value in values if not _is_alias(value, name)]
     pending += [site.call for site in function.calls]
     while pending:
         expr = pending.pop()
@@ -144,9 +172,9 @@ def _expressions(function: Function, names: set[str]) -> Iterator[Expr]:
         pending.extend(children(expr))
 
 
-def _names(expr: Expr, names: set[str]) -> bool:
+def _names(expr: Expr, name: str) -> bool:
     match expr:
         case Name(found) | Attr(_, found) | Const(str(found)):
-            return found in names
+            return found == name
         case _:
             return False
