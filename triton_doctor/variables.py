@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MOST_EDITS = 3
 TABLE = Path(__file__).with_name("variables.tsv")
 INTERPRET = "TRITON_INTERPRET"
+# What triton-doctor itself reads (runtime/live/services.py).
+OURS = "TRITON_DOCTOR"
 CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 # triton 3.4 knobs.py toBool and LLVM's getBoolEnv take these, in any case; until 3.3 only "1" made a kernel interpreted
@@ -121,6 +123,8 @@ def turns_interpreter_on(value: str, version: Version) -> bool:
 
 def looks_like_triton(name: str) -> bool:
     """Whether `name` is meant for Triton: it starts as Triton's variables do, or as a misspelling of that."""
+    if name == OURS:
+        return False
     if name.startswith("TRITON_"):
         return True
     upper = name.upper()

@@ -34,24 +34,37 @@ class Miss:
     entries: tuple[PackedEntry, ...]
 
 
-def find_misses(entries: Iterable[PackedEntry], packed: KeyParts, here: KeyParts) -> tuple[Miss, ...]:
+def find_misses(entries: Iterable[tuple[PackedEntry, KeyParts]], here: KeyParts) -> tuple[Miss, ...]:
     """What lets which kernels of `entries` miss `here`; the difference that concerns most of them first.
 
-    Silent about a part that one of both sides does not know.
+    Each entry comes with what is known of the installation that compiled it. Silent about a part that one of both sides
+    does not know.
     """
+    differing = (
+        (entry, difference)
+        for entry, packed in entries
+        if entry.kind == KERNEL
+        for difference in compare_entry(entry, packed, here)
+    )
+    return group_misses(differing)
+
+
+def group_misses(differing: Iterable[tuple[PackedEntry, KeyDifference]]) -> tuple[Miss, ...]:
+    """A Miss for each difference, that of most entries first."""
     by_difference: dict[KeyDifference, list[PackedEntry]] = {}
-    for entry in entries:
-        if entry.kind == KERNEL:
-            for difference in compare_entry(entry, packed, here):
-                by_difference.setdefault(difference, []).append(entry)
+    for entry, difference in differing:
+        by_difference.setdefault(difference, []).append(entry)
     misses = [Miss(difference=difference, entries=tuple(found)) for difference, found in by_difference.items()]
     return tuple(sorted(misses, key=lambda miss: (-len(miss.entries), miss.difference)))
 
 
 def compare_entry(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
     """Each part of the key of `entry` that is another one here."""
-    yield from compare_triton(entry.triton or packed.triton, packed, here)
-    yield from compare_target(entry, packed, here)
+    compiled_by = entry.triton or packed.triton
+    yield from compare_triton(compiled_by, packed, here)
+    yield from compare_target(entry, here)
+    if compiled_by and here.triton and same_release(compiled_by, here.triton):
+        yield from compare_assembler(entry, packed, here)
     yield from compare_variables(entry.variables, here.variables)
     for function in entry.functions:
         yield from compare_function(function)
@@ -83,14 +96,16 @@ def same_release(one: str, other: str) -> bool:
     return one.partition("+")[0] == other.partition("+")[0]
 
 
-def compare_target(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
-    """The architecture, and the assembler for it."""
-    if entry.target is None:
-        return
-    if here.targets and entry.target not in here.targets:
+def compare_target(entry: PackedEntry, here: KeyParts) -> Iterator[KeyDifference]:
+    """The architecture, where it is known which is here."""
+    if entry.target and here.targets and entry.target not in here.targets:
         found = ", ".join(here.targets)
-        yield KeyDifference(part="architecture", message=f"a GPU of {found} here, compiled for {entry.target}")
-    backend, _, arch = entry.target.partition(":")
+        yield KeyDifference(part="architecture", message=f"{found} here, compiled for {entry.target}")
+
+
+def compare_assembler(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
+    """The assembler for the architecture, of one version of Triton."""
+    backend, _, arch = (entry.target or "").partition(":")
     tools = find_assemblers(here.triton, int(arch)) if backend == "cuda" and arch.isdigit() else ()
     both = [(here.ptxas[tool], packed.ptxas[tool]) for tool in tools if tool in here.ptxas and tool in packed.ptxas]
     if both and all(ours != theirs for ours, theirs in both):
@@ -126,7 +141,7 @@ def compare_variables(packed: Mapping[str, str], here: Mapping[str, str]) -> Ite
         if ours == theirs:
             continue
         if theirs is None:
-            message = f"{name} is set here, to {ours!r}; it was not when the kernel was compiled"
+            message = f"{name} is set here, and enters the key as {ours!r}; it was not when the kernel was compiled"
         elif ours is None:
             message = f"{name} was {theirs!r} when the kernel was compiled; it is not set here"
         else:
@@ -137,22 +152,24 @@ def compare_variables(packed: Mapping[str, str], here: Mapping[str, str]) -> Ite
 def compare_function(function: SourceFunction) -> Iterator[KeyDifference]:
     """The text and the first line of one function that the kernel was compiled from."""
     path = find_file(function.path, function.module_path)
-    text = read_functions(path) if path and function.digest else None
+    text = read_functions(path) if path else None
     if text is None:
         return
-    named = [found for found in text.functions if found[0] == function.name]
+    named = [found for found in text.functions if found.name == function.name]
     shown = f"{function.module_path}: `{function.name}`"
     if not named:
         yield KeyDifference(part="source", message=f"{function.module_path} has no function `{function.name}` here")
         return
-    same = [found for found in named if found[3] == function.digest]
-    nearest = min(same or named, key=lambda found: abs(found[1] - function.line))
+    same = [found for found in named if function.digest in (None, found.digest)]
     if not same:
         yield KeyDifference(part="source", message=f"{shown} has another text here")
-    elif nearest[1] != function.line:
-        lower = nearest[1] - function.line
+        return
+    lines = [found.first if function.digest else found.definition for found in same]
+    nearest = min(lines, key=lambda line: abs(line - function.line))
+    if nearest != function.line:
+        lower = nearest - function.line
         count = f"{abs(lower)} line{'s' if abs(lower) > 1 else ''} {'lower' if lower > 0 else 'higher'}"
-        message = f"{shown} starts {count} here, at {nearest[1]}: the line is part of the key"
+        message = f"{shown} starts {count} here, at {nearest}: the line is part of the key"
         yield KeyDifference(part="line", message=message)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvironmentFile
     from triton_doctor.static.project.dependencies import ModuleQuery, QueryKind
     from triton_doctor.static.project.import_index import NamingFiles
+    from triton_doctor.static.project.kernel_uses import MentionedWords
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
@@ -46,7 +47,8 @@ class FileFacts(NamedTuple):
     """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
 
     `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
-    something. Nobody has asked about the files that are not there.
+    something. `mentions` are what Python files name at run time, None for nothing, and are not kept on disk. Nobody has
+    asked about the files that are not there.
     """
 
     roles: dict[str, Role]
@@ -54,6 +56,7 @@ class FileFacts(NamedTuple):
     members: dict[str, frozenset[str]]
     setting: dict[str, bool]
     directives: dict[str, tuple[Directive, ...]]
+    mentions: dict[str, MentionedWords | None]
 
     def but(self, paths: frozenset[str]) -> FileFacts:
         """What is known of other files than those at `paths`."""
@@ -63,6 +66,7 @@ class FileFacts(NamedTuple):
             members=_but(self.members, paths),
             setting=_but(self.setting, paths),
             directives=_but(self.directives, paths),
+            mentions=_but(self.mentions, paths),
         )
 
 
@@ -82,7 +86,7 @@ class Database:
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = FileFacts({}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {}, {})
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
