@@ -143,6 +143,8 @@ class AxisMeanings:
         computed = [value for value in bound if not _is_out_of_sight(value)]
         if computed:
             meanings = {self._of_expr(value, steps - 1) for value in computed}
+            if len(computed) < len(bound):
+                meanings.add(meaning_of_word(name))
             meaning = meanings.pop() if len(meanings) == 1 else None
             return meaning_of_word(name) if meaning is None and has_meaning(name) else meaning
         return meaning_of_word(name)
