@@ -171,6 +171,7 @@ def test_a_hover_and_an_inlay_hint_say_how_often_an_argument_changes(project: Pa
             assert told is not None
             assert told.startswith("**`n`** of `_copy`, a constexpr: **per call**")
             assert "rows" in told
+            assert await editor.hover(caller, 4, 19) == told  # on the `n=` before it
             assert (4, 30, ": per call") in await editor.inlay_hints(caller)
             told = await editor.hover(kernels, 5, 15)
             assert told is not None
@@ -310,6 +311,23 @@ def test_text_that_does_not_parse_keeps_the_session(project: Path) -> None:
             editor.change(caller, CALLER + "def (\x00\n")
             await editor.codes(caller, "TRD900")
             editor.change(caller, CALLER)
+            await editor.codes(caller, "TRD201")
+
+    asyncio.run(scenario())
+
+
+def test_a_request_can_be_cancelled(project: Path) -> None:
+    caller = project / "caller.py"
+
+    async def scenario() -> None:
+        async with editing(project) as editor:
+            editor.open(caller)
+            asked = asyncio.ensure_future(editor.hover(caller, 4, 22))
+            await asyncio.sleep(0)  # it is sent, and the first check has not ended
+            (request,) = (one for one in editor.client.protocol._request_futures if one is not None)
+            editor.client.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(request))
+            with pytest.raises(Exception, match="is canceled"):
+                await asked
             await editor.codes(caller, "TRD201")
 
     asyncio.run(scenario())

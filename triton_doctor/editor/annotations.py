@@ -54,8 +54,9 @@ def hover_at(
 ) -> Hover | None:
     """What is known of the argument, the parameter or the kernel at `line` and `column`, both from 1."""
     for one in file.arguments:
-        if holds(one.span, line, column):
-            return Hover(_markdown(_tell_argument(one, seen(one.kernel), runs)), positions.range_of(one.span))
+        span = positions.with_keyword(one.span, one.parameter)
+        if holds(span, line, column):
+            return Hover(_markdown(_tell_argument(one, seen(one.kernel), runs)), positions.range_of(span))
     for kernel in file.kernels:
         named = next((span for span in kernel.launched if holds(span, line, column)), None)
         if named is not None:

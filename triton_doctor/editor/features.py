@@ -175,7 +175,7 @@ def _serve_diagnostics(server: DoctorServer) -> None:
             positions = edits.positions_of(shown)
             first, last = positions.place_of(params.range.start), positions.place_of(params.range.end)
             for finding, diagnostic in ls.found(checked, path):
-                if overlap(finding.span, first, last):
+                if overlap(positions.with_keyword(finding.span, finding.facts.parameter or ""), first, last):
                     found += filter(None, (fix_action(finding, edits, diagnostic),))
                     found += filter(None, (ignore_action(finding, edits, diagnostic),))
                     if finding.facts.parameter is not None and finding.facts.variability is not None:

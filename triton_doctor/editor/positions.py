@@ -51,6 +51,12 @@ class Positions:
         start = len(text) - len(text.lstrip())
         return Range(self.position_of(line, start + 1), self.position_of(line, len(text) + 1))
 
+    def with_keyword(self, span: Span, name: str) -> Span:
+        """`span`, of a value, with the `name=` before it, if that is there."""
+        before = self._lines[span.line - 1][: span.column - 1] if span.line <= len(self._lines) else ""
+        keyword = f"{name}="
+        return span._replace(column=span.column - len(keyword)) if before.endswith(keyword) else span
+
     def place_of(self, position: Position) -> tuple[int, int]:
         """The line and the column, both from 1, of the character at `position`."""
         if position.line >= len(self._lines):
