@@ -48,6 +48,7 @@ _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _ASSERTED = re.compile(
     r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
 )
+_STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
 _EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
 _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 
@@ -56,7 +57,8 @@ class ShapeNote(NamedTuple):
     """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
 
     `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
-    `meanings` say of each axis whether it follows the data, or the model.
+    `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
+    whether another axis than the last has a stride of 1.
     """
 
     axes: tuple[str, ...]
@@ -64,6 +66,7 @@ class ShapeNote(NamedTuple):
     kind: str
     line: int
     meanings: tuple[bool | None, ...] = ()
+    is_row_major: bool = True
 
     @property
     def rank(self) -> int | None:
@@ -72,7 +75,7 @@ class ShapeNote(NamedTuple):
 
     @property
     def is_written(self) -> bool:
-        """Whether the author wrote it for readers, about a layout that they may count on."""
+        """Whether the author wrote it for readers, and not the function in unpacking the shape."""
         return self.kind != UNPACKING
 
     @property
@@ -100,7 +103,7 @@ class ShapeNote(NamedTuple):
 class ShapeNotes(NamedTuple):
     """The notes of a function: of its parameters, and of what lines assign."""
 
-    parameters: Mapping[str, ShapeNote]
+    parameters: dict[str, ShapeNote]
     assigned: Mapping[int, ShapeNote]
 
 
@@ -115,6 +118,10 @@ def notes_of(function: Function) -> ShapeNotes:
     found = _read(remarks, text, function.line, _lines_that_rebind(function))
     if not (found.parameters or found.assigned):
         return found
+    for tensor, position in _STRIDE_OF_ONE.findall(text) if ".stride(" in text else ():
+        note = found.parameters.get(tensor)
+        if note is not None and note.at(int(position)) != len(note.axes) - 1:
+            found.parameters[tensor] = note._replace(is_row_major=False)
     meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
     return ShapeNotes(
         {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))},
