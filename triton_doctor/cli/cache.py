@@ -44,15 +44,17 @@ def list_kernels(
     """List the kernels, those with the most variants first."""
     from triton_doctor.machine.cache_entries import read_entries
     from triton_doctor.machine.cache_kernels import sum_up
-    from triton_doctor.report.cache import render_list, render_list_json
+    from triton_doctor.machine.cache_lookups import count_lookups
+    from triton_doctor.report.cache import render_list, render_list_json, render_lookups
 
     folder = find_folder(cache_dir)
-    content = sum_up(read_entries(folder))
+    content, lookups = sum_up(read_entries(folder)), count_lookups(folder)
     if output_format is PageForm.JSON:
-        typer.echo(render_list_json(folder, content), nl=False)
+        typer.echo(render_list_json(folder, content, lookups), nl=False)
     else:
         at_most = None if everything else KERNELS_SHOWN
         typer.echo(render_list(folder, content, now=time.time(), at_most=at_most), nl=False)
+        typer.echo(render_lookups(lookups), nl=False)
 
 
 @cache.command("show")

@@ -6,11 +6,12 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.machine.cache_lookups import LOCAL, MISSED, PACKED
 from triton_doctor.report.concise import plural
 from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from triton_doctor.machine.cache_kernels import CacheContent
@@ -50,14 +51,24 @@ def render_list(folder: Path, content: CacheContent, *, now: float, at_most: int
     return "\n".join([*(lines if content.kernels else []), sum_line]) + "\n"
 
 
-def render_list_json(folder: Path, content: CacheContent) -> str:
-    """One JSON object."""
+def render_lookups(lookups: Mapping[str, int]) -> str:
+    """Where the read-through cache manager found kernels; nothing where it was not used."""
+    if not lookups:
+        return ""
+    packed, local, missed = (lookups.get(state, 0) for state in (PACKED, LOCAL, MISSED))
+    found = f"{packed:,} found in the pack, {local:,} here, {missed:,} not"
+    return f"{plural(packed + local + missed, 'lookup')} by triton_doctor.cache_manager: {found}\n"
+
+
+def render_list_json(folder: Path, content: CacheContent, lookups: Mapping[str, int]) -> str:
+    """One JSON object. `lookups` are those of the read-through cache manager."""
     document = {
         "schema": SCHEMA,
         "folder": str(folder),
         "kernels": [asdict(kernel) for kernel in content.kernels],
         "others": content.others,
         "size_bytes": content.size_bytes,
+        "lookups": dict(lookups),
     }
     return json.dumps(document, indent=2) + "\n"
 

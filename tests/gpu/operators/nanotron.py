@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import torch
 
-from tests.gpu.operators.tensors import DEVICE, HEAD, HEADS, normal
+from tests.gpu.operators.tensors import DEVICE, HEAD, HEADS, normal, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,9 @@ def ring(
     """Attention in a ring; `heads` are of keys and values."""
 
     def call(batch: int, length: int) -> object:
-        q = normal(batch, length, HEADS, HEAD, dtype=torch.float16)
-        k, v = (normal(batch, length, heads, HEAD, dtype=torch.float16) for _ in range(2))
+        random = plain if masked else normal  # its backward pass takes no mask
+        q = random(batch, length, HEADS, HEAD, dtype=torch.float16)
+        k, v = (random(batch, length, heads, HEAD, dtype=torch.float16) for _ in range(2))
         mask = torch.ones(batch, length, device=DEVICE, dtype=torch.bool) if masked else None
         more = {"is_causal": causal, "bucket_size": BUCKET, "softclamp_qk_sim": clamp}
         (output,) = attention().ring_flash_attn_cuda(torch.nn.Module(), q, k, v, mask, **more)

@@ -11,6 +11,7 @@ import pytest
 from tests.machine.packs.conftest import KEYS, PARTS, make_kernel
 from tests.runtime.tritons import VERSIONS
 from triton_doctor.errors import DoctorError
+from triton_doctor.machine.cache_lookups import count_lookups
 from triton_doctor.machine.packs.gather import gather
 from triton_doctor.machine.packs.install import install
 from triton_doctor.machine.packs.pack import open_pack, write_pack
@@ -23,24 +24,36 @@ if TYPE_CHECKING:
     from tests.runtime.tritons import Runner
 
 HERE = os.path.dirname(__file__)  # noqa: PTH120
-PROGRAM = f"{HERE}/three_variants.py"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_unpacked_elsewhere_all_variants_are_found(
+def test_unpacked_elsewhere_or_read_through_all_variants_are_found(
     tmp_path: Path, runner: Callable[[str], Runner], version: str
 ) -> None:
+    """Also by eight processes that start at once, each of which compiles what is not packed at most once."""
     run = runner(version)
-    run(PROGRAM)
-    kernels, pack, elsewhere = tmp_path / "kernels", tmp_path / "p.tar.zst", tmp_path / "else" / "where"
+    run(f"{HERE}/three_variants.py")
+    kernels, elsewhere, local = tmp_path / "kernels", tmp_path / "else" / "where", tmp_path / "local"
+    tar, database = tmp_path / "p.tar.zst", tmp_path / "p.sqlite"
 
-    run("-m", "triton_doctor", "cache", "pack", str(pack))
+    run("-m", "triton_doctor", "cache", "pack", str(tar))
+    run("-m", "triton_doctor", "cache", "pack", str(database))
     kernels.rename(tmp_path / "gone")
-    run("-m", "triton_doctor", "cache", "unpack", str(pack), "--cache-dir", str(elsewhere))
+    run("-m", "triton_doctor", "cache", "unpack", str(tar), "--cache-dir", str(elsewhere))
 
-    found = json.loads(run(PROGRAM, TRITON_CACHE_DIR=str(elsewhere)).stdout)
-    assert found == {"compiled": 0, "loaded": 3}
-    with open_pack(pack) as (manifest, entries):
+    started = run(f"{HERE}/starts.py", str(elsewhere), str(database), str(local))
+    found = json.loads(started.stdout)
+    assert found["unpacked"] == [{"compiled": 0, "loaded": 3}]
+    assert all(
+        process["compiled"] <= 1 and process["loaded"] == 4 - process["compiled"] for process in found["together"]
+    )
+    assert found["read_only"] == [{"compiled": 1, "loaded": 3}]
+    assert started.stderr.splitlines() == [started.stderr.strip()]
+    assert "the cache folder cannot be written" in started.stderr
+    lookups = count_lookups(local)
+    assert lookups["pack"] == 24
+    assert lookups["missed"] == sum(process["compiled"] for process in found["together"])
+    with open_pack(tar) as (manifest, entries):
         whole = sum(file.stat().st_size for file in (tmp_path / "gone").rglob("*") if file.is_file())
         assert sum(len(data) for _, files in entries for data in files.values()) <= 0.35 * whole
         assert manifest.parts.triton == version

@@ -194,3 +194,52 @@ def test_baseline_of_the_whole_project_knows_what_one_file_is_told(project: Path
 
     assert outcome.status == 0
     assert (project / "known.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("asked", "read"),
+    [
+        pytest.param(
+            ["a"], {"a", "b", "c", "main.py", "Makefile"}, id="what it imports and what imports it, however far"
+        ),
+        pytest.param(["d-1.0"], {"d-1.0", "Makefile"}, id="nothing beside what nobody can import"),
+        pytest.param(["d-1.0/d/k.py"], {"d-1.0", "Makefile"}, id="all around a file"),
+        pytest.param(["d-1.0", "e-1.0"], {"d-1.0", "e-1.0", "Makefile"}, id="two that have nothing to do with others"),
+        pytest.param(["x/f"], {"x/f", "x/g", "h", "Makefile"}, id="of a folder of folders"),
+        pytest.param(["."], None, id="the whole"),
+    ],
+)
+def test_of_a_folder_that_is_no_project_only_what_may_matter_is_read(
+    write: Write, folder: Path, asked: list[str], read: set[str] | None
+) -> None:
+    files = {
+        "a/k.py": "from b import k",
+        "b/k.py": "",
+        "c/deep/k.py": "x = 1\nfrom \\\n    a.k import (\n  y)",
+        "main.py": "import os, c.deep",
+        "d-1.0/d/k.py": "import triton",
+        "d-1.0/d/other.py": "",
+        "e-1.0/d/k.py": "",
+        "x/f/k.py": "",
+        "x/g/k.py": "from x.f import k",
+        "x/i/k.py": "import j",
+        "h/k.py": "import x.g",
+        "Makefile": "test:\n\tTRITON_INTERPRET=1 python x",
+    }
+    for name, text in files.items():
+        write(name, text)
+
+    workspace = find_workspace([folder / path for path in asked], Settings(root=folder), cwd=folder)
+
+    found = {file.shown for file in workspace.files}
+    wanted = files if read is None else {one for one in files if any(f"{one}/".startswith(f"{at}/") for at in read)}
+    assert found == set(wanted)
+
+
+def test_text_from_stdin_is_read_with_what_it_imports(write: Write, folder: Path) -> None:
+    write("a/k.py", "")
+    write("b/k.py", "")
+
+    workspace = find_workspace([folder / "c/new.py"], Settings(root=folder), cwd=folder, text=b"from b import k")
+
+    assert {file.shown for file in workspace.files} == {"b/k.py", "c/new.py"}

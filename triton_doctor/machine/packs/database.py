@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SQLITE_MAGIC = b"SQLite format 3\0"
 TABLES = """
 CREATE TABLE pack (manifest BLOB NOT NULL);
-CREATE TABLE entries (key TEXT PRIMARY KEY, kernel TEXT) WITHOUT ROWID;
+CREATE TABLE entries (key TEXT PRIMARY KEY, grouped TEXT) WITHOUT ROWID;
 CREATE TABLE files (key TEXT NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (key, name));
 """
 # "TDpk": what `file` shows, and how a pack is told from somebody else's database.
@@ -32,7 +32,7 @@ APPLICATION = 0x5444706B
 
 def write_database(gathered: GatheredEntries, path: Path) -> None:
     """Write the pack of `gathered` to a new file at `path`: the same bytes for the same entries. Raises OSError."""
-    from triton_doctor.machine.packs.manifest import encode_manifest
+    from triton_doctor.machine.packs.manifest import KERNEL, encode_manifest
 
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -43,7 +43,8 @@ def write_database(gathered: GatheredEntries, path: Path) -> None:
             connection.execute("BEGIN")
             connection.execute("INSERT INTO pack VALUES (?)", (encode_manifest(gathered.manifest),))
             for entry in gathered.manifest.entries:
-                connection.execute("INSERT INTO entries VALUES (?, ?)", (entry.key, entry.kernel))
+                group = entry.kernel if entry.kind == KERNEL else None
+                connection.execute("INSERT INTO entries VALUES (?, ?)", (entry.key, group))
                 for packed in entry.files:
                     row = (entry.key, packed.name, gathered.read(entry, packed))
                     connection.execute("INSERT INTO files VALUES (?, ?, ?)", row)
@@ -64,6 +65,12 @@ def connect(path: str) -> sqlite3.Connection:
 def find_files(connection: sqlite3.Connection, key: str) -> dict[str, bytes]:
     """The files of the entry `key`; none where the pack has no such entry. Raises sqlite3.Error."""
     return dict(connection.execute("SELECT name, data FROM files WHERE key = ?", (key,)))
+
+
+def find_group(connection: sqlite3.Connection, key: str) -> str | None:
+    """The kernel whose group file makes Triton find the entry `key`; None for no kernel. Raises sqlite3.Error."""
+    row = connection.execute("SELECT grouped FROM entries WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
 
 
 def read_manifest(path: Path) -> Manifest:

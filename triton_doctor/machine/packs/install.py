@@ -1,31 +1,26 @@
-"""The entries of a pack to a cache folder, beside processes that use it: whole entries, and none that is there.
-
-An entry is written to a folder of its own on the same file system and renamed: whoever looks sees all of it or none.
-"""
+"""The entries of a pack to a cache folder, and what became of each."""
 
 from __future__ import annotations
 
-import json
-import os
+import hashlib
 import shutil
-import tempfile
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError, reason_of
-from triton_doctor.machine.cache_entries import GROUP, SUFFIX
-from triton_doctor.machine.packs.manifest import KERNEL
+from triton_doctor.machine.packs.manifest import KERNEL, MANIFEST_BYTES, decode_manifest, encode_manifest
+from triton_doctor.machine.packs.placement import PRESENT, WRITTEN, place_entry
+from triton_doctor.regular_files import read_regular_file, write_own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
-    from triton_doctor.machine.packs.manifest import PackedEntry
+    from triton_doctor.machine.packs.manifest import Manifest, PackedEntry
 
-STAGING = ".triton-doctor-unpack-"
 FREE_SHARE = 0.95
+KEPT = "triton-doctor-pack-"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,91 +41,45 @@ def install(
     where nothing can be written; what was written until then is whole.
     """
     counts = InstallCounts()
-    with staging_folder(folder) as staging:
-        for entry, files in entries:
-            try:
-                state = install_entry(entry, files, folder, staging, seen_at)
-            except OSError as error:
-                raise DoctorError(
-                    f"{folder}: {reason_of(error)}, after {counts.written.total()} entries", hint="unpack it again"
-                ) from error
-            match state:
-                case "written":
-                    counts.written[entry.kind] += 1
-                case "present":
-                    counts.present[entry.kind] += 1
-                case _:
-                    counts.unusable.append(entry.key)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DoctorError(f"cannot make {folder}: {reason_of(error)}", hint="--cache-dir names another") from error
+    for entry, files in entries:
+        try:
+            state = place_entry(entry.key, entry.kernel if entry.kind == KERNEL else None, files, folder, seen_at)
+        except OSError as error:
+            raise DoctorError(
+                f"{folder}: {reason_of(error)}, after {counts.written.total()} entries",
+                hint="unpack it again, or name another folder by --cache-dir",
+            ) from error
+        if state == WRITTEN:
+            counts.written[entry.kind] += 1
+        elif state == PRESENT:
+            counts.present[entry.kind] += 1
+        else:
+            counts.unusable.append(entry.key)
     return counts
 
 
-@contextmanager
-def staging_folder(folder: Path) -> Iterator[Path]:
-    """A folder in `folder`, removed in the end. Raises DoctorError where none can be made."""
+def keep_manifest(manifest: Manifest, folder: Path) -> None:
+    """Leave `manifest` in `folder`, so that it can be told later what was unpacked there, and why Triton misses it."""
+    data = encode_manifest(manifest)
+    path = folder / f"{KEPT}{hashlib.sha256(data).hexdigest()[:12]}.json"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
+        if not path.exists():
+            write_own_file(path, data)
     except OSError as error:
-        raise DoctorError(
-            f"cannot write into {folder}: {reason_of(error)}", hint="--cache-dir names another"
-        ) from error
-    try:
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="unpack it again") from error
 
 
-def install_entry(entry: PackedEntry, files: Mapping[str, bytes], folder: Path, staging: Path, seen_at: Path) -> str:
-    """Put one entry into `folder`: "written", "present", or "unusable" where what is there cannot be used."""
-    final, fresh = folder / entry.key, staging / entry.key
-    if final.is_symlink() or (final.exists() and not final.is_dir()):
-        return "unusable"
-    if is_complete(final, entry):
-        return "present"
-    fresh.mkdir()
-    for name, data in order_files(entry, files, seen_at / entry.key):
-        (fresh / name).write_bytes(data)
-    try:
-        # Renames over an empty folder too, which Triton makes before it looks for anything.
-        fresh.rename(final)
-    except OSError:
-        return complete_entry(final, fresh, entry)
-    return "written"
-
-
-def order_files(entry: PackedEntry, files: Mapping[str, bytes], seen_at: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of `entry` as Triton keeps them in a folder that it sees as `seen_at`; the group file is the last."""
-    yield from files.items()
-    if entry.kind == KERNEL:
-        group = {"child_paths": {name: str(seen_at / name) for name in files}}
-        yield f"{GROUP}{entry.kernel}{SUFFIX}", json.dumps(group).encode()
-
-
-def is_complete(final: Path, entry: PackedEntry) -> bool:
-    """Whether Triton finds the files of `entry` in `final`, or what it wrote there itself."""
-    if entry.kind != KERNEL:
-        return all((final / file.name).is_file() for file in entry.files)
-    try:
-        group = json.loads((final / f"{GROUP}{entry.kernel}{SUFFIX}").read_bytes())
-        return bool(group["child_paths"]) and all(os.path.exists(path) for path in group["child_paths"].values())  # noqa: PTH110
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return False
-
-
-def complete_entry(final: Path, fresh: Path, entry: PackedEntry) -> str:
-    """Add to `final`, which holds something, the files of `fresh` that it lacks, the group file last."""
-    added = 0
-    for path in sorted(fresh.iterdir(), key=lambda path: path.name.startswith(GROUP)):
+def read_kept_manifests(folder: Path) -> Iterator[Manifest]:
+    """The manifests of the packs that were unpacked into `folder`; a damaged one is left out."""
+    for path in sorted(folder.glob(f"{KEPT}*.json")):
         try:
-            os.link(path, final / path.name)
-            added += 1
-        except FileExistsError:
+            yield decode_manifest(read_regular_file(path, MANIFEST_BYTES), str(path))
+        except (OSError, DoctorError):
             continue
-        except OSError:  # a file system without links
-            return "unusable"
-    if not is_complete(final, entry):
-        return "unusable"
-    return "written" if added else "present"
 
 
 def require_room(size_bytes: int, folder: Path) -> None:

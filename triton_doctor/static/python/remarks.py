@@ -69,7 +69,7 @@ def read_remarks(text: str, first: int) -> Remarks:
     )
 
 
-class _Header:
+class _ParameterList:
     """The parameters of a header, token by token."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class _Header:
 
 def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple[dict[str, ParameterRemark], int]:
     """Read the parameters behind the name of the function, and where the header's last line ends."""
-    header, depth = _Header(), 0
+    header, depth = _ParameterList(), 0
     end = len(text)
     for found in _HEADER_TOKEN.finditer(text, at):
         token, start = found[0], found.start()

@@ -72,7 +72,7 @@ def check(project: Project) -> Iterator[Finding]:
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
     if worst.kind is Variability.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
         return Severity.INFO
-    if worst.scalar.from_data or is_tuned:
+    if worst.scalar.from_data or (is_tuned and not worst.scalar.rests_on_words):
         return Severity.ERROR
     return Severity.WARNING
 

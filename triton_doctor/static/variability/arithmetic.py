@@ -74,7 +74,7 @@ def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
         if size.over != left.size.over or _held(right.size, left.size):
             # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
             return tensors.of_size(size, is_rest=True)._replace(trail=left.trail)
-    if right.leans_to_data:
+    if right.leans_to_data and right.high is None:
         # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:

@@ -25,10 +25,13 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.variability import name_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
+
+# Stands for any number of axes.
+OPEN = "..."
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NUMBERED = re.compile(r"(?:dim|axis)_?\d")
@@ -56,7 +59,7 @@ _PROSE_MODEL = frozenset(
 _PROSE_PARTS = frozenset("chunk chunks block blocks tile tiles".split())
 _QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
 _MOST_STEPS = 4
-_MANY_AXES = 4
+_FEWEST_BEFORE_STATE = 3
 
 
 @lru_cache(maxsize=8192)
@@ -82,6 +85,8 @@ def meaning_of_word(name: str) -> bool | None:
     said = name_words.words(name)
     if said & _PROSE_PARTS:
         return True if said & {"num", "n", "nr", "number"} else None
+    if "max" in said:
+        return None  # the longest of this call, or what there is room for
     if name_words.names_room(name) or name_words.names_model(name) or _MODEL_LETTERS.fullmatch(name.lower()):
         return False
     if name_words.names_data(name) or said & _PROSE_DATA:
@@ -92,9 +97,13 @@ def meaning_of_word(name: str) -> bool | None:
 class AxisMeanings:
     """What names of axes mean in one function."""
 
-    def __init__(self, function: Function, *legends: str) -> None:
-        """`legends` are docstrings that may say what letters stand for, the nearest first."""
+    def __init__(self, function: Function, axes: Mapping[str, Sequence[str]], *legends: str) -> None:
+        """`axes` are those that notes name, by tensor.
+
+        `legends` are docstrings that may say what letters stand for, the nearest first.
+        """
         self._function = function
+        self._axes = axes
         self._legend: dict[str, bool | None] = {}
         for text in legends:
             for name, said in _LEGEND.findall(text):
@@ -102,25 +111,28 @@ class AxisMeanings:
 
     def of_shape(self, axes: Sequence[str]) -> tuple[bool | None, ...]:
         """What each of `axes` means. What lies between a batch and a width is the length, whatever its letter."""
-        meanings = [self._of_text(axis) for axis in axes]
-        if len(axes) >= _MANY_AXES and axes[-1].lower() == "s" and True not in meanings[1:-1]:
-            meanings[-1] = None  # a state, as in `(batch, rank, heads, S)`
+        meanings = [self._of_text(axis, _MOST_STEPS) for axis in axes]
+        for at, axis in enumerate(axes):
+            if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
+                meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
+            elif axis == "M" and at:
+                meanings[at] = None
         if len(axes) > 2 and meanings[0] is True and meanings[-1] is False and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
             if len(unknown) == 1 and axes[unknown[0]] in _LENGTH_LETTERS:
                 meanings[unknown[0]] = True
         return tuple(meanings)
 
-    def _of_text(self, text: str) -> bool | None:
+    def _of_text(self, text: str, steps: int) -> bool | None:
         over, *under = _DIVISION.split(text)
-        if any(self._of_name(name) is not False for part in under for name in _IDENTIFIER.findall(part)):
+        if any(self._of_name(name, steps) is not False for part in under for name in _IDENTIFIER.findall(part)):
             return None
         names = [name for name in _IDENTIFIER.findall(over) if name not in _QUOTIENTS]
         if not names:
             return False if text.strip().lstrip("-").isdecimal() else None
-        return _product(self._of_name(name) if len(names) == 1 or name != "s" else None for name in names)
+        return _product(self._of_name(name, steps) if len(names) == 1 or name != "s" else None for name in names)
 
-    def _of_name(self, name: str, steps: int = _MOST_STEPS) -> bool | None:
+    def _of_name(self, name: str, steps: int) -> bool | None:
         """What `name` means: as the function binds it, as a legend says, or by itself."""
         told = self._legend.get(name)
         if told is not None or not steps:
@@ -129,9 +141,17 @@ class AxisMeanings:
         computed = [value for value in bound if not _is_out_of_sight(value)]
         if computed:
             meanings = {self._of_expr(value, steps - 1) for value in computed}
+            if len(computed) < len(bound):
+                meanings.add(meaning_of_word(name))
             meaning = meanings.pop() if len(meanings) == 1 else None
             return meaning_of_word(name) if meaning is None and has_meaning(name) else meaning
         return meaning_of_word(name)
+
+    def _of_axis(self, tensor: str, position: int, steps: int) -> bool | None:
+        axes = self._axes.get(tensor, ())
+        if OPEN in axes or not -len(axes) <= position < len(axes):
+            return True if position == 0 and not axes else None
+        return self._of_text(axes[position], steps - 1) if steps else None
 
     def _of_expr(self, expr: Expr, steps: int) -> bool | None:
         match expr:
@@ -147,14 +167,20 @@ class AxisMeanings:
                 return _product(self._of_expr(operand, steps) for operand in operands)
             case Call(Attr(_, "numel"), (), ()):
                 return True
-            case Subscript(Attr(_, "shape"), Const(0)):
-                return True
+            case Subscript(Attr(Name(tensor), "shape"), Const(int(at))) | Call(
+                Attr(Name(tensor), "size"), (Const(int(at)),), ()
+            ):
+                return self._of_axis(tensor, at, steps)
             case Call(func, (over, under), ()) if _last(func) in _QUOTIENTS:
                 return self._of_expr(over, steps) if self._of_expr(under, steps) is not True else None
             case Call(func, (over,), ()) if _last(func) in _QUOTIENTS:
                 return self._of_expr(over, steps)
             case _:
                 return None
+
+
+def _names_time(axes: Sequence[str]) -> bool:
+    return any(axis.lower() == "t" for axis in axes)
 
 
 def _last(func: Expr) -> str:

@@ -25,6 +25,7 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.shape_notes import note_of_parameter
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     Context,
@@ -92,7 +93,9 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
         hints[position] = hints.get(position, frozenset()) | beside
-    root = Origin(path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints)
+    note = note_of_parameter(function, param.name)
+    rank = len(names) or (note.rank if note is not None else None)
+    root = Origin(path, function.qualname, param.name, function.line, rank, weight, hints=hints, note=note)
     return SymbolicValue(root=root, scalar=_scalar(param, root), origin=function)
 
 

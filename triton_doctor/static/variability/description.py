@@ -32,9 +32,12 @@ def spelled(source: ParameterSource) -> str:
 
 
 def describe_value(source: ParameterSource) -> str:
-    """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses."""
+    """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses.
+
+    So is what only the author's words decide: the origin quotes them.
+    """
     text = spelled(source)
-    if not _NAME.fullmatch(text):
+    if not _NAME.fullmatch(text) and not source.scalar.rests_on_words:
         return f"`{text}`"
     if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
         return f"`{text}(...)`"

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.shape_notes import ShapeNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class Origin:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
     `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
-    where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis.
+    where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis. `note` is what
+    the author wrote of its shape.
     """
 
     path: str
@@ -27,6 +29,7 @@ class Origin:
     weight: bool = field(compare=False)
     item: bool = field(default=False, compare=False)
     hints: Mapping[int, frozenset[AppliedHint]] = field(default_factory=dict, compare=False)
+    note: ShapeNote | None = field(default=None, compare=False)
 
 
 class Dim(NamedTuple):

@@ -38,7 +38,9 @@ class AxisContext:
     `name` is what the size is called, which `is_axis` where it is one axis of a tensor. `tensor` names the tensor whose
     axis at `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those
     whose product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
-    model, `is_item` where it was taken out of another by a number.
+    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
+    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position says
+    nothing then.
     """
 
     name: str = ""
@@ -57,6 +59,8 @@ class AxisContext:
     is_loaded: bool = False
     is_one_for_some_caller: bool = False
     is_axis: bool = False
+    noted: Toward | None = None
+    unpacked: Toward | None = None
 
     @property
     def is_first(self) -> bool:
@@ -76,13 +80,17 @@ class AxisContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hint:
-    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`."""
+    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`.
+
+    `in_words` where it rests on what the author wrote for readers, which nothing checks.
+    """
 
     name: str
     toward: Toward
     weight: int = 1
     says: str
     example: str
+    in_words: bool = False
     applies: Callable[[AxisContext], bool]
 
 
@@ -157,6 +165,23 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_length,
     ),
     Hint(
+        name="shape note",
+        toward=Toward.DATA,
+        weight=2,
+        says="a shape written beside the tensor names the axis as a batch, a length or rows",
+        example="x: torch.Tensor,  # (heads, n_tokens, dim)",
+        in_words=True,
+        applies=lambda axis: axis.noted is Toward.DATA,
+    ),
+    Hint(
+        name="unpacked shape",
+        toward=Toward.DATA,
+        weight=2,
+        says="the shape is unpacked into names among which this one is a batch or a length",
+        example="batch, n, dim = x.shape",
+        applies=lambda axis: axis.unpacked is Toward.DATA,
+    ),
+    Hint(
         name="last axis",
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
@@ -169,6 +194,22 @@ HINTS: tuple[Hint, ...] = (
         says="its name speaks of heads, channels, hidden sizes or settings",
         example="head_dim = x.shape[1]",
         applies=lambda axis: names_model(axis.name) and not axis.is_length,
+    ),
+    Hint(
+        name="shape note",
+        toward=Toward.MODEL,
+        weight=2,
+        says="a shape written beside the tensor names the axis as heads, channels or a setting",
+        example="x: torch.Tensor,  # (n_experts, tokens, dim)",
+        in_words=True,
+        applies=lambda axis: axis.noted is Toward.MODEL,
+    ),
+    Hint(
+        name="unpacked shape",
+        toward=Toward.MODEL,
+        says="the shape is unpacked into names among which this one is heads, channels or a setting",
+        example="n_experts, tokens, dim = x.shape",
+        applies=lambda axis: axis.unpacked is Toward.MODEL,
     ),
     Hint(
         name="kept with the model",

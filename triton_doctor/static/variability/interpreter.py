@@ -42,7 +42,7 @@ from triton_doctor.static.variability.lattice import (
     join,
     least_certain,
 )
-from triton_doctor.static.variability.layouts import Layouts, stride
+from triton_doctor.static.variability.layouts import Layouts, noted_stride, stride
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
@@ -166,7 +166,9 @@ class Interpreter:
         own = stride(self, value, position, frame)
         if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
             asked = self._asked.stride(value, position, frame)
-            return own if asked is None or asked.decide() is Variability.UNKNOWN else asked
+            if asked is None or asked.decide() is Variability.UNKNOWN:
+                return noted_stride(self, value, position, frame) or own
+            return asked
         return own
 
     def part(self, value: Value, position: int | None, size: int, is_open: bool, frame: CallFrame) -> Value | None:
@@ -245,8 +247,6 @@ class Interpreter:
             case _:
                 return length(value)
 
-    # Structures
-
     def _attribute(self, base: Expr, name: str, place: ProgramPoint) -> Value:
         if name in self.project.declared:
             return declared(self.project, name, place.frame)
@@ -274,8 +274,6 @@ class Interpreter:
         options = value.options if isinstance(value, Union) else (value,)
         found = either([item(self, option, base, key, place) for option in options])
         return limited_item(self, found, base, key.value, place) if isinstance(key, Const) else found
-
-    # Calls
 
     def _call(self, call: Call, place: ProgramPoint) -> Value:
         frame = place.frame

@@ -35,6 +35,17 @@ def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, fram
     return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
 
 
+def noted_stride(flow: Interpreter, value: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
+    """`value.stride(position)` as the shape tells that its author wrote: the product of the axes behind; None without.
+
+    A view's strides may be others, which hold the same axes for the most part.
+    """
+    note, rank = value.root.note, value.root.rank
+    if note is None or rank is None or not (note.is_written and note.is_row_major and 0 <= position % rank < rank - 1):
+        return None
+    return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
+
+
 class Layouts:
     """Tells which arguments are contiguous; each is asked once."""
 

@@ -17,23 +17,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.remarks import read_remarks
-from triton_doctor.static.variability.axis_meanings import AxisMeanings
-from triton_doctor.static.variability.axis_names import keeps_shape
-from triton_doctor.static.variability.written_shapes import MOST_AXES, OPEN, brackets, written_shapes
+from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
+from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
+from triton_doctor.static.variability.hints import Toward
+from triton_doctor.static.variability.written_shapes import MOST_AXES, brackets, written_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.remarks import Remarks
+    from triton_doctor.static.python.remarks import Remark, Remarks
 
+# The kind of a note that is none: what the function itself unpacks the shape into.
+UNPACKING = "unpacking"
+_FEWEST_UNPACKED = 3
 # Axes of which two notes speak differently.
 UNCLEAR = ""
 
 _NAMED = re.compile(r"[A-Za-z]")
 _ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re.IGNORECASE)
 # `q: [B, T]`, `q is (B, T)` and `q (B, T)` on a line of its own.
-_SAID_OF = re.compile(r"(?<![\w.])(\w+)[`*]*\s*(?:\.shape)?\s*(?::|=|==|is|has shape|of shape|shape)?\s*(?=[(\[])")
+_SAID_OF = re.compile(
+    r"(?<![\w.])(\w+)[`*]*(?:\.shape)?(?:\s*(?::|==?|is|has shape|of shape|shape)\s*|\s+)[`*]*(?=[(\[])"
+)
 _ENTRY = re.compile(
     r"^([ \t]*)(?:[-*+][ \t]+)?(?::param[ \t]+(?:[\w.\[\]]+[ \t]+)??)?[`*]{0,2}(\w+)[`*]{0,2}(?=[ \t]*[:(\[,-])"
 )
@@ -42,6 +48,7 @@ _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _ASSERTED = re.compile(
     r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
 )
+_STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
 _EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
 _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 
@@ -50,18 +57,26 @@ class ShapeNote(NamedTuple):
     """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
 
     `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
-    `meanings` say of each axis whether it follows the data, or the model.
+    `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
+    whether another axis than the last has a stride of 1.
     """
 
     axes: tuple[str, ...]
     quote: str
     kind: str
+    line: int
     meanings: tuple[bool | None, ...] = ()
+    is_row_major: bool = True
 
     @property
     def rank(self) -> int | None:
         """The number of axes, where the note tells."""
         return None if OPEN in self.axes else len(self.axes)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the author wrote it for readers, and not the function in unpacking the shape."""
+        return self.kind != UNPACKING
 
     @property
     def says(self) -> str:
@@ -78,11 +93,17 @@ class ShapeNote(NamedTuple):
             return position
         return count + position if -(count - start) < position < 0 else None
 
+    def toward(self, position: int) -> Toward | None:
+        """Return what the axis at `position` follows, as far as the note says."""
+        at = self.at(position)
+        meaning = self.meanings[at] if at is not None else None
+        return None if meaning is None else Toward.DATA if meaning else Toward.MODEL
+
 
 class ShapeNotes(NamedTuple):
     """The notes of a function: of its parameters, and of what lines assign."""
 
-    parameters: Mapping[str, ShapeNote]
+    parameters: dict[str, ShapeNote]
     assigned: Mapping[int, ShapeNote]
 
 
@@ -97,11 +118,32 @@ def notes_of(function: Function) -> ShapeNotes:
     found = _read(remarks, text, function.line, _lines_that_rebind(function))
     if not (found.parameters or found.assigned):
         return found
-    meanings = AxisMeanings(function, remarks.docstring, function.text.file_docstring)
+    for tensor, position in _STRIDE_OF_ONE.findall(text) if ".stride(" in text else ():
+        note = found.parameters.get(tensor)
+        if note is not None and note.at(int(position)) != len(note.axes) - 1:
+            found.parameters[tensor] = note._replace(is_row_major=False)
+    meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
     return ShapeNotes(
         {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))},
         {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
     )
+
+
+def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
+    """Return the note for the parameter `name`, or else what it is unpacked into, where that is three axes or more."""
+    names = named_axes(function, name)
+    note = notes_of(function).parameters.get(name)
+    if note is not None:
+        return note if not names or note.rank in (None, len(names)) else None
+    if len(names) < _FEWEST_UNPACKED or not all(names):
+        return None
+    unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)
+    return _with_meanings(unpacked, _meanings(function, {}))
+
+
+def _meanings(function: Function, axes: Mapping[str, Sequence[str]]) -> AxisMeanings:
+    docstring = read_remarks(function.text.text, function.line).docstring
+    return AxisMeanings(function, axes, docstring, function.text.file_docstring)
 
 
 def _with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
@@ -122,23 +164,23 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
     """Read all notes of a function whose `text` begins on line `start`."""
     found: dict[str, ShapeNote] = {}
     for name, remark in remarks.parameters.items():
-        note = _in_annotation(remark.annotation) or _in_text(remark.comment, "comment")
+        note = _in_annotation(remark.annotation, remark.line) or _in_text(remark.comment, "comment", remark.line)
         if note is not None:
             found[name] = note
     for name, note in _in_docstring(remarks, remarks.parameters):
         found.setdefault(name, note)
     for standing in remarks.standing:
-        for name, note in _said_of(standing.text, remarks.parameters):
+        for name, note in _said_of(standing, remarks.parameters):
             if standing.line <= bound.get(name, standing.line):
                 found.setdefault(name, note)
-    for name, at, note in _in_code(text, remarks.parameters):
-        if start + text.count("\n", 0, at) <= bound.get(name, 1 << 30):
+    for name, note in _in_code(text, start, remarks.parameters):
+        if note.line <= bound.get(name, note.line):
             found.setdefault(name, note)
-    assigned = {line: note for line, said in remarks.trailing.items() if (note := _in_text(said, "comment"))}
+    assigned = {line: note for line, said in remarks.trailing.items() if (note := _in_text(said, "comment", line))}
     return ShapeNotes(found, assigned)
 
 
-def _in_text(text: str, kind: str) -> ShapeNote | None:
+def _in_text(text: str, kind: str, line: int) -> ShapeNote | None:
     """The shape that `text` names first; where it goes on with another one, what both say."""
     groups = list(written_shapes(text))
     if not groups:
@@ -154,18 +196,18 @@ def _in_text(text: str, kind: str) -> ShapeNote | None:
                 return None
             axes = tuple(one if one == second else UNCLEAR for one, second in zip(axes, other, strict=True))
         end = until
-    return ShapeNote(axes, quote, kind) if any(axes) else None
+    return ShapeNote(axes, quote, kind, line) if any(axes) else None
 
 
 def _plainer(one: str, other: str) -> str:
     return one if one.isidentifier() or not other.isidentifier() else other
 
 
-def _said_of(text: str, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
-    """What `text` says of each of `names`: `q: [B, T], k: [B, S]`."""
-    for found in _SAID_OF.finditer(text):
+def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """What a comment says of each of `names`: `q: [B, T], k: [B, S]`."""
+    for found in _SAID_OF.finditer(remark.text):
         if found[1] in names:
-            note = _in_text(_first_bracket(text[found.end() :]), "comment")
+            note = _in_text(_first_bracket(remark.text[found.end() :]), "comment", remark.line)
             if note is not None:
                 yield found[1], note
 
@@ -180,52 +222,55 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
     """What the entries of the docstring say of `names`, in the form of Google, NumPy or reST, or in a list."""
     if "(" not in remarks.docstring and "[" not in remarks.docstring:
         return
-    name, indent = "", 0
+    name, indent, begins = "", 0, 0
     said: list[str] = []
-    for line in [*remarks.docstring.split("\n"), " "]:
+    for number, line in enumerate([*remarks.docstring.split("\n"), " "], start=remarks.docstring_line):
         found = _ENTRY.match(line)
         own = len(line) - len(line.lstrip())
         is_entry = found is not None and found[2] in names
         if name and (is_entry or (line.strip() and own <= indent) or line == " "):
-            note = _in_text(" ".join(said), "docstring")
+            note = _in_text(" ".join(said), "docstring", begins)
             if note is not None:
                 yield name, note
             name = ""
         if is_entry and found is not None:
-            name, indent = found[2], own
+            name, indent, begins = found[2], own, number
             said = [line[found.end() :].strip()]
         elif name:
             said.append(line.strip())
 
 
-def _in_annotation(annotation: str) -> ShapeNote | None:
+def _in_annotation(annotation: str, line: int) -> ShapeNote | None:
     """`Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` and `Tensor[B, T, D]`."""
     found = _JAXTYPING.search(annotation)
     if found is not None:
         axes = [re.sub(r"^[#_?]|=.*", "", axis) for axis in found[1].split()]
-        return _of_axes([OPEN if axis.startswith(("*", "...")) else axis for axis in axes], f'"{found[1]}"')
+        axes = [OPEN if axis.startswith(("*", "...")) else axis for axis in axes]
+        return _of_axes(axes, f'"{found[1]}"', "annotation", line)
     found = _TORCHTYPING.search(annotation)
     if found is not None:
         items = [item.strip().strip("\"'") for item in found[1].split(",")]
-        return _of_axes([OPEN if item in ("...", "") else item for item in items], f"[{found[1].strip()}]")
+        items = [OPEN if item in ("...", "") else item for item in items]
+        return _of_axes(items, f"[{found[1].strip()}]", "annotation", line)
     return None
 
 
-def _of_axes(axes: Sequence[str], quote: str, kind: str = "annotation") -> ShapeNote | None:
+def _of_axes(axes: Sequence[str], quote: str, kind: str, line: int) -> ShapeNote | None:
     if not 1 <= len(axes) <= MOST_AXES or axes.count(OPEN) > 1 or not any(map(_NAMED.search, axes)):
         return None
-    return ShapeNote(tuple(axes), quote, kind)
+    return ShapeNote(tuple(axes), quote, kind, line)
 
 
-def _in_code(text: str, names: Collection[str]) -> Iterator[tuple[str, int, ShapeNote]]:
-    """What asserts, `torch._check` and einops patterns say of `names`, with where."""
+def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """What asserts, `torch._check` and einops patterns say of `names`."""
     if ".shape" in text or ".size" in text:
         for found in _ASSERTED.finditer(text) if "==" in text else ():
-            note = _in_text(f"shape {_first_bracket(text[found.end() :])}", "assert")
+            line = start + text.count("\n", 0, found.start())
+            note = _in_text(f"shape {_first_bracket(text[found.end() :])}", "assert", line)
             if note is not None and found[1] in names:
-                yield found[1], found.start(), note
+                yield found[1], note
     for found in _EINOPS.finditer(text) if "->" in text else ():
         axes = [OPEN if axis == OPEN else "*".join(axis.strip("()").split()) for axis in _EINOPS_AXIS.findall(found[2])]
-        note = _of_axes(axes, f'"{found[2].strip()}"', "pattern")
+        note = _of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
         if note is not None and found[1] in names:
-            yield found[1], found.start(), note
+            yield found[1], note

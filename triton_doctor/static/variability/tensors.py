@@ -40,21 +40,29 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
 
 
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
-    root = atom.root
+    root, line = atom.root, atom.root.line
     known = AxisContext(tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
-            applied = apply_hints(replace(known, position=position), root.path, root.line)
+            text, note = _axis_text(root, position), root.note
+            toward = note.toward(position) if note is not None else None
+            if note is None or toward is None:
+                applied = apply_hints(replace(known, position=position), root.path, root.line)
+            elif note.is_written:
+                noted = AxisContext(noted=toward, is_weight=root.weight)
+                text, line = f"{text}: {note.says}", note.line
+                applied = apply_hints(noted, root.path, note.line)
+            else:
+                applied = apply_hints(AxisContext(unpacked=toward, is_weight=root.weight), root.path, note.line)
             if known.is_activation:
                 applied |= root.hints.get(position, frozenset())
-            text = _axis_text(root, position)
         case RemainingDims(_, front, _):
             applied = apply_hints(replace(known, folded_after=front, is_rest=is_rest), root.path, root.line)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
             if atom == RemainingDims(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
     return UNKNOWN.add_hints(applied)._replace(
-        size=DimProduct((atom,)), atoms=frozenset({atom}), trail=(Note(root.path, root.line, text),)
+        size=DimProduct((atom,)), atoms=frozenset({atom}), trail=(Note(root.path, line, text),)
     )
 
 

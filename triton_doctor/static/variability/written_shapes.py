@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.variability.axis_meanings import has_meaning
+from triton_doctor.static.variability.axis_meanings import OPEN, has_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Any number of axes.
-OPEN = "..."
 MOST_AXES = 8
 
 _SPLIT = re.compile(r"[\s_]+")

@@ -1,0 +1,41 @@
+"""`triton-doctor compare BEFORE AFTER`: what changed between two recorded runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from triton_doctor.report.comparison import CompareForm
+
+FOUND, STOPPED = 1, 2
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A recording, or a folder of those of one run.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="The same of the run to compare with it.")],
+    output_format: Annotated[CompareForm, typer.Option(help="The form of the comparison.")] = CompareForm.TEXT,
+    output_file: Annotated[Path | None, typer.Option(help="Write it there.", show_default="to stdout")] = None,
+    fail_on_new: Annotated[
+        bool, typer.Option("--fail-on-new", help="Exit with 1 if AFTER has a variant that BEFORE does not have.")
+    ] = False,
+    kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
+) -> None:
+    """Compare two runs: variants that are new, gone or changed, and the time that moved, by kernel and by cause."""
+    from triton_doctor.cli.asides import say
+    from triton_doctor.cli.recorded import read_named
+    from triton_doctor.cli.streams import require_output, write_report
+    from triton_doctor.report.comparison import render_comparison
+    from triton_doctor.report.comparison.compare import compare_runs
+    from triton_doctor.report.recording.choice import choose
+
+    require_output(output_file, (file for path in (before, after) for file in (path, *path.glob("*.jsonl"))))
+    runs = [read_named([path]) for path in (before, after)]
+    was, now = (choose(run.processes, kernel=kernel, since=None) for run in runs)
+    comparison = compare_runs(was, now)
+    write_report(render_comparison(comparison, output_format), output_file)
+    if fail_on_new and comparison.new_variants:
+        raise typer.Exit(FOUND)
+    if fail_on_new and comparison.hidden_after:
+        say(f"no new variant was seen, and {after} may miss some: {comparison.hidden_after[0]}")
+        raise typer.Exit(STOPPED)
+    raise typer.Exit(0 if all(run.whole for run in runs) else STOPPED)

@@ -1,0 +1,83 @@
+"""One entry of a pack to its folder in a cache, beside processes that look for it, compile it, or place it too.
+
+Only what Python brings is imported here, as every process that compiles a kernel may import this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+WRITTEN, PRESENT, UNUSABLE = "written", "present", "unusable"
+GROUP, SUFFIX = "__grp__", ".json"
+STAGING = ".triton-doctor-unpack-"
+
+
+def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder: Path, seen_at: Path) -> str:
+    """Write the entry `key` into `folder`, which its users see as `seen_at`, by renaming a whole folder.
+
+    `group` is the kernel whose group file makes Triton find the files, None for what is no kernel. Returns "written",
+    "present" for what is there already, or "unusable" where what is there keeps Triton from finding the files. Raises
+    OSError where nothing can be written.
+    """
+    final = folder / key
+    if final.is_symlink() or (final.exists() and not final.is_dir()):
+        return UNUSABLE
+    if is_complete(final, group, files):
+        return PRESENT
+    staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
+    try:
+        fresh = staging / key
+        fresh.mkdir()
+        for name, data in group_files(group, files, seen_at / key):
+            (fresh / name).write_bytes(data)
+        try:
+            # Renames over an empty folder too, which Triton makes before it looks for anything.
+            fresh.rename(final)
+        except OSError:
+            return complete_entry(final, fresh, group, files)
+        return WRITTEN
+    finally:
+        rmtree(staging, ignore_errors=True)
+
+
+def group_files(group: str | None, files: Mapping[str, bytes], seen_at: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of an entry as Triton keeps them in a folder that it sees as `seen_at`; the group file is the last."""
+    yield from files.items()
+    if group is not None:
+        children = {"child_paths": {name: str(seen_at / name) for name in files}}
+        yield f"{GROUP}{group}{SUFFIX}", json.dumps(children).encode()
+
+
+def is_complete(final: Path, group: str | None, names: Iterable[str]) -> bool:
+    """Whether Triton finds the files `names` in `final`, or what it wrote there of the same kernel itself."""
+    if group is None:
+        return all((final / name).is_file() for name in names)
+    try:
+        children = json.loads((final / f"{GROUP}{group}{SUFFIX}").read_bytes())["child_paths"]
+        return bool(children) and all(os.path.exists(path) for path in children.values())  # noqa: PTH110
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def complete_entry(final: Path, fresh: Path, group: str | None, names: Iterable[str]) -> str:
+    """Add to `final`, which holds something, the files of `fresh` that it lacks, the group file last."""
+    added = 0
+    for path in sorted(fresh.iterdir(), key=lambda path: path.name.startswith(GROUP)):
+        try:
+            os.link(path, final / path.name)
+            added += 1
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without links
+            return UNUSABLE
+    if not is_complete(final, group, names):
+        return UNUSABLE
+    return WRITTEN if added else PRESENT

@@ -1,0 +1,80 @@
+"""A comparison as JSON, schema 1: every key always there, times in milliseconds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.version import __version__
+
+if TYPE_CHECKING:
+    from triton_doctor.report.comparison.compare import Comparison, KernelComparison, Moved
+    from triton_doctor.report.comparison.variant_keys import Key
+
+SCHEMA = 1
+
+
+def render_json(comparison: Comparison) -> str:
+    """One JSON object."""
+    document = {
+        "schema": SCHEMA,
+        "tool_version": __version__,
+        "new_variants": comparison.new_variants,
+        "totals": {
+            "wall_ms": _milliseconds(comparison.wall_us),
+            "waited_ms": _milliseconds(comparison.sum("waited_us")),
+            "compiled": _both(comparison.sum("compiled")),
+            "from_disk": _both(comparison.sum("from_disk")),
+            "autotune_rounds": _both(comparison.sum("rounds")),
+        },
+        "versions": [{"name": name, "before": was, "after": now} for name, was, now in comparison.versions],
+        "kernels": [kernel_object(one) for one in comparison.kernels],
+        "causes": [
+            {"code": one.code, "count": _both(one.count), "waited_ms": _milliseconds(one.waited_us)}
+            for one in comparison.causes
+        ],
+        "unseen": {"before": list(comparison.hidden_before), "after": list(comparison.hidden_after)},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def kernel_object(one: KernelComparison) -> dict[str, Any]:
+    """One kernel. Variants are objects of the parts by which they differ, with their values as text."""
+    variants = one.variants
+    return {
+        "kernel": one.kernel.name,
+        "module": one.kernel.module,
+        "path": one.kernel.path,
+        "line": one.kernel.line,
+        "status": "new" if one.is_new else "gone" if one.is_gone else "same" if one.is_same else "changed",
+        "variants": {"before": variants.before, "after": variants.after},
+        "new": [_key_object(key) for key in variants.new],
+        "gone": [_key_object(key) for key in variants.gone],
+        "changed": [{"before": _key_object(was), "after": _key_object(now)} for was, now in variants.changed],
+        "parameters": [{"name": one.name, "before": one.before, "after": one.after} for one in variants.parameters],
+        "compiled": _both(one.compiled),
+        "from_disk": _both(one.from_disk),
+        "autotune_rounds": _both(one.rounds),
+        "waited_ms": _milliseconds(one.waited_us),
+        "causes": [
+            {
+                "code": cause.code,
+                "parameter": cause.parameter,
+                "count": _both(cause.count),
+                "waited_ms": _milliseconds(cause.waited_us),
+            }
+            for cause in one.causes
+        ],
+    }
+
+
+def _key_object(key: Key) -> dict[str, str]:
+    return {part.name: part.value for part in key}
+
+
+def _both(moved: Moved) -> dict[str, int]:
+    return {"before": moved.before, "after": moved.after}
+
+
+def _milliseconds(moved: Moved) -> dict[str, float]:
+    return {"before": moved.before / 1000, "after": moved.after / 1000}

@@ -1,0 +1,136 @@
+"""What changed, in words that text and Markdown share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.report.comparison.variant_keys import OPTION
+from triton_doctor.report.recording.wording import counted, seconds
+from triton_doctor.rulebook import rule_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.report.comparison.compare import Comparison, KernelComparison, Moved
+    from triton_doctor.report.comparison.variant_keys import Key, ParameterChange
+
+VARIANTS_SHOWN, SINGLE = 6, 3
+
+
+def tell_moved(moved: Moved, *, time: bool = False) -> tuple[str, str, str]:
+    """Before, after, and the difference with its sign; nothing where there is none."""
+    spell = seconds if time else "{:,}".format
+    difference = moved.after - moved.before
+    sign = "+" if difference > 0 else "-"
+    return spell(moved.before), spell(moved.after), f"{sign}{spell(abs(difference))}" if difference else ""
+
+
+def tell_totals(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """The figures of the whole run."""
+    return [
+        ("wall time", *tell_moved(comparison.wall_us, time=True)),
+        ("waited for Triton, all kernels", *tell_moved(comparison.sum("waited_us"), time=True)),
+        ("compiled", *tell_moved(comparison.sum("compiled"))),
+        ("from disk", *tell_moved(comparison.sum("from_disk"))),
+        ("rounds of tuning", *tell_moved(comparison.sum("rounds"))),
+    ]
+
+
+def tell_verdict(comparison: Comparison) -> str:
+    """The first line: `46 variants before, 5 after: 3 new, 44 gone; 4 kernels as before`."""
+    variants = [one.variants for one in comparison.kernels]
+    was, now = sum(one.before for one in variants), sum(one.after for one in variants)
+    counts = (
+        (sum(len(one.new) for one in variants), "new", "new"),
+        (sum(len(one.gone) for one in variants), "gone", "gone"),
+        (sum(len(one.changed) for one in variants), "changed", "changed"),
+        (sum(len(one.parameters) for one in variants), "parameter of another kind", "parameters of another kind"),
+    )
+    told = [f"{count:,} {word if count == 1 else words}" for count, word, words in counts if count]
+    same = sum(one.is_same for one in comparison.kernels)
+    as_before = f"; {counted(same, 'kernel')} as before" if same else ""
+    return f"{counted(was, 'variant')} before, {now:,} after: {', '.join(told) or 'the same'}{as_before}"
+
+
+def tell_kernel(one: KernelComparison) -> str:
+    """Its name, how many variants it had, and what they took."""
+    variants = one.variants
+    was, now, _ = tell_moved(one.waited_us, time=True)
+    took = f"; {was} before, {now} after" if one.waited_us.before or one.waited_us.after else ""
+    if one.is_new:
+        return f"`{one.kernel.name}` is new: {counted(variants.after, 'variant')}{took}"
+    if one.is_gone:
+        return f"`{one.kernel.name}` is gone: {counted(variants.before, 'variant')}{took}"
+    return f"`{one.kernel.name}`: {counted(variants.before, 'variant')} before, {variants.after:,} after{took}"
+
+
+def tell_changes(one: KernelComparison) -> Iterator[str]:
+    """A line for each thing that changed."""
+    variants = one.variants
+    for parameter in variants.parameters:
+        yield tell_parameter(parameter)
+    if not (one.is_new or one.is_gone):
+        yield from _tell_keys("new", variants.new)
+        yield from _tell_keys("gone", variants.gone)
+    for was, now in variants.changed[:VARIANTS_SHOWN]:
+        yield f"changed: {_tell_options(was, now)}"
+    if len(variants.changed) > VARIANTS_SHOWN:
+        yield f"and {len(variants.changed) - VARIANTS_SHOWN:,} more changed"
+    if one.rounds.before != one.rounds.after:
+        yield f"rounds of tuning: {one.rounds.before:,} before, {one.rounds.after:,} after"
+    for cause in one.causes:
+        if cause.count.before != cause.count.after:
+            named = f" `{cause.parameter}`" if cause.parameter else ""
+            counts = f"{cause.count.before:,}x before, {cause.count.after:,}x after"
+            yield f"{cause.code} {rule_name(cause.code)}{named}: {counts}"
+
+
+def tell_parameter(change: ParameterChange) -> str:
+    """`bs` is an argument now, was a constexpr."""
+    spelled = {"constexpr": "a constexpr", "argument": "an argument", None: "absent"}
+    return f"`{change.name}` is {spelled[change.after]} now, was {spelled[change.before]}"
+
+
+def _tell_keys(word: str, keys: Sequence[Key]) -> Iterator[str]:
+    if not keys:
+        return
+    if len(keys) <= SINGLE:
+        yield from (f"{word}: {tell_key(key)}" for key in keys)
+        return
+    yield f"{word}: {len(keys):,} variants: {'; '.join(_summarize(keys))}"
+
+
+def _summarize(keys: Sequence[Key]) -> Iterator[str]:
+    """Each part with its values: `bs` 17 to 28."""
+    values: dict[str, dict[str, None]] = {}
+    for key in keys:
+        for part in key:
+            values.setdefault(part.name, {}).setdefault(part.value)
+    for name, seen in values.items():
+        yield f"`{name}` {tell_values(seen)}"
+
+
+def tell_values(values: Iterable[str]) -> str:
+    """`17 to 28` for all the integers between, `16, 32 and 128` for few, `37 values from 2 to 42` for many."""
+    texts = list(values)
+    numbers = sorted(int(text) for text in texts) if all(text.lstrip("-").isdecimal() for text in texts) else []
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    if len(texts) <= VARIANTS_SHOWN:
+        shown = [str(number) for number in numbers] or texts
+        return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    if numbers:
+        return f"{len(numbers):,} values from {numbers[0]:,} to {numbers[-1]:,}"
+    return f"{', '.join(texts[:VARIANTS_SHOWN])} and {len(texts) - VARIANTS_SHOWN:,} more"
+
+
+def tell_key(key: Key) -> str:
+    """The parts of one variant by which it differs from the others."""
+    return ", ".join(f"`{part.name}` {part.value}" for part in key) or "its only variant"
+
+
+def _tell_options(was: Key, now: Key) -> str:
+    before = {part.name: part.value for part in was if part.kind == OPTION}
+    moved = [f"`{part.name}` {before.get(part.name, 'none')} is {part.value} now" for part in now if part not in was]
+    same = tuple(part for part in now if part.kind != OPTION)
+    return ", ".join(moved) + (f" at {tell_key(same)}" if same else "")

@@ -1,0 +1,100 @@
+"""Files of a folder that no project file marks to those that can matter to some of them.
+
+Such a folder may hold one project, or many that have nothing to do with each other. What it holds counts entry by
+entry: a file, or a folder with all below it. An entry matters to another where either imports the other by its name:
+an absolute import of what is in an entry, and a relative one from outside, spells that name.
+
+The entries are those of the folder that the paths have in common, or of the nearest one above it that holds no Python
+file itself, and of the folders above that one. What is below an entry is never told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.sources.contents import read_bytes
+from triton_doctor.static.sources.files import FileKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.sources.files import SourceFile
+
+# The lines of an import statement up to its parenthesis: the name of a module is never behind that.
+_IMPORT = re.compile(rb"^[^\n]*\bimport\b[^\n]*(?:(?<=\\)\n[^\n]*)*", re.MULTILINE)
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
+
+
+def related_files(root: str, files: Sequence[SourceFile], asked: Sequence[str]) -> tuple[list[SourceFile], list[str]]:
+    """Those of `files`, all below `root`, that can matter to the paths `asked`, and the paths of their entries.
+
+    Files of settings that lie in `root` or in a folder above an entry count always.
+    """
+    search = _EntrySearch(_folders_of_entries(root, files, asked), files)
+    entries = search.related_to(asked)
+    return [file for entry in entries for file in search.files[entry]], entries
+
+
+def _folders_of_entries(root: str, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str]:
+    """The folders that entries lie in, from `root` down."""
+    holding = {file.name.rpartition("/")[0] for file in files if file.kind is FileKind.PYTHON}
+    lowest = os.path.commonpath([path.rpartition("/")[0] for path in asked])
+    while lowest != root and lowest in holding:
+        lowest = lowest.rpartition("/")[0]
+    folders = [root]
+    for part in PurePosixPath(lowest).relative_to(root).parts:
+        folders.append(f"{folders[-1]}/{part}")
+    return folders
+
+
+class _EntrySearch:
+    """Finds entries of `folders` that import each other; `files` are those of each entry, by its path."""
+
+    def __init__(self, folders: Sequence[str], files: Sequence[SourceFile]) -> None:
+        """No file is read yet."""
+        self._folders = [f"{folder}/" for folder in reversed(folders)]
+        self.files: dict[str, list[SourceFile]] = {}
+        for file in files:
+            self.files.setdefault(self._entry_of(file.name), []).append(file)
+        self._imported: dict[str, frozenset[bytes]] = {}
+
+    def related_to(self, asked: Sequence[str]) -> list[str]:
+        """The entries that the paths `asked` lie in, and those that import them or are imported, however indirectly."""
+        related = {entry for entry in map(self._entry_of, asked) if entry in self.files}
+        pending = sorted(related)
+        while pending:
+            entry = pending.pop()
+            found = [
+                other
+                for other in self.files
+                if other not in related and (self._imports(entry, other) or self._imports(other, entry))
+            ]
+            related.update(found)
+            pending += found
+        settings = {own[0].name for own in self.files.values() if own[0].kind is FileKind.SETTINGS}
+        return [entry for entry in self.files if entry in related or entry in settings]
+
+    def _entry_of(self, path: str) -> str:
+        folder = next(one for one in self._folders if path.startswith(one))
+        return folder + path.removeprefix(folder).partition("/")[0]
+
+    def _imports(self, entry: str, other: str) -> bool:
+        """Whether a file of `entry` may import `other`; nobody imports what no identifier names."""
+        name = PurePosixPath(other).stem
+        if not name.isidentifier():
+            return False
+        if entry not in self._imported:
+            texts = (_text_of(file) for file in self.files[entry] if file.kind is FileKind.PYTHON)
+            found = (word for text in texts for line in _IMPORT.findall(text) for word in _WORD.findall(line))
+            self._imported[entry] = frozenset(found)
+        return os.fsencode(name) in self._imported[entry]
+
+
+def _text_of(file: SourceFile) -> bytes:
+    try:
+        return read_bytes(file)
+    except OSError:
+        return b""
