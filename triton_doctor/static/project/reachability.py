@@ -13,7 +13,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, children
-from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
