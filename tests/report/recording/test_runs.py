@@ -71,6 +71,7 @@ def test_parts_add_up_to_the_wall_time_of_the_program(path: Path) -> None:
     for process in whole.processes:
         split = process.split
         parts = split.first_process_us + split.compile_us + split.load_us + split.autotune_us + split.interpret_us
+        parts += split.launcher_us + split.module_us + split.failed_us
         assert parts + split.other_us == split.wall_us <= whole.program.wall_us
     if len(whole.processes) == 1:
         assert whole.processes[0].split.wall_us == whole.program.wall_us

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence import advise, misspelt_variables
+from triton_doctor.report.recording.ranks import ranks_object
 from triton_doctor.report.recording.steps import steps_object
 from triton_doctor.report.recording.wording import tell_unseen
 from triton_doctor.version import __version__
@@ -81,6 +82,7 @@ def render_json(account: Account) -> str:
         ],
         "advice": [advice_object(advice) for advice in advise(account)],
         "steps": steps_object(account.steps),
+        "ranks": ranks_object(account.ranks),
         "dry": account.dry is not None,
         "pretended": {} if account.dry is None else dict(account.dry.pretended),
         "guesses": [] if account.dry is None else [question_object(*one) for one in account.dry.guesses],
