@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from triton_doctor.runtime.guards.watched import watch
     from triton_doctor.runtime.live.steps import request, step
+    from triton_doctor.runtime.prewarm.memory import prewarm, prewarm_cache
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.runtime.target import compile_only
     from triton_doctor.runtime.watch import record
@@ -41,6 +42,8 @@ __all__ = [
     "dry_run",
     "forbid_compiles",
     "limit_compiling_steps",
+    "prewarm",
+    "prewarm_cache",
     "record",
     "request",
     "step",
@@ -62,6 +65,8 @@ _HOMES = {
     "dry_run": "triton_doctor.runtime.dry",
     "forbid_compiles": "triton_doctor.runtime.guards.guard",
     "limit_compiling_steps": "triton_doctor.runtime.guards.step_limit",
+    "prewarm": "triton_doctor.runtime.prewarm.memory",
+    "prewarm_cache": "triton_doctor.runtime.prewarm.memory",
     "record": "triton_doctor.runtime.watch",
     "request": "triton_doctor.runtime.live.steps",
     "step": "triton_doctor.runtime.live.steps",

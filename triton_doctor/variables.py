@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _MOST_EDITS = 3
 TABLE = Path(__file__).with_name("variables.tsv")
 INTERPRET = "TRITON_INTERPRET"
+# What triton-doctor itself reads (runtime/live/services.py).
+OURS = "TRITON_DOCTOR"
 CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 # triton 3.4 knobs.py toBool and LLVM's getBoolEnv take these, in any case; until 3.3 only "1" made a kernel interpreted
@@ -41,12 +43,13 @@ class Version(NamedTuple):
 class Variable:
     """One row of variables.tsv.
 
-    `reader` is "triton", "build" (Triton's own build), or a neighbour: "torch", "cuda", "rocm". `first` and `last` are
-    the oldest and newest release lines that read it, None for what is not Triton's. `knobs` are its spellings below
-    triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache", "prints" or "", and comes
-    about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the setting that took its place.
-    `default` and `read`, the moment that it is read, are words, empty where nothing is known. `keyed` says whether it
-    is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in these versions once it is set, or "".
+    `reader` is "triton", "build" (Triton's own build), "triton-doctor", or a neighbour: "torch", "cuda", "rocm".
+    `first` and `last` are the oldest and newest release lines that read it, None for what is not Triton's. `knobs`
+    are its spellings below triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache",
+    "prints" or "", and comes about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the
+    setting that took its place. `default` and `read`, the moment that it is read, are words, empty where nothing is
+    known. `keyed` says whether it is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in
+    these versions once it is set, or "".
     """
 
     name: str
@@ -121,6 +124,8 @@ def turns_interpreter_on(value: str, version: Version) -> bool:
 
 def looks_like_triton(name: str) -> bool:
     """Whether `name` is meant for Triton: it starts as Triton's variables do, or as a misspelling of that."""
+    if name == OURS:
+        return False
     if name.startswith("TRITON_"):
         return True
     upper = name.upper()

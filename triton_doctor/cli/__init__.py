@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.attach import attach
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
@@ -22,8 +23,10 @@ from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
+from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
 from triton_doctor.cli.top import top
+from triton_doctor.cli.why import why
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -46,12 +49,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
 )
+app.command()(attach)
 app.command(cls=CheckCommand)(check)
 app.command()(clean)
 app.command()(explain)
 app.command()(env)
 cache.command()(pack)
 cache.command()(unpack)
+cache.command()(why)
 app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
@@ -59,6 +64,7 @@ app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
 app.command()(compare)
 app.command()(prewarm)
+app.command()(server)
 app.command()(sweep)
 app.command()(top)
 

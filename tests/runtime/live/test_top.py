@@ -57,7 +57,7 @@ def slow_tool(tmp_path):
         path = tmp_path / name
         wait = f"while [ ! -e {tmp_path}/release ]; do sleep 0.1; done"
         path.write_text(
-            f'#!/bin/sh\n[ "$1" = --version ] && {{ echo "release 12.8, V12.8.93"; exit; }}\n{wait}\nexit 1\n'
+            f'#!/bin/sh\n[ "$1" = --version ] && {{ echo "release 12.4, V12.4.99"; exit; }}\n{wait}\nexit 1\n'
         )
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)
@@ -74,8 +74,8 @@ def wait_for(states, until):
     return found
 
 
-def only(found):
-    return len(found) == 1 and found[0].tool is not None
+def is_building(found):
+    return len(found) == 1 and found[0].tool is not None and found[0].activities[-1].what == "building a launcher"
 
 
 @pytest.mark.long
@@ -122,7 +122,7 @@ def read_all():
     return gather_states()
 
 
-def test_process_that_hangs_in_gcc_is_shown_as_that(start, slow_tool, tmp_path):
+def test_process_that_hangs_in_gcc_is_shown_as_that(start, slow_tool, runner, tmp_path):
     program = """
 import triton
 from triton.backends.nvidia.driver import CudaLauncher
@@ -132,15 +132,19 @@ CudaLauncher(compiled.src, compiled.metadata)
 """
     run = start(program, version="3.6.0", CC=slow_tool("gcc"), TRITON_LIBCUDA_PATH=str(tmp_path))
 
-    (found,) = wait_for(lambda: gather_states(pids={run.pid}), only)
-    assert found.activities[-1].what == "building a launcher"
+    (found,) = wait_for(lambda: gather_states(pids={run.pid}), is_building)
     assert found.tool.name == "gcc"
     text = tell_state(found, time.time_ns() + 60_000_000_000)
     assert text.startswith("building a launcher for `scale` for 60 s")
     assert f"in gcc (pid {found.tool.pid}" in text
+    attached = runner()("-m", "triton_doctor", "attach", str(found.pid), check=False)
+    if attached.returncode == 0:
+        assert "MainThread: building a launcher, launched at" in attached.stdout
+        assert "CudaLauncher(compiled.src, compiled.metadata)" in attached.stdout
+        assert "it is watched, and says: building a launcher for `scale`" in attached.stdout
     os.kill(found.tool.pid, signal.SIGSTOP)
     stopped = wait_for(
-        lambda: gather_states(pids={run.pid}), lambda states: only(states) and states[0].tool.state == "T"
+        lambda: gather_states(pids={run.pid}), lambda states: is_building(states) and states[0].tool.state == "T"
     )
     assert f"hangs in gcc (pid {found.tool.pid}, stopped)" in tell_state(stopped[0], time.time_ns())
 

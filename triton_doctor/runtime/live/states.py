@@ -149,14 +149,12 @@ def judge(state: ProcessState, table: ProcessTable) -> ProcessState:
                 os.unlink(state.path)
         return replace(state, health=GONE)
     health = STOPPED if now.state in "Tt" else WAITING if now.state == "D" else RUNNING
-    return replace(state, health=health, tool=find_tool(state, table))
+    return replace(state, health=health, tool=read_tool(state.pid, table) if state.activities else None)
 
 
-def find_tool(state: ProcessState, table: ProcessTable) -> ToolProcess | None:
-    """The compiler that the process of `state` waits for: the innermost of those that it started."""
-    if not state.activities:
-        return None
-    child = table.innermost_tool(state.pid)
+def read_tool(pid: int, table: ProcessTable) -> ToolProcess | None:
+    """The compiler that process `pid` waits for: the innermost of those that it started."""
+    child = table.innermost_tool(pid)
     if child is None:
         return None
     return ToolProcess(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.prewarm.closure import Closure, close_variants
-from triton_doctor.runtime.prewarm.tasks import COMPILED, FOUND
+from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, PRESENT, UNREACHABLE
 from triton_doctor.runtime.prewarm.variants import RECORDED, gather_variants, retarget
 
 if TYPE_CHECKING:
@@ -37,13 +38,19 @@ class PrewarmPlan:
         return sum(variant.origin == RECORDED for variant in self.variants)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, repr=False)
 class Prewarmed:
     """What became of a plan: the outcome of each of its variants that ended, by number."""
 
     plan: PrewarmPlan
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     unused: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        """A line for a log."""
+        states = Counter(outcome.state for _, outcome in self.likely)
+        counts = ", ".join(f"{count:,} {state}" for state, count in states.items())
+        return f"Prewarmed: {states.total():,} variants: {counts or 'none'}"
 
     def with_state(self, *states: str) -> list[tuple[KernelVariant, Outcome]]:
         """The variants whose outcome is one of `states`, in order."""
@@ -57,9 +64,18 @@ class Prewarmed:
         return [(variant, outcome) for variant, outcome in pairs if variant.origin == RECORDED or outcome.same_key]
 
     @property
+    def failures(self) -> tuple[tuple[str, str], ...]:
+        """(kernel, reason) of each recorded variant that could not be had."""
+        return tuple(
+            (variant.kernel.name, outcome.reason)
+            for variant, outcome in self.likely
+            if variant.origin == RECORDED and outcome.state in (FAILED, UNREACHABLE)
+        )
+
+    @property
     def is_whole(self) -> bool:
         """Whether every recorded variant is in the cache."""
-        ready = {variant: outcome.state in (COMPILED, FOUND) for variant, outcome in self.likely}
+        ready = {variant: outcome.state in (COMPILED, FOUND, PRESENT) for variant, outcome in self.likely}
         return all(fine for variant, fine in ready.items() if variant.origin == RECORDED)
 
 

@@ -62,7 +62,7 @@ def compile_plan(
                 result.outcomes[outcome.number] = replace(outcome, files=())
                 on_progress(len(result.outcomes))
         finally:
-            for executor in opened:
+            for executor in opened if is_local else ():
                 executor.shutdown(wait=False, cancel_futures=True)
     return result
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.prewarm.variants import KernelVariant
 
 COMPILED, FOUND, MISSED, FAILED, UNREACHABLE = "compiled", "found", "missed", "failed", "unreachable"
+PRESENT = "in memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of the task `number`: COMPILED, FOUND or MISSED in the cache, FAILED, or UNREACHABLE, with `reason`.
+    """What became of the task `number`: COMPILED, FOUND or MISSED in the cache, FAILED or UNREACHABLE,
+    with `reason`; PRESENT where it was in memory already.
 
     `entry` is the folder of its entry; empty where it has none. `changed` is whether the kernel's source is no longer
     the recorded one. `same_key` is False where Triton bound it to another key than the variant's. `launcher` is empty,

@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def begin() -> None:
-    """Wait for triton, unless `run` does."""
-    if os.environ.get(FOLDER) or not os.environ.get(VARIABLE):
+def begin(words: str) -> None:
+    """Begin what `words` ask for once triton is imported, or now if it is; unless `run` does."""
+    if os.environ.get(FOLDER) or not words:
         return
     keeper = Doorkeeper()
 
     def act() -> None:
         watch_late_imports(keeper)
-        begin_now(keeper)
+        begin_now(keeper, words)
 
-    keeper.after["triton"] = act
-    sys.meta_path.insert(0, keeper)
+    if "triton" in sys.modules:
+        act()
+    else:
+        keeper.after["triton"] = act
+    if keeper.after:
+        sys.meta_path.insert(0, keeper)
 
 
-def begin_now(keeper: Doorkeeper) -> None:
-    """triton is imported: begin what the variable asks for. A failure is told, and the program goes on."""
+def begin_now(keeper: Doorkeeper, words: str) -> None:
+    """triton is imported: begin what `words` ask for. A failure is told, and the program goes on."""
 
     def when_imported(name: str, act: Callable[[], None]) -> None:
         if name in sys.modules:
@@ -43,10 +47,10 @@ def begin_now(keeper: Doorkeeper) -> None:
     try:
         from triton_doctor.runtime.live.services import begin_services
 
-        begin_services(os.environ[VARIABLE], when_imported)
+        begin_services(words, when_imported)
     except Exception as error:
         said, hint = getattr(error, "message", repr(error)), getattr(error, "hint", None)
         sys.stderr.write(f"triton-doctor: {said}{': ' if hint else ''}{hint or ''}\n")
 
 
-begin()
+begin(os.environ.get(VARIABLE, ""))

@@ -121,7 +121,7 @@ def record() -> None:
         if os.environ.get(VARIABLE):
             from triton_doctor.runtime.launch.startup.services import begin_now
 
-            begin_now(keeper)
+            begin_now(keeper, os.environ[VARIABLE])
     except Exception as error:  # whatever it is, the program goes on
         note("unfollowed", f"process {os.getpid()} was not followed: {error}")
 

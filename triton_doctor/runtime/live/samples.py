@@ -1,0 +1,70 @@
+"""A few looks at the stacks of a process to what it does, and for how many of the looks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.live.process_table import ProcessTable
+from triton_doctor.runtime.live.stacks import find_place, read_activity, read_stacks
+from triton_doctor.runtime.live.states import ToolProcess, gather_states, read_tool
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.live.stacks import StackFrame, ThreadActivity, ThreadStack
+    from triton_doctor.runtime.live.states import ProcessState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedProcess:
+    """What was seen of process `pid` in `samples` looks. `state` is a letter of proc(5).
+
+    `activities` are with in how many looks each was seen, most first; `places` are where threads were at the last look
+    that do nothing in Triton, by their names. `watched` is what its live file says, if it has one.
+    """
+
+    pid: int
+    command: str
+    state: str
+    samples: int
+    activities: tuple[tuple[ThreadActivity, int], ...]
+    places: tuple[tuple[str, StackFrame], ...]
+    tool: ToolProcess | None
+    watched: ProcessState | None
+
+
+def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
+    """Look at process `pid` so many times within about `seconds`. Raises DoctorError where that cannot be done."""
+    counts: Counter[ThreadActivity] = Counter()
+    stacks: tuple[ThreadStack, ...] = ()
+    for number in range(samples):
+        if number:
+            time.sleep(seconds / max(1, samples - 1))
+        stacks = read_stacks(pid)
+        counts.update(activity for stack in stacks if (activity := read_activity(stack, pid)) is not None)
+    table = ProcessTable.read()
+    row = table.find(pid)
+    if row is None:
+        raise DoctorError(f"process {pid} ended meanwhile", hint="`triton-doctor top` shows those that are watched")
+    busy = {activity.thread for activity in counts}
+    places = ((stack.name, find_place(stack)) for stack in stacks if stack.thread not in busy)
+    return AttachedProcess(
+        pid=pid,
+        command=_command(pid),
+        state=row.state,
+        samples=samples,
+        activities=tuple(counts.most_common()),
+        places=tuple((name, frame) for name, frame in places if frame is not None),
+        tool=read_tool(pid, table),
+        watched=next((state for state in gather_states(pids={pid}) if state.pid == pid), None),
+    )
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
