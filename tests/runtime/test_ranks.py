@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from triton_doctor.report.recording.ranks import name_ranks, tell_ranks
-from triton_doctor.runtime.event import CompileEvent, Event
 from triton_doctor.runtime.program_event import StepEvent
 from triton_doctor.runtime.ranks_account import account_ranks
 from triton_doctor.runtime.recording import Recording
+
+if TYPE_CHECKING:
+    from triton_doctor.runtime.event import CompileEvent, Event
 
 RANKS = Path(__file__).parents[2] / "fixtures" / "runs" / "two_ranks.jsonl"
 BEGUN_NS = 10**18
