@@ -316,6 +316,23 @@ def test_text_that_does_not_parse_keeps_the_session(project: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_request_can_be_cancelled(project: Path) -> None:
+    caller = project / "caller.py"
+
+    async def scenario() -> None:
+        async with editing(project) as editor:
+            editor.open(caller)
+            asked = asyncio.ensure_future(editor.hover(caller, 4, 22))
+            await asyncio.sleep(0)  # it is sent, and the first check has not ended
+            (request,) = (one for one in editor.client.protocol._request_futures if one is not None)
+            editor.client.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(request))
+            with pytest.raises(Exception, match="is canceled"):
+                await asked
+            await editor.codes(caller, "TRD201")
+
+    asyncio.run(scenario())
+
+
 def test_a_fault_of_ours_is_said_and_the_session_goes_on(project: Path) -> None:
     """A rule that fails, as a plugin of the interpreter makes it fail, is what a bug of ours would look like."""
     caller = project / "caller.py"

@@ -106,11 +106,18 @@ def unpack(
 def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
     """Whether a recorded run used an entry. Raises DoctorError where nothing can be read."""
     from triton_doctor.cli.recorded import read_named
+    from triton_doctor.machine.cache_entries import name_entries
+    from triton_doctor.machine.packs.manifest import KERNEL
 
     if not recordings:
         return lambda _: True
-    kernels = {event.kernel.name for process in read_named(recordings).processes for event in process.compiles}
-    return lambda entry: entry.kernel is None or entry.kernel in kernels
+    events = [event for process in read_named(recordings).processes for event in process.compiles]
+    exact = {name for event in events for name in name_entries(event.entry)}
+    # A dry recording, or one of an older version, names kernels but not their entries.
+    loose = {event.kernel.name for event in events if not event.entry}
+    if loose:
+        say(f"{len(loose):,} kernels are recorded without their entries: every variant of theirs is packed")
+    return lambda entry: entry.kind != KERNEL or entry.key in exact or entry.kernel in loose
 
 
 def require_use(file: Path, manifest: Manifest, here: KeyParts) -> None:

@@ -50,6 +50,7 @@ PACKED = msgspec.structs.replace(PARTS, ptxas={"ptxas": "Cuda compilation tools,
         pytest.param({"triton": None}, None, "", id="no Triton here"),
         pytest.param({"libtriton": "9", "python": "3.12"}, "python", "Python 3.12 here, 3.11 in the pack", id="Python"),
         pytest.param({"libtriton": "9"}, "libtriton", "another build of Triton 3.6.0", id="libtriton"),
+        pytest.param({"libtriton": "9", "platform": "aarch64"}, "platform", "aarch64 here, x86_64", id="platform"),
         pytest.param({"frontend": "9"}, "frontend", "Python files differ", id="patched Triton"),
         pytest.param({"ptxas": OTHER_PTXAS}, "ptxas", "12.8 (V12.8.93) here, 12.4 (V12.4.99) in the pack", id="ptxas"),
         pytest.param({"targets": ("cuda:100",)}, "architecture", "cuda:100 here, compiled for cuda:90", id="GPU"),
@@ -71,8 +72,8 @@ def test_each_part_of_the_key_is_told(changes: dict[str, object], part: str | No
     [
         pytest.param({"line": 5}, None, id="the same"),
         pytest.param({"line": 4}, "line", id="a line lower"),
-        pytest.param({"line": 6, "digest": None}, None, id="changed since, at the same line"),
-        pytest.param({"line": 8, "digest": None}, "line", id="changed since, at another line"),
+        pytest.param({"line": 0, "digest": None}, None, id="changed since, at the same line"),
+        pytest.param({"line": 0, "definition": 8, "digest": None}, "line", id="changed since, at another line"),
         pytest.param({"line": 5, "digest": "other"}, "source", id="another text"),
         pytest.param({"line": 5, "name": "gone"}, "source", id="no longer there"),
         pytest.param({"line": 5, "path": "/nowhere/x.py", "module_path": "x/y.py"}, None, id="no such file here"),
@@ -83,7 +84,8 @@ def test_source_is_compared_by_text_and_line(tmp_path: Path, was: dict[str, obje
     path.write_text("import triton\n\n\n\n@triton.jit\ndef add(x):\n    pass\n")
     functions = read_functions(str(path))
     assert functions is not None
-    fields = {"path": str(path), "module_path": "rope.py", "name": "add", "digest": functions.functions[0].digest}
+    digest = functions.functions[0].digest
+    fields = {"path": str(path), "module_path": "rope.py", "name": "add", "definition": 6, "digest": digest}
     entry = msgspec.structs.replace(ENTRY, functions=(SourceFunction(**fields | was),))
 
     misses = find_misses([(entry, PACKED)], PACKED)

@@ -27,7 +27,7 @@ TRITONS_OWN = ("/triton/language/", "/triton/experimental/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionText:
+class FunctionSpan:
     """A function as a file has it: its `first` line, decorators included, that of its `def`, and its `last`."""
 
     name: str
@@ -41,10 +41,10 @@ class FunctionText:
 class FunctionsOfFile:
     """The functions of a file, and when it was changed."""
 
-    functions: tuple[FunctionText, ...]
+    functions: tuple[FunctionSpan, ...]
     changed_at: float
 
-    def around(self, line: int) -> FunctionText | None:
+    def around(self, line: int) -> FunctionSpan | None:
         """The innermost function that has `line`; None where there is none."""
         found = [function for function in self.functions if function.first <= line <= function.last]
         return min(found, key=lambda function: function.last - function.first, default=None)
@@ -59,8 +59,8 @@ def find_functions(kernel: str, code: str, compiled_at: float) -> tuple[SourceFu
     places = {(match["path"], int(match["line"])) for match in FILE.finditer(code)}
     found = dict.fromkeys(locate_function(start.path, start.line, compiled_at))
     if not found:
-        place = {"path": start.path, "module_path": find_module_path(start.path)}
-        return (SourceFunction(**place, name=kernel, line=start.line),)
+        module_path = find_module_path(start.path)
+        return (SourceFunction(path=start.path, module_path=module_path, name=kernel, definition=start.line),)
     for path, line in sorted(places - {(start.path, start.line)}):
         if not any(part in Path(path).as_posix() for part in TRITONS_OWN):
             found.update(dict.fromkeys(locate_function(path, line, compiled_at)))
@@ -76,6 +76,7 @@ def locate_function(path: str, line: int, compiled_at: float) -> Iterator[Source
             path=path,
             module_path=find_module_path(path),
             name=function.name,
+            definition=function.definition,
             line=function.first,
             digest=function.digest,
         )
@@ -98,7 +99,7 @@ def read_functions(path: str) -> FunctionsOfFile | None:
             digest = hashlib.sha256(text.encode()).hexdigest()
             first = first_line(node)
             functions.append(
-                FunctionText(name=node.name, first=first, definition=node.lineno, last=last, digest=digest)
+                FunctionSpan(name=node.name, first=first, definition=node.lineno, last=last, digest=digest)
             )
     return FunctionsOfFile(functions=tuple(functions), changed_at=status.st_mtime)
 

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.environment.python_code import may_set, python_may_set
 from triton_doctor.static.environment.read_file import read_settings
+from triton_doctor.static.environment.read_python import may_set, python_may_set
 from triton_doctor.static.project.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import (
-    LAUNCH,
     Role,
     imported_words,
-    may_define_kernels,
     role_of,
     subscripted_members,
     takes_all,
 )
-from triton_doctor.static.python.newer_syntax import newer_syntax
+from triton_doctor.static.python.function_body import LAUNCH
+from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
-from triton_doctor.static.python.unreadable import explain_unreadable
+from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.sources.files import FileKind
@@ -33,13 +32,13 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.environment.setting import EnvironmentFile
-    from triton_doctor.static.project.dependencies import ModuleQuery, Query
+    from triton_doctor.static.project.dependencies import ModuleQuery, QueryKind
     from triton_doctor.static.project.import_index import NamingFiles
     from triton_doctor.static.project.kernel_uses import MentionedWords
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import TextPattern
 
 Read = TypeVar("Read")
 
@@ -172,7 +171,7 @@ class Database:
             return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
         return role is Role.SETTER and self.is_code(path)
 
-    def answer(self, path: str, query: Query[Said], word: str) -> Said | None:
+    def answer(self, path: str, query: QueryKind[Said], word: str) -> Said | None:
         """What the module at `path` says to `query` about `word`; None where it cannot be read."""
         key = (path, query.kind, word)
         if key not in self._answers:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, Star, Subscript, TupleExpr, Unpacked, children
-from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
 from triton_doctor.static.variability.name_words import names_heads, names_model, names_part
 
