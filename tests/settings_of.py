@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.python_code import python_may_set, read_environment
 from triton_doctor.static.environment.read_file import read_settings
+from triton_doctor.static.environment.read_python import python_may_set, read_environment
 from triton_doctor.static.sources.notebooks import read_notebook
 from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.variables import Version, turns_interpreter_on

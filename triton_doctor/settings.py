@@ -50,7 +50,8 @@ class Settings:
     where a setting harms less, `demonstrations` those that measure or teach, where nobody minds a compile. `fixed` and
     `per_call` are expressions or names whose variability the user knows better; `budgets` the number of compiles
     allowed to kernels whose name matches. `triton_version` None is the newest known. `baseline` is a file, relative to
-    `root`, with the findings that are known. `pinned_triton` is no setting but what the project's requirements say.
+    `root`, with the findings that are known, and `recordings` are files and folders whose values an editor shows.
+    `pinned_triton` is no setting but what the project's requirements say.
     """
 
     root: Path
@@ -66,6 +67,7 @@ class Settings:
     per_call: tuple[str, ...] = ()
     budgets: tuple[tuple[str, int], ...] = ()
     baseline: str | None = None
+    recordings: tuple[str, ...] = ()
     pinned_triton: Version | None = None
 
 
@@ -257,6 +259,7 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "fixed": (expressions, EXPRESSIONS),
     "per-call": (expressions, EXPRESSIONS),
     "baseline": (string, 'the path of a file: "triton-doctor-baseline.json"'),
+    "recordings": (strings, 'paths of files and folders: ["recordings/"]'),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }
 assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root", "pinned-triton"}

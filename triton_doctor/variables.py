@@ -43,12 +43,13 @@ class Version(NamedTuple):
 class Variable:
     """One row of variables.tsv.
 
-    `reader` is "triton", "build" (Triton's own build), or a neighbour: "torch", "cuda", "rocm". `first` and `last` are
-    the oldest and newest release lines that read it, None for what is not Triton's. `knobs` are its spellings below
-    triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache", "prints" or "", and comes
-    about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the setting that took its place.
-    `default` and `read`, the moment that it is read, are words, empty where nothing is known. `keyed` says whether it
-    is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in these versions once it is set, or "".
+    `reader` is "triton", "build" (Triton's own build), "triton-doctor", or a neighbour: "torch", "cuda", "rocm".
+    `first` and `last` are the oldest and newest release lines that read it, None for what is not Triton's. `knobs`
+    are its spellings below triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache",
+    "prints" or "", and comes about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the
+    setting that took its place. `default` and `read`, the moment that it is read, are words, empty where nothing is
+    known. `keyed` says whether it is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in
+    these versions once it is set, or "".
     """
 
     name: str

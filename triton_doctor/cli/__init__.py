@@ -23,8 +23,10 @@ from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.rules import rules
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
+from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
 from triton_doctor.cli.top import top
+from triton_doctor.cli.why import why
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 
@@ -54,6 +56,7 @@ app.command()(explain)
 app.command()(env)
 cache.command()(pack)
 cache.command()(unpack)
+cache.command()(why)
 app.add_typer(cache, name="cache")
 app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
 app.command()(rules)
@@ -61,6 +64,7 @@ app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
 app.command()(report)
 app.command()(compare)
 app.command()(prewarm)
+app.command()(server)
 app.command()(sweep)
 app.command()(top)
 

@@ -1,6 +1,7 @@
 """`triton-doctor check PATHS...`: what reading the source predicts."""
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -94,11 +95,15 @@ def check(
     show_fixes: ShowFixes = False,
     verify: Verify = False,
     target: Target = "cuda:90",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Check again each time that a file changes, until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Find what makes kernels recompile or run in the wrong mode, by reading Python and settings files.
 
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
+    given = locals() | {"watch": False}
     from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
     from triton_doctor.cli.dry import record_dry
     from triton_doctor.cli.known_findings import KnownFindings
@@ -139,6 +144,14 @@ def check(
     choice = FixChoice(
         fix=fix, unsafe=unsafe_fixes, only=fix_only, diff=diff, show=show_fixes, verify=verify, target=target
     )
+    if watch:
+        from triton_doctor.cli.watching import watch as watch_files
+
+        if from_stdin or choice.wanted or write_baseline or add_ignore is not None or dry:
+            raise DoctorError(
+                "--watch only reports, again and again", hint="leave out what edits, records or reads stdin"
+            )
+        watch_files(asked, partial(check, **given))
     choice.require_sense(from_stdin=from_stdin, otherwise=write_baseline or add_ignore is not None)
     cwd = Path.cwd()
     first = stdin_filename or Path("stdin.py") if from_stdin else Path(asked[0])

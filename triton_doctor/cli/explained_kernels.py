@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.project.cache_folder import CacheStore
     from triton_doctor.static.project.project import Project
+    from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.sources.workspace import Workspace
     from triton_doctor.static.variability.explain import ExplainedKernel
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def explain_kernels(
     workspace: Workspace,
     pattern: str,
-    cache: CacheStore,
+    cache: ScanStore,
     *,
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.fix.rounds import Fixed
     from triton_doctor.static.project.analysis import Judge
-    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.scan import Scan
     from triton_doctor.static.sources.workspace import Workspace
 
@@ -100,7 +100,7 @@ def fix_files(
     weigh: Judge | None,
     recordings: Sequence[Recording],
     on_progress: Callable[[int], None],
-    cache: CacheStore | None,
+    cache: ScanStore | None,
 ) -> Fixed:
     """Fix what `narrow` leaves, on disk unless a diff is asked for, and say on stderr what was done.
 

@@ -75,7 +75,7 @@ def unpack(
     """Unpack into Triton's cache. Never overwrites, and is safe beside running processes."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.cache_folder import locate_cache
-    from triton_doctor.machine.packs.install import install, require_room
+    from triton_doctor.machine.packs.install import install, keep_manifest, require_room
     from triton_doctor.machine.packs.key_parts import read_key_parts
     from triton_doctor.machine.packs.pack import open_pack
     from triton_doctor.report.packs import render_unpacked
@@ -95,6 +95,7 @@ def unpack(
             wanted = choose_tunings(manifest, here, any_device=any_device)
         chosen = (item for item in entries if wanted(item[0]))
         counts = install(chosen, folder, seen_at=seen_at.absolute() if seen_at else folder)
+        keep_manifest(manifest, folder)
     typer.echo(render_unpacked(counts, folder), nl=False)
     if counts.unusable:
         say(f"{len(counts.unusable):,} of its entries are there already, damaged, and were left as they are")
@@ -105,11 +106,18 @@ def unpack(
 def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
     """Whether a recorded run used an entry. Raises DoctorError where nothing can be read."""
     from triton_doctor.cli.recorded import read_named
+    from triton_doctor.machine.cache_entries import name_entries
+    from triton_doctor.machine.packs.manifest import KERNEL
 
     if not recordings:
         return lambda _: True
-    kernels = {event.kernel.name for process in read_named(recordings).processes for event in process.compiles}
-    return lambda entry: entry.kernel is None or entry.kernel in kernels
+    events = [event for process in read_named(recordings).processes for event in process.compiles]
+    exact = {name for event in events for name in name_entries(event.entry)}
+    # A dry recording, or one of an older version, names kernels but not their entries.
+    loose = {event.kernel.name for event in events if not event.entry}
+    if loose:
+        say(f"{len(loose):,} kernels are recorded without their entries: every variant of theirs is packed")
+    return lambda entry: entry.kind != KERNEL or entry.key in exact or entry.kernel in loose
 
 
 def require_use(file: Path, manifest: Manifest, here: KeyParts) -> None:
@@ -119,7 +127,7 @@ def require_use(file: Path, manifest: Manifest, here: KeyParts) -> None:
     from triton_doctor.machine.packs.manifest import KERNEL
 
     kernels = manifest.of_kind(KERNEL)
-    misses = find_misses(kernels, manifest.parts, here)
+    misses = find_misses(((entry, manifest.parts) for entry in kernels), here)
     missed = {entry.key for miss in misses for entry in miss.entries}
     if kernels and len(missed) == len(kernels):
         raise DoctorError(

@@ -20,12 +20,17 @@ def report(
         str | None,
         typer.Option(metavar="warmup|SECONDS", help="Only what happened after the warm-up, or after so many seconds."),
     ] = None,
+    pack: Annotated[
+        list[Path] | None,
+        typer.Option(help="Say why compiles were not found in this pack.", show_default="packs that the run used"),
+    ] = None,
 ) -> None:
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
+    from triton_doctor.report.recording.unserved import explain_unserved
     from triton_doctor.runtime.account import account
     from triton_doctor.terminal import color_report, width_of_report
 
@@ -40,6 +45,7 @@ def report(
         cwd=Path.cwd(),
         color=color_report(to_file=to_file),
         width=width_of_report(to_file=to_file),
+        unserved=explain_unserved(processes, pack or []),
     )
     write_report(text.lstrip("\n"), output_file)
     raise typer.Exit(0 if recorded.whole else STOPPED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from dataclasses import dataclass
@@ -45,6 +46,17 @@ class CacheEntry:
     size_bytes: int
     written_at: float
     used_at: float
+
+
+def name_entries(digest: str) -> tuple[str, ...]:
+    """The names that triton gives the folder of the entry with the hash `digest`, in hex; none for what is no hash."""
+    try:
+        data = bytes.fromhex(digest)
+    except ValueError:
+        return ()
+    if not data:
+        return ()
+    return base64.b32encode(data).decode().rstrip("="), base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def read_entries(folder: Path) -> Iterator[CacheEntry]:

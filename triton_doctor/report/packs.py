@@ -1,13 +1,14 @@
-"""What was packed and unpacked, to text."""
+"""What was packed and unpacked, and why it would not be found, to text or JSON."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from triton_doctor.machine.packs.manifest import KERNEL, LAUNCHER, TUNING
-from triton_doctor.report.cache import spell_bytes
+from triton_doctor.report.cache import SCHEMA, spell_bytes
 from triton_doctor.report.concise import plural
-from triton_doctor.terminal import escape_text
+from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     from triton_doctor.machine.packs.gather import GatheredEntries
     from triton_doctor.machine.packs.install import InstallCounts
+    from triton_doctor.machine.packs.judge import Judgement
     from triton_doctor.machine.packs.manifest import KeyParts
+
+KERNELS_SHOWN = 5
 
 
 def render_packed(gathered: GatheredEntries, out: Path, size_bytes: int) -> str:
@@ -55,3 +59,47 @@ def spell_parts(parts: KeyParts) -> str:
     triton = f"Triton {parts.triton}" if parts.triton else "an unknown Triton"
     gpus = f", on {', '.join(parts.gpus)}" if parts.gpus else ""
     return escape_text(f"{triton}, Python {parts.python}{gpus}")
+
+
+def render_judgement(judgement: Judgement, here: KeyParts) -> str:
+    """How many kernels would not be found here, and a line for each reason."""
+    total, missed = len(judgement.kernels), judgement.missed
+    missing = f"{missed:,} of {plural(total, 'variant')} would not be found by"
+    found = missing if missed else f"nothing differs from the key of {plural(total, 'variant')} for"
+    lines = [f"{judgement.subject}: {found} {spell_parts(here)}"]
+    for miss in judgement.misses:
+        share = "every key" if len(miss.entries) == total else plural(len(miss.entries), "variant")
+        lines.append(f"  {share}: {miss.difference.message}")
+        if share != "every key":
+            kernels = sorted({entry.kernel or "" for entry in miss.entries})
+            more = f", and {len(kernels) - KERNELS_SHOWN:,} more" if len(kernels) > KERNELS_SHOWN else ""
+            lines.append(f"    {', '.join(kernels[:KERNELS_SHOWN])}{more}")
+    lines += [f"  note: {note}" for note in judgement.notes]
+    if judgement.unread:
+        lines.append(f"  note: of {plural(judgement.unread, 'variant')} the source that was compiled is not known")
+    if not missed:
+        lines.append("  a variant with other types, constants, options or sizes than these is not among them")
+    return "".join(f"{escape_line(line)}\n" for line in lines)
+
+
+def render_judgement_json(judgement: Judgement, here: KeyParts) -> str:
+    """One JSON object."""
+    document = {
+        "schema": SCHEMA,
+        "subject": judgement.subject,
+        "variants": len(judgement.kernels),
+        "missed": judgement.missed,
+        "misses": [
+            {
+                "part": miss.difference.part,
+                "message": miss.difference.message,
+                "variants": len(miss.entries),
+                "kernels": sorted({entry.kernel or "" for entry in miss.entries}),
+            }
+            for miss in judgement.misses
+        ],
+        "notes": list(judgement.notes),
+        "source_unknown": judgement.unread,
+        "here": {"triton": here.triton, "python": here.python, "targets": list(here.targets)},
+    }
+    return json.dumps(document, indent=2) + "\n"

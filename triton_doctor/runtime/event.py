@@ -65,6 +65,7 @@ class CompileEvent:
     `dry` is a variant of a dry run: nothing was compiled, and there are no times. `guessed` is a variant that a dry run
     made after it had guessed a value. `exact` are those constants that the key keeps as text and that are no text, in
     the form of `constants.encode_constant`; None in a recording made before there was this field.
+    `entry` is the hash that names the variant's entry in the cache on disk, empty where there is none.
     """
 
     kernel: KernelName
@@ -88,6 +89,7 @@ class CompileEvent:
     dry: bool = False
     guessed: bool = False
     exact: tuple[tuple[str, str], ...] | None = None
+    entry: str = ""
 
     @property
     def duration_us(self) -> int:

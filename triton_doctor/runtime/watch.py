@@ -288,8 +288,16 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 def _matters(name: str) -> bool:
     return name.startswith(("TRITON_", "TORCHINDUCTOR_", "MLIR_", "LLVM_", "AMDGCN_", "NVPTX_", "PTXAS_")) or name in (
+        "ALLOW_LHS_TMEM_LAYOUT_CONVERSION",
+        "DISABLE_FAST_REDUCTION",
+        "DISABLE_LLVM_OPT",
+        "DISABLE_MMA_V3",
+        "DISABLE_MMA_V5",
         "DISABLE_PTXAS_OPT",
+        "ENABLE_LHS_TO_TMEM",
+        "ENABLE_PINGPONG",
         "USE_IR_LOC",
+        "USE_TTGIR_LOC",
         "CUDA_VISIBLE_DEVICES",
         "HIP_VISIBLE_DEVICES",
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.analysis import Judge
-    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.sources.files import SourceFile
 
 
@@ -73,7 +73,7 @@ def scan(
     asked: frozenset[str] | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
     weigh: Judge | None = None,
-    cache: CacheStore | None = None,
+    cache: ScanStore | None = None,
 ) -> Scan:
     """Check `files`, whose paths are relative to `cwd` where they can be, and report on those `asked`; None for all.
 

@@ -10,12 +10,13 @@ from unittest.mock import patch
 import torch
 
 from tests.benchmarks.packages import Package
-from tests.gpu.operators.tensors import DEVICE, HEAD, HEADS, normal, plain
+from tests.gpu.operators.tensors import CHUNKS, DEVICE, HEAD, HEADS, normal, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKAGE = Package("lasp", "0.0.1")
+SHAPES = CHUNKS
 
 
 def attention(name: str, *, states: bool, positions: bool = False) -> Callable[[int, int], object]:

@@ -172,3 +172,11 @@ def test_a_number_that_an_operator_of_a_library_asks_for_is_an_integer_where_the
         kept = torch.ops.dry_tests_numbers.keep(torch.randn(1000, device="cuda"))
     assert kept.shape == (2,)
     assert [guess.question.partition(" ")[0] for guess in dry.guesses] == [".item()"]
+
+
+def test_unknown_values_fill_as_many_bins_as_the_program_asks_for(dry):
+    import torch
+
+    nearest = torch.randn(32, 16, device="cuda").argmin(dim=1)
+
+    assert torch.bincount(nearest, minlength=16).shape == (16,)

@@ -38,6 +38,8 @@ def run(runner, tmp_path):
             self.steps = Recording.read(recording).steps
             report = python("-m", "triton_doctor", "report", recording, "--output-format", "json")
             self.report = json.loads(report.stdout)["steps"]
+            markdown = python("-m", "triton_doctor", "report", recording, "--output-format", "markdown")
+            self.markdown = markdown.stdout
 
     return Done
 
@@ -58,6 +60,7 @@ def test_report_names_the_steps_that_compiled_and_what_a_late_one_brought(run):
     assert "steps 1 to 3 compiled 3 variants" in done.text
     assert "step 18 compiled 1 variant" in done.text
     assert "`scale`: `n` is 1, was 13" in done.text
+    assert "- step 18 compiled 1 variant" in done.markdown
     assert (done.report["steps"], [one["number"] for one in done.report["compiling"]]) == (20, [1, 2, 3, 18])
 
 

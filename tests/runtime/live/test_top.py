@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -11,9 +12,18 @@ import time
 import pytest
 
 from tests.runtime.tritons import REPOSITORY
+from triton_doctor.runtime.live.activity import Activity
 from triton_doctor.runtime.live.folder import live_folder
-from triton_doctor.runtime.live.states import gather_states, read_folder, read_state
-from triton_doctor.runtime.live.wording import tell_state
+from triton_doctor.runtime.live.states import (
+    ProcessState,
+    gather_states,
+    read_folder,
+    read_nodes,
+    read_state,
+    sort_states,
+    write_node,
+)
+from triton_doctor.runtime.live.wording import tell_long, tell_state
 
 KERNELS = REPOSITORY / "tests" / "runtime" / "launch"
 PROGRAM = f"import sys\nsys.path.append({str(KERNELS)!r})\nfrom kernels import launch\n"
@@ -204,6 +214,62 @@ print(os.getpid(), child, flush=True)
 
     assert own == "[(False, 1, 'running'), (True, 1, 'running')]"
     assert not {state.pid for state in gather_states()} & {int(pid) for pid in pids.split()}
+
+
+def test_states_of_a_thousand_ranks_are_read_and_sorted_worst_first():
+    def state(rank, since_ns=None, health="running"):
+        doing = () if since_ns is None else (Activity(what="compiling", kernel="rope", since_ns=since_ns),)
+        return ProcessState(pid=rank, host="node", at_ns=1, rank=rank, activities=doing, health=health)
+
+    ranks = [state(rank) for rank in range(1024)]
+    ranks[3], ranks[700], ranks[9], ranks[8] = (
+        state(3, 20),
+        state(700, 10),
+        state(9, 30, "stopped"),
+        state(8, 5, "gone"),
+    )
+
+    order = [one.rank for one in sort_states(reversed(ranks))]
+    assert order[:6] == [8, 9, 700, 3, 0, 1]
+    assert sorted(order) == list(range(1024))
+
+
+def test_node_that_says_nothing_any_more_is_shown_as_that(tmp_path):
+    one = ProcessState(pid=1, host="a", at_ns=1, rank=0)
+    write_node(tmp_path / "a.live", [one], "a")
+    write_node(tmp_path / "b.live", [one], "b")
+    old = (tmp_path / "b.live").read_text().replace('"at_ns":1', '"at_ns":0')
+    (tmp_path / "b.live").write_text(re.sub(r'^(\{"host":"b","at_ns":)\d+', r"\g<1>0", old))
+    (tmp_path / "c.live").write_text("{")
+
+    assert [state.health for state in read_nodes(tmp_path)] == ["unheard", "running"]
+
+
+def test_what_takes_long_is_told_again_after_each_doubling():
+    told = {}
+    lines = []
+    for second in range(45):
+        doing = (Activity(what="compiling", kernel="rope", since_ns=0, variant=1, stage="cubin"),)
+        state = ProcessState(pid=7, host="a", at_ns=1, rank=2, activities=doing)
+        lines += tell_long([state], second * 1_000_000_000, told)
+
+    assert lines[0] == "rank 2: process 7 compiling `rope` for 5.0 s, variant 1: stage cubin"
+    assert [re.search(r"for (\d+)", line)[1] for line in lines] == ["5", "10", "20", "40"]
+
+
+def test_process_whose_live_file_cannot_be_written_runs_as_ever(runner, tmp_path):
+    blocked = tmp_path / "no folder"
+    blocked.write_text("")
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import os\nfrom triton_doctor.runtime.live import folder\n"
+        f"folder.IN_MEMORY = os.environ['TMPDIR'] = {str(blocked)!r}\n"
+        f"{PROGRAM}launch(10)\nprint('done')\n"
+    )
+    command = ("-m", "triton_doctor", "run", "--target", "cuda:80", str(program))
+    done = runner()(*command)
+
+    assert done.stdout == "done\n"
 
 
 def test_half_written_and_foreign_files_are_left_out(tmp_path):

@@ -7,7 +7,7 @@ from string import ascii_uppercase
 import pytest
 
 from tests.settings_of import settings_of, turned_on
-from triton_doctor.static.environment.python_code import python_may_set
+from triton_doctor.static.environment.read_python import python_may_set
 from triton_doctor.variables import looks_like_triton
 
 SETTINGS = [

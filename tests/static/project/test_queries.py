@@ -14,7 +14,7 @@ from triton_doctor.static.project.dependencies import QUERIES
 from triton_doctor.static.python.parse import read_consulted
 
 if TYPE_CHECKING:
-    from triton_doctor.static.project.dependencies import Query
+    from triton_doctor.static.project.dependencies import QueryKind
 
 assert triton_doctor.static.variability.attribute_stores.STORES.kind in QUERIES
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -24,7 +24,7 @@ SIGNED = [query for query in QUERIES.values() if query.sign is not None]
 
 
 @pytest.mark.parametrize("query", SIGNED, ids=[query.kind for query in SIGNED])
-def test_text_of_a_module_that_says_something_has_the_sign_of_the_query(query: Query[object]) -> None:
+def test_text_of_a_module_that_says_something_has_the_sign_of_the_query(query: QueryKind[object]) -> None:
     assert query.sign is not None
     said = 0
     for source in SOURCES:

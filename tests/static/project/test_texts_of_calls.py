@@ -10,7 +10,7 @@ from triton_doctor.static.project.call_graph import calling
 from triton_doctor.static.variability.attribute_stores import giving, storing
 
 if TYPE_CHECKING:
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import TextPattern
 
 
 def shows(sign: TextPattern, text: str) -> bool:

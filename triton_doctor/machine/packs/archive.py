@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, cast
 import zstandard
 
 from triton_doctor.errors import DoctorError, reason_of
-from triton_doctor.machine.packs.manifest import MANIFEST, Manifest, decode_manifest, encode_manifest
+from triton_doctor.machine.packs.manifest import MANIFEST, MANIFEST_BYTES, Manifest, decode_manifest, encode_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 LEVEL = 9
-MANIFEST_BYTES = 64 << 20
 # Headers and padding of a member, and what a stream of tar is read ahead.
 MEMBER_BYTES, AHEAD_BYTES = 4096, 1 << 20
 # What zstandard may ask for to decompress: its own limit for a level of 19, which no pack of ours reaches.

@@ -34,47 +34,68 @@ class Miss:
     entries: tuple[PackedEntry, ...]
 
 
-def find_misses(entries: Iterable[PackedEntry], packed: KeyParts, here: KeyParts) -> tuple[Miss, ...]:
+def find_misses(entries: Iterable[tuple[PackedEntry, KeyParts]], here: KeyParts) -> tuple[Miss, ...]:
     """What lets which kernels of `entries` miss `here`; the difference that concerns most of them first.
 
-    Silent about a part that one of both sides does not know.
+    Each entry comes with what is known of the installation that compiled it. Silent about a part that one of both sides
+    does not know.
     """
+    differing = (
+        (entry, difference)
+        for entry, packed in entries
+        if entry.kind == KERNEL
+        for difference in compare_entry(entry, packed, here)
+    )
+    return group_misses(differing)
+
+
+def group_misses(differing: Iterable[tuple[PackedEntry, KeyDifference]]) -> tuple[Miss, ...]:
+    """A Miss for each difference, that of most entries first."""
     by_difference: dict[KeyDifference, list[PackedEntry]] = {}
-    for entry in entries:
-        if entry.kind == KERNEL:
-            for difference in compare_entry(entry, packed, here):
-                by_difference.setdefault(difference, []).append(entry)
+    for entry, difference in differing:
+        by_difference.setdefault(difference, []).append(entry)
     misses = [Miss(difference=difference, entries=tuple(found)) for difference, found in by_difference.items()]
     return tuple(sorted(misses, key=lambda miss: (-len(miss.entries), miss.difference)))
 
 
 def compare_entry(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
     """Each part of the key of `entry` that is another one here."""
-    yield from compare_triton(entry.triton or packed.triton, packed, here)
-    yield from compare_target(entry, packed, here)
-    yield from compare_variables(entry.variables, here.variables)
+    yield from compare_installations(entry, packed, here, "here")
     for function in entry.functions:
         yield from compare_function(function)
 
 
-def compare_triton(version: str | None, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
+def compare_installations(entry: PackedEntry, packed: KeyParts, here: KeyParts, at: str) -> Iterator[KeyDifference]:
+    """Each part of the key of `entry` that is another one in the installation `here`, which is `at` a place."""
+    compiled_by = entry.triton or packed.triton
+    yield from compare_triton(compiled_by, packed, here, at)
+    yield from compare_target(entry, here, at)
+    if compiled_by and here.triton and same_release(compiled_by, here.triton):
+        yield from compare_assembler(entry, packed, here, at)
+    yield from compare_variables(entry.variables, here.variables, at)
+
+
+def compare_triton(version: str | None, packed: KeyParts, here: KeyParts, at: str) -> Iterator[KeyDifference]:
     """The version of Triton, and its build where the version is the same."""
     if version is None or here.triton is None:
         return
     if not same_release(version, here.triton):
-        yield KeyDifference(part="triton", message=f"Triton {here.triton} here, {version} in the pack")
+        yield KeyDifference(part="triton", message=f"Triton {here.triton} {at}, {version} in the pack")
         return
     if packed.triton is None or not same_release(version, packed.triton):
         return  # compiled by another Triton than the one that packed it: nothing is known of its build
     if packed.libtriton and here.libtriton and packed.libtriton != here.libtriton:
         if packed.python != here.python:
-            message = f"Python {here.python} here, {packed.python} in the pack: Triton's library differs, and every key"
+            message = f"Python {here.python} {at}, {packed.python} in the pack: Triton's library differs, and every key"
             yield KeyDifference(part="python", message=message)
         else:
-            message = f"another build of Triton {here.triton} here: its library libtriton differs, and every key"
+            message = f"another build of Triton {here.triton} {at}: its library libtriton differs, and every key"
             yield KeyDifference(part="libtriton", message=message)
+    elif packed.libtriton and here.libtriton is None and packed.python != here.python:
+        # Triton's library is another file for each minor version of Python.
+        yield KeyDifference(part="python", message=f"Python {here.python} {at}, {packed.python} in the pack")
     elif packed.frontend and here.frontend and packed.frontend != here.frontend:
-        message = f"Triton's own Python files differ here from those of the Triton {version} that compiled"
+        message = f"Triton's own Python files differ {at} from those of the Triton {version} that compiled"
         yield KeyDifference(part="frontend", message=message)
 
 
@@ -83,21 +104,23 @@ def same_release(one: str, other: str) -> bool:
     return one.partition("+")[0] == other.partition("+")[0]
 
 
-def compare_target(entry: PackedEntry, packed: KeyParts, here: KeyParts) -> Iterator[KeyDifference]:
-    """The architecture, and the assembler for it."""
-    if entry.target is None:
-        return
-    if here.targets and entry.target not in here.targets:
+def compare_target(entry: PackedEntry, here: KeyParts, at: str) -> Iterator[KeyDifference]:
+    """The architecture, where it is known which is here."""
+    if entry.target and here.targets and entry.target not in here.targets:
         found = ", ".join(here.targets)
-        yield KeyDifference(part="architecture", message=f"a GPU of {found} here, compiled for {entry.target}")
-    backend, _, arch = entry.target.partition(":")
+        yield KeyDifference(part="architecture", message=f"{found} {at}, compiled for {entry.target}")
+
+
+def compare_assembler(entry: PackedEntry, packed: KeyParts, here: KeyParts, at: str) -> Iterator[KeyDifference]:
+    """The assembler for the architecture, of one version of Triton."""
+    backend, _, arch = (entry.target or "").partition(":")
     tools = find_assemblers(here.triton, int(arch)) if backend == "cuda" and arch.isdigit() else ()
     both = [(here.ptxas[tool], packed.ptxas[tool]) for tool in tools if tool in here.ptxas and tool in packed.ptxas]
     if both and all(ours != theirs for ours, theirs in both):
         ours, theirs = both[0]
-        message = f"ptxas {name_release(ours)} here, {name_release(theirs)} in the pack"
+        message = f"ptxas {name_release(ours)} {at}, {name_release(theirs)} in the pack"
         if name_release(ours) == name_release(theirs):
-            message = f"ptxas {name_release(ours)} says another version text here than in the pack"
+            message = f"ptxas {name_release(ours)} says another version text {at} than in the pack"
         yield KeyDifference(part="ptxas", message=message)
 
 
@@ -119,40 +142,50 @@ def name_release(text: str) -> str:
     return f"{release} ({build})" if build else release
 
 
-def compare_variables(packed: Mapping[str, str], here: Mapping[str, str]) -> Iterator[KeyDifference]:
+def compare_variables(packed: Mapping[str, str], here: Mapping[str, str], at: str) -> Iterator[KeyDifference]:
     """The variables that enter the key."""
     for name in sorted({*packed, *here}):
         ours, theirs = here.get(name), packed.get(name)
         if ours == theirs:
             continue
         if theirs is None:
-            message = f"{name} is set here, to {ours!r}; it was not when the kernel was compiled"
+            message = f"{name} is set {at}, and enters the key as {ours!r}; it was not when the kernel was compiled"
         elif ours is None:
-            message = f"{name} was {theirs!r} when the kernel was compiled; it is not set here"
+            message = f"{name} was {theirs!r} when the kernel was compiled; it is not set {at}"
         else:
-            message = f"{name} is {ours!r} here; it was {theirs!r} when the kernel was compiled"
+            message = f"{name} is {ours!r} {at}; it was {theirs!r} when the kernel was compiled"
         yield KeyDifference(part="variable", message=message)
 
 
 def compare_function(function: SourceFunction) -> Iterator[KeyDifference]:
     """The text and the first line of one function that the kernel was compiled from."""
     path = find_file(function.path, function.module_path)
-    text = read_functions(path) if path and function.digest else None
-    if text is None:
+    file = read_functions(path) if path else None
+    if file is None:
         return
-    named = [found for found in text.functions if found[0] == function.name]
+    named = [found for found in file.functions if found.name == function.name]
     shown = f"{function.module_path}: `{function.name}`"
     if not named:
         yield KeyDifference(part="source", message=f"{function.module_path} has no function `{function.name}` here")
         return
-    same = [found for found in named if found[3] == function.digest]
-    nearest = min(same or named, key=lambda found: abs(found[1] - function.line))
+    same = [found for found in named if function.digest in (None, found.digest)]
     if not same:
         yield KeyDifference(part="source", message=f"{shown} has another text here")
-    elif nearest[1] != function.line:
-        lower = nearest[1] - function.line
+        return
+    lines = [
+        (found.first, function.line) if function.digest else (found.definition, function.definition) for found in same
+    ]
+    nearest, packed = min(lines, key=lambda pair: abs(pair[0] - pair[1]))
+    yield from compare_lines(function, nearest, packed, "here")
+
+
+def compare_lines(function: SourceFunction, line: int, packed: int, at: str) -> Iterator[KeyDifference]:
+    """The line of a function `at` a place, and the one that it was compiled at."""
+    if line != packed:
+        lower = line - packed
         count = f"{abs(lower)} line{'s' if abs(lower) > 1 else ''} {'lower' if lower > 0 else 'higher'}"
-        message = f"{shown} starts {count} here, at {nearest[1]}: the line is part of the key"
+        shown = f"{function.module_path}: `{function.name}`"
+        message = f"{shown} starts {count} {at}, at {line}: the line is part of the key"
         yield KeyDifference(part="line", message=message)
 
 

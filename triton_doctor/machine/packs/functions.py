@@ -27,26 +27,40 @@ TRITONS_OWN = ("/triton/language/", "/triton/experimental/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionsOfFile:
-    """The functions of a file: name, first line, last line, and digest of each, and when the file was changed."""
+class FunctionSpan:
+    """A function as a file has it: its `first` line, decorators included, that of its `def`, and its `last`."""
 
-    functions: tuple[tuple[str, int, int, str], ...]
+    name: str
+    first: int
+    definition: int
+    last: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionsOfFile:
+    """The functions of a file, and when it was changed."""
+
+    functions: tuple[FunctionSpan, ...]
     changed_at: float
 
-    def around(self, line: int) -> tuple[str, int, int, str] | None:
+    def around(self, line: int) -> FunctionSpan | None:
         """The innermost function that has `line`; None where there is none."""
-        found = [function for function in self.functions if function[1] <= line <= function[2]]
-        return min(found, key=lambda function: function[2] - function[1], default=None)
+        found = [function for function in self.functions if function.first <= line <= function.last]
+        return min(found, key=lambda function: function.last - function.first, default=None)
 
 
-def find_functions(code: str, compiled_at: float) -> tuple[SourceFunction, ...]:
-    """The functions that `code` was compiled from at `compiled_at`, the kernel first, those of Triton left out."""
+def find_functions(kernel: str, code: str, compiled_at: float) -> tuple[SourceFunction, ...]:
+    """The functions that `code` of `kernel` was compiled from at `compiled_at`, the kernel first, none of Triton's."""
     locations = {match["name"]: match["text"] for match in LOCATION.finditer(code)}
     start = next(iter(frames(locations.get("#loc", ""), locations)), None)
     if start is None:
         return ()
     places = {(match["path"], int(match["line"])) for match in FILE.finditer(code)}
     found = dict.fromkeys(locate_function(start.path, start.line, compiled_at))
+    if not found:
+        module_path = find_module_path(start.path)
+        return (SourceFunction(path=start.path, module_path=module_path, name=kernel, definition=start.line),)
     for path, line in sorted(places - {(start.path, start.line)}):
         if not any(part in Path(path).as_posix() for part in TRITONS_OWN):
             found.update(dict.fromkeys(locate_function(path, line, compiled_at)))
@@ -54,17 +68,17 @@ def find_functions(code: str, compiled_at: float) -> tuple[SourceFunction, ...]:
 
 
 def locate_function(path: str, line: int, compiled_at: float) -> Iterator[SourceFunction]:
-    """The function around `line` of the file at `path`, where that file still has one there."""
+    """The function around `line` of the file at `path`; nothing where the file was changed after `compiled_at`."""
     text = read_functions(path)
-    function = text.around(line) if text else None
-    if text is not None and function is not None:
-        name, first, _, digest = function
+    function = text.around(line) if text and text.changed_at <= compiled_at else None
+    if function is not None:
         yield SourceFunction(
             path=path,
             module_path=find_module_path(path),
-            name=name,
-            line=first,
-            digest=digest if text.changed_at <= compiled_at else None,
+            name=function.name,
+            definition=function.definition,
+            line=function.first,
+            digest=function.digest,
         )
 
 
@@ -82,7 +96,11 @@ def read_functions(path: str) -> FunctionsOfFile | None:
         if isinstance(node, ast.FunctionDef):
             last = node.end_lineno or node.lineno
             text = "\n".join(line[node.col_offset :].rstrip() for line in lines[node.lineno - 1 : last])
-            functions.append((node.name, first_line(node), last, hashlib.sha256(text.encode()).hexdigest()))
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            first = first_line(node)
+            functions.append(
+                FunctionSpan(name=node.name, first=first, definition=node.lineno, last=last, digest=digest)
+            )
     return FunctionsOfFile(functions=tuple(functions), changed_at=status.st_mtime)
 
 

@@ -112,7 +112,7 @@ def read_packed(folder: Path, found: CacheEntry, *, with_code: bool) -> PackedEn
         target=found.target,
         triton=version if isinstance(version, str) else None,
         variables=dict(sorted(read_own_variables(metadata))),
-        functions=find_functions(read_code(path, kernel), found.written_at),
+        functions=find_functions(kernel, read_code(path, kernel), found.written_at),
         files=tuple(PackedFile(name=name, size=(path / name).stat().st_size) for name in kept),
     )
 

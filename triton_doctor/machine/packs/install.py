@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError, reason_of
-from triton_doctor.machine.packs.manifest import KERNEL
+from triton_doctor.machine.packs.manifest import KERNEL, MANIFEST_BYTES, decode_manifest, encode_manifest
 from triton_doctor.machine.packs.placement import PRESENT, WRITTEN, place_entry
+from triton_doctor.regular_files import read_regular_file, write_own_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from triton_doctor.machine.packs.manifest import PackedEntry
+    from triton_doctor.machine.packs.manifest import Manifest, PackedEntry
 
 FREE_SHARE = 0.95
+KEPT = "triton-doctor-pack-"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +60,26 @@ def install(
         else:
             counts.unusable.append(entry.key)
     return counts
+
+
+def keep_manifest(manifest: Manifest, folder: Path) -> None:
+    """Leave `manifest` in `folder`, so that it can be told later what was unpacked there, and why Triton misses it."""
+    data = encode_manifest(manifest)
+    path = folder / f"{KEPT}{hashlib.sha256(data).hexdigest()[:12]}.json"
+    try:
+        if not path.exists():
+            write_own_file(path, data)
+    except OSError as error:
+        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="unpack it again") from error
+
+
+def read_kept_manifests(folder: Path) -> Iterator[Manifest]:
+    """The manifests of the packs that were unpacked into `folder`; a damaged one is left out."""
+    for path in sorted(folder.glob(f"{KEPT}*.json")):
+        try:
+            yield decode_manifest(read_regular_file(path, MANIFEST_BYTES), str(path))
+        except (OSError, DoctorError):
+            continue
 
 
 def require_room(size_bytes: int, folder: Path) -> None:

@@ -14,6 +14,7 @@ SCHEMA = 1
 MANIFEST = "manifest.json"
 KERNEL, LAUNCHER, TUNING = "kernel", "launcher", "tuning"
 NAME_BYTES = 255
+MANIFEST_BYTES = 64 << 20
 # A file of a kernel is held in memory while it is packed or unpacked; the largest binaries have some megabytes.
 FILE_BYTES = 1 << 30
 
@@ -21,14 +22,16 @@ FILE_BYTES = 1 << 30
 class SourceFunction(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """A function that a kernel was compiled from: the kernel itself, or one that it calls.
 
-    `path` is where it stood, `module_path` its end that an import finds. `line` is that of the function's first line,
-    its decorators included. `digest` is of its text; None where the file was changed after the kernel was compiled.
+    `path` is where it stood, `module_path` its end that an import finds. `definition` is the line of its `def`, `line`
+    the first, decorators included, and `digest` is of its text. Where the file was changed after the kernel was
+    compiled, `line` is 0 and `digest` None.
     """
 
     path: str
     module_path: str
     name: str
-    line: int
+    definition: int
+    line: int = 0
     digest: str | None = None
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from triton_doctor.report.recording.unserved import UnservedCompile
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.recording import Recording
 
@@ -40,20 +41,22 @@ def render_account(
     cwd: Path,
     color: bool,
     width: int | None = None,
+    unserved: Sequence[UnservedCompile] = (),
 ) -> str:
     """`account`, that of `recordings`, as text of `form`, ending with a line end.
 
-    Paths below `cwd` are shown from there. Text is wrapped to `width`; None wraps nothing.
+    Paths below `cwd` are shown from there. Text is wrapped to `width`; None wraps nothing. `unserved` are the compiles
+    that a pack should have saved, told in text and JSON.
     """
     match form:
         case RunForm.TEXT:
             from triton_doctor.report.recording.text import render_text
 
-            return render_text(account, cwd=cwd, color=color, width=width)
+            return render_text(account, cwd=cwd, color=color, width=width, unserved=unserved)
         case RunForm.JSON:
             from triton_doctor.report.recording.json import render_json
 
-            return render_json(account)
+            return render_json(account, unserved)
         case RunForm.MARKDOWN:
             from triton_doctor.report.recording.markdown import render_markdown
 

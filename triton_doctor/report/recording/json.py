@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence import advise, misspelt_variables
 from triton_doctor.report.recording.steps import steps_object
+from triton_doctor.report.recording.unserved import unserved_object
 from triton_doctor.report.recording.wording import tell_unseen
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.evidence import Advice
+    from triton_doctor.report.recording.unserved import UnservedCompile
     from triton_doctor.runtime.account import Account, GraphAccount, ProcessAccount
     from triton_doctor.runtime.event import GuessEvent
     from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
@@ -32,8 +36,8 @@ SUMMED = (
 )
 
 
-def render_json(account: Account) -> str:
-    """One JSON object."""
+def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> str:
+    """One JSON object. `unserved` are the compiles that a pack should have saved."""
     kernels = [kernel_object(kernel) for kernel in account.kernels]
     splits = [process.split for process in account.processes]
     totals: dict[str, Any] = {name: round(sum(kernel[name] or 0 for kernel in kernels), 3) for name in SUMMED}
@@ -81,6 +85,7 @@ def render_json(account: Account) -> str:
         ],
         "advice": [advice_object(advice) for advice in advise(account)],
         "steps": steps_object(account.steps),
+        "unserved": [unserved_object(one) for one in unserved],
         "dry": account.dry is not None,
         "pretended": {} if account.dry is None else dict(account.dry.pretended),
         "guesses": [] if account.dry is None else [question_object(*one) for one in account.dry.guesses],

@@ -9,6 +9,7 @@ from triton_doctor.evidence import advise
 from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
 from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
+from triton_doctor.report.recording.unserved import tell_unserved
 from triton_doctor.report.recording.wording import (
     causes_worth,
     counted,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from triton_doctor.report.recording.unserved import UnservedCompile
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.kernel_account import KernelAccount
 
@@ -50,7 +52,13 @@ COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load
 
 
 def render_text(
-    account: Account, *, cwd: Path, color: bool, excess: Sequence[str] = (), width: int | None = None
+    account: Account,
+    *,
+    cwd: Path,
+    color: bool,
+    excess: Sequence[str] = (),
+    width: int | None = None,
+    unserved: Sequence[UnservedCompile] = (),
 ) -> str:
     """The whole report. `excess` are the limits that were exceeded, in a line each. None as `width` wraps nothing."""
     lines: list[str] = ["", *_fit(_head(account), width)]
@@ -61,6 +69,7 @@ def render_text(
     for title, body in (
         ("where the time went", _time(account) if account.dry is None else []),
         ("kernels", _kernels(account, cwd)),
+        ("compiled, although packed", list(tell_unserved(unserved))),
         ("tuning", list(tell_rounds(account))),
         ("steps", tell_steps(account.steps)),
         ("guessed, for want of data", list(tell_guesses(account, cwd))),

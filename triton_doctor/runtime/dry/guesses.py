@@ -180,7 +180,8 @@ def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callabl
         case "repeat_interleave":
             return empty(count)
         case "bincount":
-            return empty(max(count, 1))
+            minlength = args[2] if len(args) > 2 else 0
+            return empty(minlength or max(count, 1))
         case "index":
             return _guess_index(args, tensor, empty)
     return None

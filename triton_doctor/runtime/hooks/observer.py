@@ -155,6 +155,8 @@ class Observer:
                 dry=dry is not None,
                 guessed=guessed,
                 exact=None if fn is None else encode_constants(src),
+                # A local of Triton's `compile` (triton 3.2 compiler.py:232, 3.9 :250).
+                entry=str(compiling.get("hash", "")),
             )
         except Exception:
             self.fault("reading a compile")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Of all that a process does at once, so much is kept.
 ACTIVITIES = 8
-LONGEST_NAME, LONGEST_COMMAND = 80, 160
+LONGEST_NAME, LONGEST_PATH, LONGEST_COMMAND = 80, 240, 160
 # Launches are written as often, while there are any.
 PERIOD_S = 0.25
 # Made once: `json.dumps` makes one for each call that is not plain.
@@ -84,6 +84,8 @@ class LiveFile:
         activities = hooks.open_activities()
         if activities is not None:
             activities.forget_ended()
+            # An exec for which the file was removed has failed.
+            activities.when_changed = self.write
         self.write()
 
     def write(self) -> None:
@@ -99,7 +101,10 @@ class LiveFile:
                 self._lock.release()
 
     def close(self) -> None:
-        """The process ends, or becomes another program: remove the file."""
+        """The process ends, or becomes another program: remove the file. What threads begin now makes no new one."""
+        activities = hooks.open_activities()
+        if activities is not None:
+            activities.when_changed = None
         descriptor, path, self._descriptor = self._descriptor, self._path, -1
         if self._pid == os.getpid() and descriptor >= 0:
             with contextlib.suppress(OSError):
@@ -161,7 +166,7 @@ class LiveFile:
 def _describe(activity: Activity) -> dict[str, Any]:
     fields = {name: getattr(activity, name) for name in type(activity).__slots__}
     fields["kernel"] = activity.kernel[:LONGEST_NAME]
-    fields["path"] = activity.path[-LONGEST_NAME:]
+    fields["path"] = activity.path[-LONGEST_PATH:]
     return {name: value for name, value in fields.items() if value not in ("", 0)}
 
 

@@ -25,54 +25,65 @@ class ProcessRow:
 
 
 class ProcessTable:
-    """All processes at one moment; empty elsewhere than on Linux."""
+    """Processes at one moment: each is read when it is first asked for, and all for the children of one.
 
-    def __init__(self, rows: dict[int, ProcessRow], uptime_s: float) -> None:
-        self._rows, self._uptime_s = rows, uptime_s
-        self._children: dict[int, list[int]] = {}
-        for row in rows.values():
-            self._children.setdefault(row.parent, []).append(row.pid)
+    Elsewhere than on Linux there are none.
+    """
 
-    @classmethod
-    def read(cls) -> ProcessTable:
-        """Read it now."""
-        try:
-            pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-            with open("/proc/uptime", encoding="ascii") as file:
-                uptime_s = float(file.read().split()[0])
-        except (OSError, ValueError, IndexError):
-            return cls({}, 0.0)
-        rows = (read_row(pid) for pid in pids)
-        return cls({row.pid: row for row in rows if row is not None}, uptime_s)
+    def __init__(self) -> None:
+        self._rows: dict[int, ProcessRow | None] = {}
+        self._children: dict[int, list[ProcessRow]] | None = None
 
     def find(self, pid: int) -> ProcessRow | None:
         """The process `pid`; None where there is none."""
-        return self._rows.get(pid)
+        if pid not in self._rows:
+            self._rows[pid] = read_row(pid)
+        return self._rows[pid]
 
     def ancestors(self, pid: int) -> set[int]:
         """The processes that led to `pid`."""
         found: set[int] = set()
-        row = self._rows.get(pid)
-        while row is not None and row.parent not in found:
+        row = self.find(pid)
+        while row is not None and row.parent and row.parent not in found:
             found.add(row.parent)
-            row = self._rows.get(row.parent)
+            row = self.find(row.parent)
         return found
 
     def innermost_tool(self, pid: int) -> ProcessRow | None:
         """The compiler below `pid` that no other compiler waits for: gcc starts cc1, and does nothing meanwhile."""
+        children = self._read_children()
         found: ProcessRow | None = None
-        left = list(self._children.get(pid, ()))
+        left = list(children.get(pid, ()))
         while left:
-            row = self._rows[left.pop()]
+            row = left.pop()
             if TOOL.fullmatch(row.name):
                 found = row
                 left = []
-            left += self._children.get(row.pid, ())
+            left += children.get(row.pid, ())
         return found
 
-    def elapsed_s(self, row: ProcessRow) -> float:
-        """How long ago the process of `row` began."""
-        return max(0.0, self._uptime_s - row.start / os.sysconf("SC_CLK_TCK"))
+    def _read_children(self) -> dict[int, list[ProcessRow]]:
+        if self._children is None:
+            self._children = {}
+            for pid in _all_processes():
+                row = self.find(pid)
+                if row is not None:
+                    self._children.setdefault(row.parent, []).append(row)
+        return self._children
+
+
+def _all_processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def elapsed_s(row: ProcessRow) -> float:
+    """How long ago the process of `row` began."""
+    with open("/proc/uptime", encoding="ascii") as file:
+        uptime_s = float(file.read().split()[0])
+    return max(0.0, uptime_s - row.start / os.sysconf("SC_CLK_TCK"))
 
 
 def read_row(pid: int) -> ProcessRow | None:

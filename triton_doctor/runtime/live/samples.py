@@ -44,7 +44,7 @@ def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
             time.sleep(seconds / max(1, samples - 1))
         stacks = read_stacks(pid)
         counts.update(activity for stack in stacks if (activity := read_activity(stack, pid)) is not None)
-    table = ProcessTable.read()
+    table = ProcessTable()
     row = table.find(pid)
     if row is None:
         raise DoctorError(f"process {pid} ended meanwhile", hint="`triton-doctor top` shows those that are watched")

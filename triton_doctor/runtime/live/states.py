@@ -15,7 +15,7 @@ import msgspec
 
 from triton_doctor.runtime.live.activity import Activity  # noqa: TC001 - msgspec evaluates annotations
 from triton_doctor.runtime.live.folder import LONGEST, SCHEMA, live_folder, namespace
-from triton_doctor.runtime.live.process_table import ProcessTable
+from triton_doctor.runtime.live.process_table import ProcessTable, elapsed_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -89,7 +89,7 @@ class NodeStates(msgspec.Struct, kw_only=True):
 
 def gather_states(*, run: str | None = None, pids: Collection[int] | None = None) -> list[ProcessState]:
     """The watched processes of this user on this machine; those of one `run`, or `pids` and their descendants."""
-    table = ProcessTable.read()
+    table = ProcessTable()
     states = [judge(state, table) for state in read_folder(live_folder())]
     if run is not None:
         states = [state for state in states if state.run == run]
@@ -157,9 +157,7 @@ def read_tool(pid: int, table: ProcessTable) -> ToolProcess | None:
     child = table.innermost_tool(pid)
     if child is None:
         return None
-    return ToolProcess(
-        name=child.name, pid=child.pid, state=child.state, elapsed_s=table.elapsed_s(child), cpu_s=child.cpu_s
-    )
+    return ToolProcess(name=child.name, pid=child.pid, state=child.state, elapsed_s=elapsed_s(child), cpu_s=child.cpu_s)
 
 
 def read_nodes(folder: Path) -> list[ProcessState]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.live.activity import BUILDING, COMPILING, TUNING
@@ -60,7 +61,7 @@ def tell_activities(state: ProcessState, now_ns: int) -> str:
 
 def tell_activity(activity: Activity, elapsed: float) -> str:
     """One activity, and for how long."""
-    where = f" at {activity.path}:{activity.line}" if activity.path else ""
+    where = f" at {shorten_path(activity.path)}:{activity.line}" if activity.path else ""
     doing = f"{activity.what}{' for' if activity.what == BUILDING else ''} `{activity.kernel}`"
     text = f"{doing} for {seconds(elapsed)}{where}"
     if activity.what == COMPILING:
@@ -69,6 +70,12 @@ def tell_activity(activity: Activity, elapsed: float) -> str:
     if activity.what == TUNING and activity.configs:
         return f"{text}, config {max(1, activity.config)} of {activity.configs}"
     return text
+
+
+def shorten_path(path: str) -> str:
+    """`path` as seen from the working directory, where it is below that."""
+    here = f"{os.getcwd()}{os.sep}"
+    return path.removeprefix(here)
 
 
 def tell_tool(tool: ToolProcess) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.explained_settings import mark_explained
-from triton_doctor.static.environment.python_code import hides_gpus, may_set
+from triton_doctor.static.environment.read_python import hides_gpus, may_set
 from triton_doctor.static.environment.setting import EnvironmentFile
 from triton_doctor.static.sources.files import settings_kind
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.analysis import Judge
-    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.sources.workspace import Workspace
 
 # A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
@@ -42,7 +42,7 @@ def fix(
     narrow: Callable[[Scan], Scan] = lambda found: found,
     weigh: Judge | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
-    cache: CacheStore | None = None,
+    cache: ScanStore | None = None,
 ) -> Fixed:
     """Fix what is asked for of `workspace` in memory, the unsafe way too where `unsafe`.
 

@@ -65,6 +65,10 @@ class CacheStore:
         self._file = self._folder / f"{name}.scan"
         self._key = find_key()
 
+    def is_like(self, other: CacheStore) -> bool:
+        """Whether `other` holds the scans of the same files, by the same settings and the same version of the tool."""
+        return self._file == other._file
+
     def read(self) -> CachedScan:
         """What the last such scan left; nothing where there was none, or it cannot be read, or is not ours."""
         content = self._read_signed(self._file)

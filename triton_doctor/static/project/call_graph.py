@@ -10,7 +10,7 @@ from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.resolver import DefinitionKind
 from triton_doctor.static.project.trials import Trials
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
-from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.environment.python_code import may_set, python_may_set
 from triton_doctor.static.environment.read_file import read_settings
+from triton_doctor.static.environment.read_python import may_set, python_may_set
 from triton_doctor.static.project.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import (
@@ -21,9 +21,8 @@ from triton_doctor.static.project.roles import (
     subscripted_members,
     takes_all,
 )
-from triton_doctor.static.python.newer_syntax import newer_syntax
 from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
-from triton_doctor.static.python.unreadable import explain_unreadable
+from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.sources.files import FileKind
@@ -33,12 +32,13 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.environment.setting import EnvironmentFile
-    from triton_doctor.static.project.dependencies import ModuleQuery, Query
+    from triton_doctor.static.project.dependencies import ModuleQuery, QueryKind
     from triton_doctor.static.project.import_index import NamingFiles
+    from triton_doctor.static.project.kernel_uses import MentionedWords
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import TextPattern
 
 Read = TypeVar("Read")
 
@@ -47,7 +47,8 @@ class FileFacts(NamedTuple):
     """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
 
     `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
-    something. Nobody has asked about the files that are not there.
+    something. `mentions` are what Python files name at run time, None for nothing, and are not kept on disk. Nobody has
+    asked about the files that are not there.
     """
 
     roles: dict[str, Role]
@@ -55,6 +56,7 @@ class FileFacts(NamedTuple):
     members: dict[str, frozenset[str]]
     setting: dict[str, bool]
     directives: dict[str, tuple[Directive, ...]]
+    mentions: dict[str, MentionedWords | None]
 
     def but(self, paths: frozenset[str]) -> FileFacts:
         """What is known of other files than those at `paths`."""
@@ -64,6 +66,7 @@ class FileFacts(NamedTuple):
             members=_but(self.members, paths),
             setting=_but(self.setting, paths),
             directives=_but(self.directives, paths),
+            mentions=_but(self.mentions, paths),
         )
 
 
@@ -83,7 +86,7 @@ class Database:
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = FileFacts({}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {}, {})
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
@@ -168,7 +171,7 @@ class Database:
             return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
         return role is Role.SETTER and self.is_code(path)
 
-    def answer(self, path: str, query: Query[Said], word: str) -> Said | None:
+    def answer(self, path: str, query: QueryKind[Said], word: str) -> Said | None:
         """What the module at `path` says to `query` about `word`; None where it cannot be read."""
         key = (path, query.kind, word)
         if key not in self._answers:

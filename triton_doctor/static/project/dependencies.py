@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from triton_doctor.static.python.module import Module
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import TextPattern
 
 Said = TypeVar("Said")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query(Generic[Said]):
+class QueryKind(Generic[Said]):
     """A question to one module about a word, which `read` answers by a plain value: it is compared by its `repr`.
 
     After an edit of the module, an answer that was made from this value stands if the value is the same. `sign` gives
@@ -29,14 +29,14 @@ class Query(Generic[Said]):
 
 
 # By the kinds of queries.
-QUERIES: dict[str, Query[Any]] = {}
+QUERIES: dict[str, QueryKind[Any]] = {}
 
 
 def declare_query(
     kind: str, read: Callable[[Module, str], Said], sign: Callable[[str], TextPattern] | None = None
-) -> Query[Said]:
+) -> QueryKind[Said]:
     """Make a query, and add it to QUERIES: a cache names queries by `kind`."""
-    QUERIES[kind] = Query(kind=kind, read=read, sign=sign)
+    QUERIES[kind] = QueryKind(kind=kind, read=read, sign=sign)
     return QUERIES[kind]
 
 

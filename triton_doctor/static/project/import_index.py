@@ -10,7 +10,7 @@ from triton_doctor.static.project.roles import taken_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import TextPattern
 
 # A name is handed on from package to package that often.
 _MOST_HOPS = 4

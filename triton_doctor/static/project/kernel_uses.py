@@ -115,17 +115,21 @@ class _UseSearch:
     @cached_property
     def _dynamic(self) -> tuple[MentionedWords, ...]:
         """What the scanned files name at run time."""
-        texts = []
+        known = self._library.known.mentions
         for path, role in self._library.roles.items():
-            data = self._library.python[path] if role is not Role.BYSTANDER else b""
-            by_name = frozenset(_named_at_run_time(data))
-            if _says_any(_IMPORTED_BY_NAME, data):
-                # The module stands in quotes; every word of the file may be its member.
-                homes = frozenset(word for text in _quoted(data) for word in WORD.findall(text))
-                texts.append(MentionedWords(frozenset(WORD.findall(data)), homes, by_name))
-            elif by_name:
-                texts.append(MentionedWords(frozenset(), frozenset(), by_name))
-        return tuple(texts)
+            if path not in known:
+                known[path] = _mentions(self._library.python[path]) if role is not Role.BYSTANDER else None
+        return tuple(said for path in self._library.roles if (said := known[path]) is not None)
+
+
+def _mentions(data: bytes) -> MentionedWords | None:
+    """What the file with the text `data` names at run time; None for nothing."""
+    by_name = frozenset(_named_at_run_time(data))
+    if _says_any(_IMPORTED_BY_NAME, data):
+        # The module stands in quotes; every word of the file may be its member.
+        homes = frozenset(word for text in _quoted(data) for word in WORD.findall(text))
+        return MentionedWords(frozenset(WORD.findall(data)), homes, by_name)
+    return MentionedWords(frozenset(), frozenset(), by_name) if by_name else None
 
 
 def _renamed(data: bytes) -> Iterator[tuple[bytes, bytes]]:

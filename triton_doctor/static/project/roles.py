@@ -6,7 +6,7 @@ import re
 import sys
 from enum import Enum
 
-from triton_doctor.static.environment.python_code import may_set_by_name, may_set_knobs
+from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
 from triton_doctor.static.sources.directives import MARK
 
 LAUNCH = b"]("

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triton_doctor.static.project.database import FileFacts
 from triton_doctor.static.project.dependencies import ChangedFile, Changes
@@ -131,5 +131,17 @@ class CachedScan(NamedTuple):
     recall: Callable[[], ScanCache]
 
 
-NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {})
+class ScanStore(Protocol):
+    """Where one scan leaves what the next can build on."""
+
+    def read(self) -> CachedScan:
+        """What the last scan left; NO_CACHED_SCAN where there was none."""
+        ...
+
+    def write(self, memory: ScanCache) -> None:
+        """Leave `memory` for the next scan."""
+        ...
+
+
+NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {})
 NO_CACHED_SCAN = CachedScan(NO_STAMPS, {}, frozenset(), {}, {}, lambda: NO_SCAN_CACHE)

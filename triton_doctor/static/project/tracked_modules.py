@@ -1,7 +1,7 @@
 """The modules of a scan as one analysis sees them: what it reads or asks is what its answer depends on.
 
 There are three ways to learn something of a file, and each records what it has to. To read a module, `modules[path]`,
-makes the answer depend on all of the file; to ask it a `Query` on what it says to that alone; to look whether it is
+makes the answer depend on all of the file; to ask it a `QueryKind` on what it says to that alone; to look whether it is
 there, `path in modules`, on no more than that.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from triton_doctor.static.project.database import Database
-    from triton_doctor.static.project.dependencies import Query
+    from triton_doctor.static.project.dependencies import QueryKind
     from triton_doctor.static.python.module import Module
 
 
@@ -84,7 +84,7 @@ class TrackedModules(Mapping[str, "Module"]):
         self._read.add(path)
         return self._library.python[path]
 
-    def ask(self, query: Query[Said], path: str, word: str = "") -> Said | None:
+    def ask(self, query: QueryKind[Said], path: str, word: str = "") -> Said | None:
         """Return what the module at `path`, a file of the scan, says to `query` about `word`; None if unreadable."""
         question = ModuleQuery(query.kind, word)
         self._asked.add((path, question))
@@ -92,7 +92,7 @@ class TrackedModules(Mapping[str, "Module"]):
 
     def search(
         self,
-        query: Query[Said],
+        query: QueryKind[Said],
         word: str,
         *,
         name: str,

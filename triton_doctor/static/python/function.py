@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Span
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import TextPattern
 
 
 class BranchArm(NamedTuple):

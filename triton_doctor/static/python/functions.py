@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.function import Contents
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.sources.source_text import SourceText
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from triton_doctor.static.sources.source_text import SourceText, TextPattern
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
-from triton_doctor.static.python.nodes import FIELDS, names_in, names_in_all
+from triton_doctor.static.python.nodes import FIELDS, callee_name, names_in, names_in_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -232,7 +232,7 @@ class _UseReader:
             if kind is ast.Name:
                 sources.update(self._from.get(part.id, ()))  # type: ignore[attr-defined]
             elif kind is ast.Call:
-                if (_callee(part) or "") not in _ARITHMETIC:  # type: ignore[arg-type]
+                if (callee_name(part) or "") not in _ARITHMETIC:  # type: ignore[arg-type]
                     return
                 stack.extend(part.args)  # type: ignore[attr-defined]
             elif kind is ast.BinOp:
@@ -266,7 +266,7 @@ class _UseReader:
         return frozenset(found)
 
     def _call(self, call: ast.Call) -> None:
-        callee = _callee(call)
+        callee = callee_name(call)
         if callee == "load":
             self._memory_reads += 1
         if type(call.func) is ast.Attribute and callee not in _ARITHMETIC:
@@ -294,11 +294,4 @@ class _UseReader:
 
 
 def _is_unrolled(source: ast.expr) -> bool:
-    return type(source) is ast.Call and _callee(source) == "static_range"
-
-
-def _callee(call: ast.Call) -> str | None:
-    func = call.func
-    if type(func) is ast.Name:
-        return func.id
-    return func.attr if type(func) is ast.Attribute else None
+    return type(source) is ast.Call and callee_name(source) == "static_range"

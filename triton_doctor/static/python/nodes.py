@@ -75,3 +75,11 @@ def names_in_all(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 pending += child
             elif child is not None:
                 pending.append(child)
+
+
+def callee_name(call: ast.Call) -> str | None:
+    """The last name of the function that `call` calls; None where that is no name."""
+    func = call.func
+    if type(func) is ast.Name:
+        return func.id
+    return func.attr if type(func) is ast.Attribute else None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.python_code import python_may_set, read_environment
+from triton_doctor.static.environment.read_python import python_may_set, read_environment
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.function_body import Body
 from triton_doctor.static.python.functions import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.python.nodes import names_in
+from triton_doctor.static.python.nodes import callee_name, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -187,7 +187,7 @@ class _PlainUses:
 
     def _call(self, node: ast.Call) -> _BodyValue:
         func, by_name = node.func, isinstance(node.func, ast.Name)
-        callee = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+        callee = callee_name(node) or ""
         if callee == "to" and isinstance(func, ast.Attribute):
             self._of(func.value)  # constexpr has it too, and gives what it gives at run time
         elif isinstance(func, ast.Attribute):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.nodes import names_in, names_in_all, parts
+from triton_doctor.static.python.nodes import callee_name, names_in, names_in_all, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,9 +67,7 @@ def _gathered(every: Iterable[ast.AST]) -> tuple[list[tuple[set[str], set[str]]]
 
 
 def _telling(call: ast.Call) -> Iterator[ast.AST]:
-    func = call.func
-    callee = func.id if type(func) is ast.Name else func.attr if type(func) is ast.Attribute else ""
-    if callee not in _NUMBERS_OF_NUMBERS:
+    if callee_name(call) not in _NUMBERS_OF_NUMBERS:
         yield from call.args
         yield from (keyword.value for keyword in call.keywords)
 

@@ -1,4 +1,4 @@
-"""Places in a text: what `ast` counts in bytes, in the characters that a user counts."""
+"""Places in a text: of patterns that it is searched for before it is parsed, and of syntax, counted in characters."""
 
 from __future__ import annotations
 
@@ -11,14 +11,40 @@ from triton_doctor.finding import Span
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Iterable
-
-    from triton_doctor.static.sources.text_patterns import TextPattern
+    from collections.abc import Iterable, Iterator
 
 # Only there may a file say in which encoding it is (PEP 263).
 _ENCODING_LINES = 2
 _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 _BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$", re.MULTILINE)
+
+_ANYTHING = re.compile(b"")
+
+
+class TextPattern:
+    """`word` where `before` matches at its beginning and `after` at its end. Equal to itself alone, so make it once."""
+
+    __slots__ = ("_after", "_before", "_word")
+
+    def __init__(self, word: str, before: re.Pattern[bytes] = _ANYTHING, after: re.Pattern[bytes] = _ANYTHING) -> None:
+        """The patterns are shared by many words: to compile one for each costs more than most searches."""
+        self._word = word.encode()
+        self._before = before
+        self._after = after
+
+    @property
+    def pattern(self) -> bytes:
+        """All of it as one regular expression."""
+        return self._before.pattern + re.escape(self._word) + self._after.pattern
+
+    def places(self, text: bytes) -> Iterator[int]:
+        """Where it begins in `text`, in order."""
+        width = len(self._word)
+        at = text.find(self._word)
+        while at != -1:
+            if self._before.match(text, at) and self._after.match(text, at + width):
+                yield at
+            at = text.find(self._word, at + width)
 
 
 class SourceText:

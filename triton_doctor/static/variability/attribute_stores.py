@@ -11,7 +11,7 @@ from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.python.ir import Call, Name, dotted
 from triton_doctor.static.python.module import Class
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability, choice
 from triton_doctor.static.variability.program_point import ProgramPoint

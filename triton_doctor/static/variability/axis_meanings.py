@@ -59,7 +59,7 @@ _PROSE_MODEL = frozenset(
 _PROSE_PARTS = frozenset("chunk chunks block blocks tile tiles".split())
 _QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
 _MOST_STEPS = 4
-_MANY_AXES = 4
+_FEWEST_BEFORE_STATE = 3
 
 
 @lru_cache(maxsize=8192)
@@ -112,13 +112,11 @@ class AxisMeanings:
     def of_shape(self, axes: Sequence[str]) -> tuple[bool | None, ...]:
         """What each of `axes` means. What lies between a batch and a width is the length, whatever its letter."""
         meanings = [self._of_text(axis, _MOST_STEPS) for axis in axes]
-        if axes[-1] in ("S", "s") and (len(axes) >= _MANY_AXES or True in meanings[1:-1]):
-            meanings[-1] = None  # as likely a state, or what was selected: `(batch, length, heads, S)`
-        if "M" in axes[1:]:
-            meanings = [
-                None if at and axis == "M" else meaning
-                for at, (axis, meaning) in enumerate(zip(axes, meanings, strict=True))
-            ]
+        for at, axis in enumerate(axes):
+            if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
+                meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
+            elif axis == "M" and at:
+                meanings[at] = None
         if len(axes) > 2 and meanings[0] is True and meanings[-1] is False and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
             if len(unknown) == 1 and axes[unknown[0]] in _LENGTH_LETTERS:
@@ -143,6 +141,8 @@ class AxisMeanings:
         computed = [value for value in bound if not _is_out_of_sight(value)]
         if computed:
             meanings = {self._of_expr(value, steps - 1) for value in computed}
+            if len(computed) < len(bound):
+                meanings.add(meaning_of_word(name))
             meaning = meanings.pop() if len(meanings) == 1 else None
             return meaning_of_word(name) if meaning is None and has_meaning(name) else meaning
         return meaning_of_word(name)
@@ -177,6 +177,10 @@ class AxisMeanings:
                 return self._of_expr(over, steps)
             case _:
                 return None
+
+
+def _names_time(axes: Sequence[str]) -> bool:
+    return any(axis.lower() == "t" for axis in axes)
 
 
 def _last(func: Expr) -> str:

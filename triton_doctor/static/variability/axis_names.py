@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked, children
-from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, Star, Subscript, TupleExpr, Unpacked, children
+from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
 from triton_doctor.static.variability.name_words import names_heads, names_model, names_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
@@ -53,23 +53,53 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     if not (function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
         return {}
     names: dict[str, dict[int, str]] = {}
-    counts: dict[str, int] = {}
+    counts: dict[str, set[int]] = {}
     for bindings in function.bindings.values():
         for binding in bindings:
-            match binding.value if type(binding.value) in _READING else None:
-                case Unpacked(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
-                    if binding.order <= _rebound(function, base) and counts.setdefault(base, size) == size:
-                        names.setdefault(base, {}).setdefault(at % size, binding.name)
-                case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(
-                    Attr(Name(base), "size"), (Const(int(at)),)
-                ):
-                    if binding.order <= _rebound(function, base):
-                        names.setdefault(base, {}).setdefault(at, binding.name)
-                case _:
-                    pass
+            read = _read_axis(binding.value) if type(binding.value) in _READING else None
+            if read is not None and binding.order <= _rebound(function, read.tensor):
+                names.setdefault(read.tensor, {}).setdefault(read.position, binding.name)
+                if read.rank is not None:
+                    counts.setdefault(read.tensor, set()).add(read.rank)
     if any(function.shows(sign) for sign in _ASKING):
-        counts = {**dict(_asked_for(function)), **counts}
-    return {base: tuple(names.get(base, {}).get(at, "") for at in range(count)) for base, count in counts.items()}
+        for tensor, count in _asked_for(function):
+            counts.setdefault(tensor, {count})
+    # What is unpacked into three here and into two there has no number of axes of its own.
+    known = ((tensor, found.pop()) for tensor, found in counts.items() if len(found) == 1)
+    return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
+
+
+class _ReadAxis(NamedTuple):
+    """An axis of a tensor, and how many it has, where that is told."""
+
+    tensor: str
+    position: int
+    rank: int | None
+
+
+def _read_axis(value: Expr) -> _ReadAxis | None:
+    """The axis that `value` reads: by unpacking a shape, also one that is starred in a display, or by its number."""
+    match value:
+        case Unpacked(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
+            return _ReadAxis(base, at % size, size)
+        case Unpacked(TupleExpr(items), int(at), size, False) if (starred := _starred_shape(items)) is not None:
+            base, start = starred
+            count = size - len(items) + 1
+            return _ReadAxis(base, at % size - start, count) if start <= at % size < start + count else None
+        case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(Attr(Name(base), "size"), (Const(int(at)),)):
+            return _ReadAxis(base, at, None)
+        case _:
+            return None
+
+
+def _starred_shape(items: Sequence[Expr]) -> tuple[str, int] | None:
+    """The tensor whose shape is the only star in a display, and the position of the star: `*k.shape, v.shape[-1]`."""
+    stars = [(at, item.value) for at, item in enumerate(items) if isinstance(item, Star)]
+    match stars:
+        case [(at, Attr(Name(base), "shape"))]:
+            return base, at
+        case _:
+            return None
 
 
 def _asked_for(function: Function) -> Iterator[tuple[str, int]]:

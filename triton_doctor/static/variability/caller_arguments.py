@@ -93,7 +93,7 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
         hints[position] = hints.get(position, frozenset()) | beside
-    note = note_of_parameter(function, param.name, len(names) or None)
+    note = note_of_parameter(function, param.name)
     rank = len(names) or (note.rank if note is not None else None)
     root = Origin(path, function.qualname, param.name, function.line, rank, weight, hints=hints, note=note)
     return SymbolicValue(root=root, scalar=_scalar(param, root), origin=function)

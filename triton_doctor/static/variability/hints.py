@@ -38,8 +38,8 @@ class AxisContext:
     `name` is what the size is called; `tensor` names the tensor whose axis at `position` it is, of `rank` axes where
     that is known. `folded_after` is the number of axes in front of those whose product it is, `is_rest` where it is the
     rest of a quotient. `is_weight` where the tensor lives as long as the model, `is_item` where it was taken out of
-    another by a number. `noted` is what a shape written beside the tensor says of the axis; its position says nothing
-    then.
+    another by a number. `noted` is what a shape written beside the tensor says of the axis, `unpacked` what the names
+    say together that the function unpacks the shape into; its position says nothing then.
     """
 
     name: str = ""
@@ -58,6 +58,7 @@ class AxisContext:
     is_loaded: bool = False
     is_one_for_some_caller: bool = False
     noted: Toward | None = None
+    unpacked: Toward | None = None
 
     @property
     def is_first(self) -> bool:
@@ -171,6 +172,14 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.noted is Toward.DATA,
     ),
     Hint(
+        name="unpacked shape",
+        toward=Toward.DATA,
+        weight=2,
+        says="the shape is unpacked into names among which this one is a batch or a length",
+        example="batch, n, dim = x.shape",
+        applies=lambda axis: axis.unpacked is Toward.DATA,
+    ),
+    Hint(
         name="last axis",
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
@@ -192,6 +201,13 @@ HINTS: tuple[Hint, ...] = (
         example="x: torch.Tensor,  # (n_experts, tokens, dim)",
         in_words=True,
         applies=lambda axis: axis.noted is Toward.MODEL,
+    ),
+    Hint(
+        name="unpacked shape",
+        toward=Toward.MODEL,
+        says="the shape is unpacked into names among which this one is heads, channels or a setting",
+        example="n_experts, tokens, dim = x.shape",
+        applies=lambda axis: axis.unpacked is Toward.MODEL,
     ),
     Hint(
         name="kept with the model",

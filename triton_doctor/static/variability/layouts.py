@@ -40,8 +40,8 @@ def noted_stride(flow: Interpreter, value: SymbolicValue, position: int, frame: 
 
     A view's strides may be others, which hold the same axes for the most part.
     """
-    rank = value.root.rank
-    if value.root.note is None or rank is None or not -rank <= position < rank - 1 or position == -1:
+    note, rank = value.root.note, value.root.rank
+    if note is None or rank is None or not (note.is_written and note.is_row_major and 0 <= position % rank < rank - 1):
         return None
     return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.sources.text_patterns import TextPattern
+from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability

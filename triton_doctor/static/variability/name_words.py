@@ -116,6 +116,12 @@ def names_shape(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_stride(name: str) -> bool:
+    """Whether a name speaks of a stride: the axis that `stride_h` names is the one stepped along, not what it spans."""
+    return bool(words(name) & {"stride", "strides", "str"})
+
+
+@lru_cache(maxsize=4096)
 def names_bucket(name: str) -> bool:
     """Whether a size's name says that its author has rounded it already."""
     return bool(words(name) & {"bucket", "buckets", "bucketed", "bucketize"})

@@ -14,7 +14,7 @@ from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import AxisContext, apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
-from triton_doctor.static.variability.name_words import names_bucket, names_weight
+from triton_doctor.static.variability.name_words import names_bucket, names_stride, names_weight
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.trace import Note
@@ -166,4 +166,4 @@ def hint_from_name(scalar: AbstractNumber, name: str, path: str, line: int) -> A
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
     if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
-    return scalar.add_hints(apply_hints(AxisContext(name=name), path, line))
+    return scalar if names_stride(name) else scalar.add_hints(apply_hints(AxisContext(name=name), path, line))

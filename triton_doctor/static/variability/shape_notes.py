@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.remarks import read_remarks
 from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
-from triton_doctor.static.variability.axis_names import keeps_shape
+from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
 from triton_doctor.static.variability.hints import Toward
 from triton_doctor.static.variability.written_shapes import MOST_AXES, brackets, written_shapes
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.remarks import Remark, Remarks
 
+# The kind of a note that is none: what the function itself unpacks the shape into.
+UNPACKING = "unpacking"
+_FEWEST_UNPACKED = 3
 # Axes of which two notes speak differently.
 UNCLEAR = ""
 
@@ -45,6 +48,7 @@ _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _ASSERTED = re.compile(
     r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
 )
+_STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
 _EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
 _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 
@@ -53,7 +57,8 @@ class ShapeNote(NamedTuple):
     """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
 
     `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
-    `meanings` say of each axis whether it follows the data, or the model.
+    `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
+    whether another axis than the last has a stride of 1.
     """
 
     axes: tuple[str, ...]
@@ -61,11 +66,17 @@ class ShapeNote(NamedTuple):
     kind: str
     line: int
     meanings: tuple[bool | None, ...] = ()
+    is_row_major: bool = True
 
     @property
     def rank(self) -> int | None:
         """The number of axes, where the note tells."""
         return None if OPEN in self.axes else len(self.axes)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the author wrote it for readers, and not the function in unpacking the shape."""
+        return self.kind != UNPACKING
 
     @property
     def says(self) -> str:
@@ -92,7 +103,7 @@ class ShapeNote(NamedTuple):
 class ShapeNotes(NamedTuple):
     """The notes of a function: of its parameters, and of what lines assign."""
 
-    parameters: Mapping[str, ShapeNote]
+    parameters: dict[str, ShapeNote]
     assigned: Mapping[int, ShapeNote]
 
 
@@ -107,18 +118,32 @@ def notes_of(function: Function) -> ShapeNotes:
     found = _read(remarks, text, function.line, _lines_that_rebind(function))
     if not (found.parameters or found.assigned):
         return found
-    axes = {name: note.axes for name, note in found.parameters.items()}
-    meanings = AxisMeanings(function, axes, remarks.docstring, function.text.file_docstring)
+    for tensor, position in _STRIDE_OF_ONE.findall(text) if ".stride(" in text else ():
+        note = found.parameters.get(tensor)
+        if note is not None and note.at(int(position)) != len(note.axes) - 1:
+            found.parameters[tensor] = note._replace(is_row_major=False)
+    meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
     return ShapeNotes(
         {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))},
         {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
     )
 
 
-def note_of_parameter(function: Function, name: str, rank: int | None) -> ShapeNote | None:
-    """Return the note for the parameter `name`, which the function takes for a tensor of `rank` axes."""
+def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
+    """Return the note for the parameter `name`, or else what it is unpacked into, where that is three axes or more."""
+    names = named_axes(function, name)
     note = notes_of(function).parameters.get(name)
-    return None if note is None or (rank is not None and note.rank not in (None, rank)) else note
+    if note is not None:
+        return note if not names or note.rank in (None, len(names)) else None
+    if len(names) < _FEWEST_UNPACKED or not all(names):
+        return None
+    unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)
+    return _with_meanings(unpacked, _meanings(function, {}))
+
+
+def _meanings(function: Function, axes: Mapping[str, Sequence[str]]) -> AxisMeanings:
+    docstring = read_remarks(function.text.text, function.line).docstring
+    return AxisMeanings(function, axes, docstring, function.text.file_docstring)
 
 
 def _with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:

@@ -44,17 +44,18 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
     known = AxisContext(tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
-            noted = root.note.toward(position) if root.note is not None else None
-            if noted is not None and root.note is not None:
-                context = AxisContext(noted=noted, is_weight=root.weight)
-                applied = apply_hints(context, root.path, root.note.line)
-            else:
+            text, note = _axis_text(root, position), root.note
+            toward = note.toward(position) if note is not None else None
+            if note is None or toward is None:
                 applied = apply_hints(replace(known, position=position), root.path, root.line)
+            elif note.is_written:
+                noted = AxisContext(noted=toward, is_weight=root.weight)
+                text, line = f"{text}: {note.says}", note.line
+                applied = apply_hints(noted, root.path, note.line)
+            else:
+                applied = apply_hints(AxisContext(unpacked=toward, is_weight=root.weight), root.path, note.line)
             if known.is_activation:
                 applied |= root.hints.get(position, frozenset())
-            text = _axis_text(root, position)
-            if noted is not None and root.note is not None:
-                text, line = f"{text}: {root.note.says}", root.note.line
         case RemainingDims(_, front, _):
             applied = apply_hints(replace(known, folded_after=front, is_rest=is_rest), root.path, root.line)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.python_code.values import PossibleText, readings, texts
 from triton_doctor.static.environment.setting import EnvSetting
-from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.variables import looks_like_triton, variables, variables_by_knob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from triton_doctor.finding import Span
     from triton_doctor.static.environment.python_code.entries import DictEntry
     from triton_doctor.static.environment.python_code.here import WalkState
     from triton_doctor.static.sources.source_text import SourceText
+
+    ReadShell = Callable[[str], Iterable[EnvSetting]]
 
 # Settings that their tool takes back when the test or the block ends.
 UNDOING = frozenset({"monkeypatch.setenv", "monkeypatch.setitem", "patch.dict"})
@@ -27,7 +28,8 @@ UNDOING = frozenset({"monkeypatch.setenv", "monkeypatch.setitem", "patch.dict"})
 class Collected:
     """What was found so far, by variable and place; `here` is where the walk stands."""
 
-    def __init__(self, here: WalkState, source: SourceText) -> None:
+    def __init__(self, here: WalkState, source: SourceText, read_shell: ReadShell) -> None:
+        self._read_shell = read_shell
         self._here = here
         self._source = source
         self.found: dict[tuple[str, Span], EnvSetting] = {}
@@ -95,7 +97,7 @@ class Collected:
 
     def add_shell(self, text: str, node: ast.expr) -> None:
         """A shell runs `text`."""
-        for setting in read_shell(text):
+        for setting in self._read_shell(text):
             reading = PossibleText(setting.value, guarded=setting.guarded, fleeting=setting.fleeting)
             self.add(setting.variable, reading, node, "a shell command", own=False)
 

@@ -19,6 +19,7 @@ from triton_doctor.static.environment.python_code.setters import EnvironmentSett
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from triton_doctor.static.environment.python_code.collected import ReadShell
     from triton_doctor.static.environment.setting import EnvSetting
     from triton_doctor.static.sources.source_text import SourceText
 
@@ -34,13 +35,13 @@ _GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:env)\w*\s*=\s*([A-Za-z_]\w*)\s*[,)]")
 class SettingsReader:
     """Reads one file; `settings` does the work."""
 
-    def __init__(self, tree: ast.Module, source: SourceText) -> None:
-        """Nothing of `tree` is kept after `settings` has returned."""
+    def __init__(self, tree: ast.Module, source: SourceText, read_shell: ReadShell) -> None:
+        """`read_shell` reads the commands that the program runs. Nothing of `tree` is kept after `settings`."""
         self._tree = tree
         self._source = source
         self._lines = source.lines_with(_WORTH_READING)
         self._here = WalkState(Bindings(tree))
-        self._collected = Collected(self._here, source)
+        self._collected = Collected(self._here, source, read_shell)
         self._setters = EnvironmentSetters(self._here, self._collected, source.found(_GIVEN_AS_ENVIRONMENT))
 
     def settings(self) -> tuple[EnvSetting, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.settings_files.embedded_python import read_embedded_python
-from triton_doctor.static.environment.settings_files.shell_command_words import program
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.static.environment.python_code.python import SettingsReader
 from triton_doctor.static.environment.settings_files.shell_commands import Commands
 from triton_doctor.static.environment.settings_files.shell_guards import Guards
 from triton_doctor.static.environment.settings_files.shell_printed import (
@@ -17,8 +19,9 @@ from triton_doctor.static.environment.settings_files.shell_printed import (
     read_assignments,
     read_printed,
 )
-from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Operator, Word
+from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Operator, Word, program
 from triton_doctor.static.environment.settings_files.windows import read_powershell
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvSetting
@@ -34,12 +37,23 @@ def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPE
     return (*_Shell(text, line, column, depth).settings(), *read_powershell(text, line, column))
 
 
+def _read_python(text: str) -> tuple[EnvSetting, ...]:
+    """The settings of the program `text`, by its own lines; none where it does not parse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = with_own_stack(ast.parse, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return SettingsReader(tree, SourceText(text.encode("utf-8", "replace")), read_shell).settings()
+
+
 class _Shell:
     def __init__(self, text: str, line: int, column: int, depth: int) -> None:
         self._depth = depth
         self._guards = Guards()
         self._groups = Groups()
-        self._commands = Commands(self._guards, self._read)
+        self._commands = Commands(self._guards, self._read, _read_python)
         self._lexer = Lexer(text, line, column, self._commands.known)
         self._words: list[Word] = []
         self._targets: list[Word] = []
@@ -94,7 +108,7 @@ class _Shell:
         self._commands.run(words, targets)
         first = program(words)
         if first.startswith("python"):
-            for one in read_embedded_python(document.text):
+            for one in _read_python(document.text):
                 span = _below(one.span, document.line)
                 guarded = one.guarded or self._guards.decide(one.variable)
                 self._commands.found.append(replace(one, span=span, guarded=guarded))

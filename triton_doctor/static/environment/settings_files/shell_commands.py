@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.setting import EnvSetting, Fleeting
 from triton_doctor.static.environment.settings_files.places import is_watched
-from triton_doctor.static.environment.settings_files.shell_command_words import ASSIGNMENT, pair, split
 from triton_doctor.static.environment.settings_files.shell_options import HandedOn
 from triton_doctor.static.environment.settings_files.shell_printed import (
     Printed,
@@ -16,6 +15,7 @@ from triton_doctor.static.environment.settings_files.shell_printed import (
     is_environment_file,
     read_printed,
 )
+from triton_doctor.static.environment.settings_files.shell_words import ASSIGNMENT, pair, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.settings_files.shell_words import Word
 
     Read = Callable[[str, int, int], Iterable[EnvSetting]]
+    ReadPython = Callable[[str], Iterable[EnvSetting]]
 
 _DEEPEST = 6
 # How `VAR=1 pytest x` is told: what comes after the command does not have the variable.
@@ -44,11 +45,15 @@ _RUNS_ITS_ARGUMENT = frozenset({"eval", "ssh", "tmux", "screen", "hyperfine", "w
 
 
 class Commands:
-    """The variables of one shell while it runs its commands, in order. `read` reads the text of a shell within it."""
+    """The variables of one shell while it runs its commands, in order.
 
-    def __init__(self, guards: Guards, read: Read) -> None:
+    `read` reads the text of a shell within it, `read_python` that of a program.
+    """
+
+    def __init__(self, guards: Guards, read: Read, read_python: ReadPython) -> None:
         self._guards = guards
         self._read = read
+        self.read_python = read_python
         self._handed_on = HandedOn(self, guards)
         self._assigned_at: dict[str, Word] = {}
         self._exported: set[str] = set()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.environment.settings_files.shell_words import KEYWORDS
+
 if TYPE_CHECKING:
     from triton_doctor.static.environment.settings_files.shell_words import Word
 
 _MOST_WORDS = 2000
-KEYWORDS = frozenset(
-    {"!", "then", "do", "else", "{", "}", "time", "if", "elif", "while", "until", "fi", "done", "esac"}
-)
 _TESTS = frozenset({"[", "[[", "test", "((", "grep", "command", "which", "type", "nvidia-smi", "rocm-smi", "false"})
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.setting import EnvSetting, Fleeting
-from triton_doctor.static.environment.settings_files.embedded_python import read_embedded_python
 from triton_doctor.static.environment.settings_files.places import SCRATCH
-from triton_doctor.static.environment.settings_files.shell_command_words import ASSIGNMENT, program
+from triton_doctor.static.environment.settings_files.shell_words import ASSIGNMENT, program
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class HandedOn:
             elif word.raw.startswith("-e") and name in _TAKES_E and ASSIGNMENT.match(word.raw[2:]):
                 self._several(word, text[2:], "-e")
             elif text == "-c" and name.startswith("python") and following is not None and following.text:
-                for setting in read_embedded_python(following.text):
+                for setting in self._commands.read_python(following.text):
                     guarded = setting.guarded or self._guards.decide(setting.variable)
                     self._commands.found.append(replace(setting, span=following.span, guarded=guarded))
             elif (shell := _SHELL_OPTION.fullmatch(text)) and (name not in {"python", "python3", "gcc", "grep"}):

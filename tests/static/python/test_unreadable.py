@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.python.newer_syntax import newer_syntax
-from triton_doctor.static.python.unreadable import explain_unreadable
+from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,190 @@
+"""Findings to code actions: the fixes of `check --fix`, comments that ignore, and declarations in the settings."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import (
+    CodeAction,
+    CodeActionKind,
+    CreateFile,
+    CreateFileOptions,
+    OptionalVersionedTextDocumentIdentifier,
+    TextDocumentEdit,
+    TextEdit,
+    WorkspaceEdit,
+)
+
+from triton_doctor.finding import split_cell
+from triton_doctor.plan import Safety
+from triton_doctor.static.suppression.add_ignore import add_ignores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from lsprotocol.types import Diagnostic
+
+    from triton_doctor.editor.folder import Checked, CheckedFolder
+    from triton_doctor.editor.positions import Positions
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.scan import Scan
+
+FIX_ALL = "source.fixAll.triton-doctor"
+REASON = "TODO: say why"
+
+
+class Edits:
+    """Makes edits of the workspace. `version_of` is that of an open document, None for a file that is not open."""
+
+    def __init__(
+        self,
+        checked: Checked,
+        positions_of: Callable[[str], Positions],
+        uri_of: Callable[[str], str],
+        version_of: Callable[[str], int | None],
+        *,
+        with_versions: bool,
+    ) -> None:
+        """All three take a path as findings spell it. `with_versions` is whether the client takes `documentChanges`."""
+        self.checked = checked
+        self.positions_of = positions_of
+        self._uri_of, self._version_of, self._with_versions = uri_of, version_of, with_versions
+
+    def of(self, by_path: Mapping[str, Sequence[TextEdit]], new_file: str | None = None) -> WorkspaceEdit:
+        """The edit of the workspace that makes those of each path. `new_file` is made first."""
+        if not self._with_versions:
+            return WorkspaceEdit(changes={self._uri_of(path): list(edits) for path, edits in by_path.items()})
+        made = (
+            [CreateFile(uri=self._uri_of(new_file), options=CreateFileOptions(ignore_if_exists=True))]
+            if new_file
+            else []
+        )
+        return WorkspaceEdit(
+            document_changes=[
+                *made,
+                *(
+                    TextDocumentEdit(
+                        OptionalVersionedTextDocumentIdentifier(self._uri_of(path), self._version_of(path)), list(edits)
+                    )
+                    for path, edits in by_path.items()
+                ),
+            ]
+        )
+
+
+def fix_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> CodeAction | None:
+    """The fix of `finding`, made alone; None where it has none that can be made."""
+    if finding.fix is None or split_cell(finding.path)[1] is not None:
+        return None
+    from triton_doctor.static.fix.apply import Workbench  # and libcst with it
+
+    by_path: defaultdict[str, list[TextEdit]] = defaultdict(list)
+    for one in Workbench(edits.checked.scan.source_of).replacements(finding):
+        by_path[one.path] += edits.positions_of(one.path).edits_of([one])
+    if not by_path:
+        return None
+    is_safe = finding.fix.safety is Safety.SAFE
+    return CodeAction(
+        title=finding.fix.title if is_safe else f"{finding.fix.title} (unsafe)",
+        kind=CodeActionKind.QuickFix,
+        diagnostics=[diagnostic],
+        edit=edits.of(by_path),
+        is_preferred=is_safe,
+    )
+
+
+def fix_all_action(folder: CheckedFolder, path: str, edits: Edits) -> CodeAction | None:
+    """All safe fixes of findings in the file at `path`, as `check --fix` makes them; None where there are none."""
+    checked = edits.checked
+    if not any(one.fixable == "safe" and one.severity >= checked.scan.fail_on for one in _in(checked.scan, path)):
+        return None
+    from triton_doctor.static.fix.rounds import fix
+
+    fixed = fix(
+        checked.workspace,
+        unsafe=False,
+        narrow=lambda found: replace(found, findings=tuple(_in(found, path))),
+        cache=folder.memory,
+    )
+    by_path = {
+        shown: edits.positions_of(shown).edits_to(file.after.decode("utf-8", "replace"))
+        for shown, file in fixed.files.items()
+    }
+    if not by_path:
+        return None
+    return CodeAction(title="Apply all safe fixes of triton-doctor", kind=FIX_ALL, edit=edits.of(by_path))
+
+
+def ignore_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> CodeAction | None:
+    """A comment that silences `finding` on its line, with a reason to fill in."""
+    if not finding.path.endswith(".py") or finding.code.startswith("TRD9"):
+        return None
+    source = edits.checked.source_of(finding.path)
+    silenced, left = add_ignores(source, [finding], REASON)
+    if left or silenced == source:
+        return None
+    after = silenced.decode("utf-8", "replace")
+    return CodeAction(
+        title=f"Ignore {finding.code} here, with a reason",
+        kind=CodeActionKind.QuickFix,
+        diagnostics=[diagnostic],
+        edit=edits.of({finding.path: edits.positions_of(finding.path).edits_to(after)}),
+    )
+
+
+def declare_actions(
+    name: str, edits: Edits, text_of: Callable[[Path], str | None], diagnostic: Diagnostic | None = None
+) -> Iterable[CodeAction]:
+    """Two entries in the settings, that the values called `name` never change, and that they change with each call.
+
+    `text_of` gives the text of a file as the editor has it, None where there is no such file.
+    """
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        return
+    file = edits.checked.workspace.settings.root / "pyproject.toml"
+    text = text_of(file)
+    shown = edits.checked.shown(file.as_posix())
+    for key, told in (("fixed", "never changes"), ("per-call", "changes with each call")):
+        after = declare(text or "", key, name)
+        if after is not None and after != text:
+            yield CodeAction(
+                title=f"Declare in pyproject.toml that `{name}` {told}",
+                kind=CodeActionKind.QuickFix,
+                diagnostics=[diagnostic] if diagnostic is not None else None,
+                edit=edits.of(
+                    {shown: edits.positions_of(shown).edits_to(after)}, new_file=shown if text is None else None
+                ),
+            )
+
+
+def declare(text: str, key: str, name: str) -> str | None:
+    """`text`, a pyproject.toml, with `name` among the names of `key`, and not of the other; None if it cannot be."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.items import Array, Table
+
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError:
+        return None
+    tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
+    if not isinstance(tool, Table) and not hasattr(tool, "setdefault"):
+        return None
+    table = tool.setdefault("triton-doctor", tomlkit.table())
+    other = table.get("per-call" if key == "fixed" else "fixed")
+    if isinstance(other, Array) and name in other:
+        other.remove(name)
+    listed = table.setdefault(key, tomlkit.array())
+    if not isinstance(listed, Array):
+        return None
+    if name not in listed:
+        listed.append(name)
+    return tomlkit.dumps(document)
+
+
+def _in(found: Scan, path: str) -> Iterable[Finding]:
+    return (one for one in found.findings if one.path == path)

@@ -1,0 +1,143 @@
+"""One file to the arguments of its launches and the parameters of its kernels: how often each changes, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from glob import escape
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Span
+from triton_doctor.scan_caches import emptying_scan_caches
+from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.dependencies import NO_CHANGES
+from triton_doctor.static.project.parts import empty_project, project_part
+from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.project.summaries import FileSummaries
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.sources.ignore_rules import PathPatterns
+from triton_doctor.static.variability.description import hint_notes, trail
+from triton_doctor.static.variability.explain import ExplainedKernel, explain
+from triton_doctor.static.variability.parameters import Parameters
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import HintNote, Step
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.project.scan_cache import ScanStore
+    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.sources.workspace import Workspace
+    from triton_doctor.static.variability.lattice import Variability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelInFile:
+    """A kernel that the file defines or launches, and what is known of it.
+
+    `is_here` is whether the file defines it; `launched` is where the file names it in a launch.
+    """
+
+    kernel: Kernel
+    explained: ExplainedKernel
+    is_here: bool
+    launched: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentInFile:
+    """What a launch in the file gives as the constexpr, or the part of an autotune key, `parameter` of `kernel`."""
+
+    span: Span
+    kernel: Kernel
+    parameter: str
+    kind: Variability
+    trail: tuple[Step, ...]
+    in_autotune_key: bool
+    hints: tuple[HintNote, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedFile:
+    """What is known of one file: its kernels, and the arguments of its launches."""
+
+    kernels: tuple[KernelInFile, ...] = ()
+    arguments: tuple[ArgumentInFile, ...] = ()
+
+
+@emptying_scan_caches()
+def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> ExplainedFile:
+    """Explain the file at `path`, as findings spell it. What `memory` has of the last scan is not worked out again."""
+    settings, base = workspace.settings, workspace.base
+    kept = memory.read()
+    library = Database(workspace.files, kept.seen)
+    before = kept.recall()
+    tests = PathPatterns(settings.root, settings.tests, base)
+    changes = NO_CHANGES if before is NO_SCAN_CACHE else before.changes(library, tests)
+    shares = FileSummaries(library, before.outcome.shares, changes)
+    for subject in library.subjects():
+        shares.add(subject)
+    shares.add_launchers()
+    if path not in shares.by_path:
+        return ExplainedFile()
+    empty = replace(empty_project(library, settings, base), set_anywhere=shares.variables)
+    launchers = shares.launchers()
+    kernels: list[KernelInFile] = []
+    arguments: list[ArgumentInFile] = []
+    for home in sorted({path, *shares.by_path[path].homes}):
+        starting = [
+            one
+            for launcher in launchers.get(home, ())
+            for one in shares.launches(launcher)
+            if any(kernel.path == home for kernel in one.kernels)
+        ]
+        part = project_part(empty, library, home, starting)
+        launched = _launched(part, path)
+        for kernel in part.kernels():
+            if home == path or kernel.key in launched:
+                explained = next(
+                    one
+                    for one in explain(part, escape(kernel.name))
+                    if (one.place.line, one.name) == (kernel.span.line, kernel.name)
+                )
+                at = tuple(launched[kernel.key])
+                kernels.append(KernelInFile(kernel=kernel, explained=explained, is_here=home == path, launched=at))
+        arguments += _arguments(part, path)
+    return ExplainedFile(kernels=tuple(kernels), arguments=tuple(sorted(arguments, key=lambda one: one.span)))
+
+
+def _launched(part: Project, path: str) -> defaultdict[tuple[str, str, int], list[Span]]:
+    """Where the launches in the file at `path` name their kernels, by `Kernel.key`."""
+    found: defaultdict[tuple[str, str, int], list[Span]] = defaultdict(list)
+    for one in part.launches:
+        if one.module.path == path:
+            start = one.launch.span
+            end = start.column + len(spell(one.launch.kernel))
+            for kernel in one.kernels:
+                found[kernel.key].append(Span(start.line, start.column, start.line, end))
+    return found
+
+
+def _arguments(part: Project, path: str) -> list[ArgumentInFile]:
+    """What the launches in the file at `path` give to the kernels of `part`, each argument once."""
+    launched = {kernel.key for one in part.launches if one.module.path == path for kernel in one.kernels}
+    every = Parameters(part)
+    found: dict[tuple[Span, str], ArgumentInFile] = {}
+    for kernel in part.kernels():
+        if kernel.key not in launched:
+            continue
+        keys = kernel.autotune.key if kernel.autotune is not None else ()
+        for parameter in every.of(kernel, lambda _, param, keys=keys: param.is_constexpr or param.name in keys):  # type: ignore[misc]
+            for source in parameter.sources:
+                if source.path == path and source.launch.module.path == path:
+                    found.setdefault(
+                        (source.span, parameter.param.name),
+                        ArgumentInFile(
+                            span=source.span,
+                            kernel=kernel,
+                            parameter=parameter.param.name,
+                            kind=source.kind,
+                            trail=trail(parameter, source),
+                            in_autotune_key=parameter.in_autotune_key,
+                            hints=hint_notes(source.scalar),
+                        ),
+                    )
+    return list(found.values())

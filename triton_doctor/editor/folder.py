@@ -1,0 +1,154 @@
+"""One open folder to its findings: as `check` has them, with the texts of the editor in place of the files."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import split_cell
+from triton_doctor.report.source import split_lines
+from triton_doctor.selection import is_selected
+from triton_doctor.settings import load_settings
+from triton_doctor.static.project.cache_folder import CacheStore
+from triton_doctor.static.project.scan_memory import ReadOnlyMemory, ScanMemory
+from triton_doctor.static.scan import Scan, scan
+from triton_doctor.static.sources.files import SourceFile, kind_of, shown_path
+from triton_doctor.static.sources.workspace import Workspace, find_workspace
+from triton_doctor.static.suppression.baseline import Entries, compare, read_baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.suppression.baseline import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check found, by the absolute path of the file.
+
+    `texts` are those of the editor, by absolute path; `is_whole` is whether all files of the folder were looked at.
+    """
+
+    scan: Scan
+    workspace: Workspace
+    findings: Mapping[str, tuple[Finding, ...]]
+    texts: Mapping[str, bytes]
+    is_whole: bool
+
+    def absolute(self, path: str) -> str:
+        """The absolute path of the file that findings spell `path`; of a notebook's cell, that of the notebook."""
+        return (self.workspace.base / split_cell(path)[0]).as_posix()
+
+    def source_of(self, path: str) -> bytes:
+        """The text that was checked at `path`, as findings spell it; none where it has changed meanwhile."""
+        return self.scan.source_of(path) or b""
+
+    def shown(self, path: str) -> str:
+        """The absolute `path` as findings spell it."""
+        return shown_path(path, self.workspace.base)
+
+
+class CheckedFolder:
+    """A folder, or a single file, that is checked again and again."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing is read yet."""
+        self.root = root
+        self._workspace: Workspace | None = None
+        self._memory = ScanMemory()
+
+    def forget_files(self) -> None:
+        """Look for files and read the settings again: some were made, renamed or removed, or the settings changed."""
+        self._workspace = None
+
+    @property
+    def memory(self) -> ScanMemory:
+        """What the last check left, for others to read."""
+        return ReadOnlyMemory(self._memory)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a check of the whole folder has nothing to build on."""
+        self._found()
+        return not self._memory.read().results
+
+    def workspace(self, texts: Mapping[str, bytes]) -> Workspace:
+        """The files of the folder with `texts`, by absolute path, in the place of what lies there."""
+        found = self._found()
+        if not texts:
+            return found
+        left = dict(texts)
+        files = [file._replace(text=left.pop(file.name)) if file.name in left else file for file in found.files]
+        asked = found.asked
+        # What was never saved is in no folder yet.
+        for name, text in left.items():
+            kind = kind_of(name.rpartition("/")[2])
+            if kind is not None and name.startswith(f"{self.root.as_posix()}/") and not os.path.lexists(name):
+                files.append(SourceFile(name, shown_path(name, found.base), kind, text))
+                asked = asked | {files[-1].shown} if asked is not None else None
+        return replace(found, files=tuple(files), asked=asked)
+
+    def check(self, texts: Mapping[str, bytes], only: Collection[str] | None = None) -> Checked:
+        """Check the folder, or of it the files at the absolute paths `only`. Raises DoctorError for wrong settings."""
+        workspace = self.workspace(texts)
+        asked = workspace.asked
+        if only is not None:
+            asked = frozenset(file.shown for file in workspace.files if file.name in only)
+        found = scan(
+            workspace.files,
+            workspace.settings,
+            cwd=workspace.base,
+            projects=workspace.projects,
+            asked=asked,
+            cache=self._memory,
+        )
+        found = _leave_out_known(found, workspace)
+        by_path: defaultdict[str, list[Finding]] = defaultdict(list)
+        for finding in found.findings:
+            by_path[(workspace.base / split_cell(finding.path)[0]).as_posix()].append(finding)
+        return Checked(
+            scan=found,
+            workspace=workspace,
+            findings={path: tuple(findings) for path, findings in by_path.items()},
+            texts=dict(texts),
+            is_whole=only is None,
+        )
+
+    def save(self) -> None:
+        """Leave what was worked out on disk, for the next session and for `check`."""
+        self._memory.save()
+
+    def _found(self) -> Workspace:
+        if self._workspace is None:
+            cwd = self.root if self.root.is_dir() else self.root.parent
+            self._workspace = find_workspace([self.root], load_settings(self.root), cwd=cwd)
+            store = CacheStore(
+                self._workspace.home,
+                map(str, (self._workspace.base, *self._workspace.projects)),
+                self._workspace.settings,
+            )
+            self._memory = self._memory.for_store(store)
+        return self._workspace
+
+
+def _leave_out_known(found: Scan, workspace: Workspace) -> Scan:
+    """`found` without what the baseline of the settings knows."""
+    named = workspace.settings.baseline
+    if named is None:
+        return found
+    path = workspace.settings.root / named
+    if not path.exists():
+        return found
+    settings = workspace.settings
+    entries = Entries(path, workspace.base, lambda shown: split_lines(found.source_of(shown) or b""))
+    read = {entries.path_of(file.shown) for file in workspace.reported}
+
+    def looked(entry: Entry) -> bool:
+        is_on = is_selected(entry.code, select=settings.select, ignore=settings.ignore)
+        return is_on and (entry.path in read or not entries.exists(entry))
+
+    return replace(found, findings=compare(found.findings, read_baseline(path), entries, looked).new)

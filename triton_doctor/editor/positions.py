@@ -1,0 +1,103 @@
+"""Lines and columns of findings to positions of the protocol, and back.
+
+We count lines and characters from 1. The protocol counts both from 0, and columns in the units that the client and the
+server agreed on, UTF-16 where they did not.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import Position, Range, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pygls.workspace import PositionCodec
+
+    from triton_doctor.finding import Span
+    from triton_doctor.plan import Replacement
+
+# What ends a line, to the protocol and to Python. `str.splitlines` also ends one at a form feed.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
+
+
+class Positions:
+    """The positions of one text."""
+
+    def __init__(self, text: str, codec: PositionCodec) -> None:
+        self._text = text
+        self._lines = _LINE.findall(text)
+        self._codec = codec
+
+    def range_of(self, span: Span) -> Range:
+        """The range of `span`; what lies behind the end of the text, where the text has changed, is its end."""
+        return Range(self.position_of(span.line, span.column), self.position_of(span.end_line, span.end_column))
+
+    def position_of(self, line: int, column: int) -> Position:
+        """The position of the character at `line` and `column`, both from 1."""
+        if line > len(self._lines):
+            return Position(len(self._lines), 0)
+        before = self._lines[line - 1].rstrip("\r\n")[: column - 1]
+        return Position(line - 1, self._codec.client_num_units(before))
+
+    def line_range(self, line: int) -> Range:
+        """All of `line`, from 1, without its end and its indentation."""
+        if line > len(self._lines):
+            return Range(Position(len(self._lines), 0), Position(len(self._lines), 0))
+        text = self._lines[line - 1].rstrip("\r\n")
+        start = len(text) - len(text.lstrip())
+        return Range(self.position_of(line, start + 1), self.position_of(line, len(text) + 1))
+
+    def with_keyword(self, span: Span, name: str) -> Span:
+        """`span`, of a value, with the `name=` before it, if that is there."""
+        before = self._lines[span.line - 1][: span.column - 1] if span.line <= len(self._lines) else ""
+        keyword = f"{name}="
+        return span._replace(column=span.column - len(keyword)) if before.endswith(keyword) else span
+
+    def place_of(self, position: Position) -> tuple[int, int]:
+        """The line and the column, both from 1, of the character at `position`."""
+        if position.line >= len(self._lines):
+            return len(self._lines) + 1, 1
+        line = self._lines[position.line].rstrip("\r\n")
+        units = 0
+        for number, letter in enumerate(line):
+            if units >= position.character:
+                return position.line + 1, number + 1
+            units += self._codec.client_num_units(letter)
+        return position.line + 1, len(line) + 1
+
+    def edits_of(self, replacements: Iterable[Replacement]) -> list[TextEdit]:
+        """The edits that make `replacements`, all of this text."""
+        return [
+            TextEdit(Range(self.position_of(*one.start), self.position_of(*one.end)), one.text) for one in replacements
+        ]
+
+    def edits_to(self, after: str) -> list[TextEdit]:
+        """The edits of whole lines that make the text `after`."""
+        new = _LINE.findall(after)
+        matcher = difflib.SequenceMatcher(None, self._lines, new, autojunk=False)
+        return [
+            TextEdit(Range(self._line_start(first), self._line_start(last)), "".join(new[start:end]))
+            for kind, first, last, start, end in matcher.get_opcodes()
+            if kind != "equal"
+        ]
+
+    def _line_start(self, index: int) -> Position:
+        """Where the line number `index`, from 0, begins; behind the last letter where there are fewer lines."""
+        if index < len(self._lines) or not self._lines or self._lines[-1].endswith(("\r", "\n")):
+            return Position(index, 0)
+        last = len(self._lines)
+        return self.position_of(last, len(self._lines[-1]) + 1)
+
+
+def holds(span: Span, line: int, column: int) -> bool:
+    """Whether the character at `line` and `column`, or the end before it, lies in `span`."""
+    return (span.line, span.column) <= (line, column) <= (span.end_line, span.end_column)
+
+
+def overlap(span: Span, first: tuple[int, int], last: tuple[int, int]) -> bool:
+    """Whether `span` and the stretch from `first` to `last`, each a line and a column, touch."""
+    return (span.line, span.column) <= last and first <= (span.end_line, span.end_column)

@@ -1,0 +1,93 @@
+"""Python syntax to EnvironmentFile: every variable that a file sets, and every place that measures time."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.environment.explained_settings import mark_explained
+from triton_doctor.static.environment.python_code.python import SettingsReader
+from triton_doctor.static.environment.python_code.timings import timings
+from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
+from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.variables import INTERPRET, variables
+
+if TYPE_CHECKING:
+    import ast
+
+    from triton_doctor.static.sources.source_text import SourceText
+
+
+_ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
+_ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
+_RUNS_PROGRAMS = re.compile(rb"\b(runpy\.run_(?:path|module)|from runpy import)\b")
+_MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
+# What Triton's own names begin with, as they are misspelled too; `looks_like_triton` wants an N in the next letters.
+_HEADS = ("TRIT", r"TRT\w{0,4}N", r"TIRT\w{0,3}N")
+# A name begins a word: it may be joined only to an escape, as in "\\nX=1", or to an option, as in `-eX=1`.
+_BEGINNING = r"{0}(?:(?<![A-Za-z0-9_]{0})|(?<=\\[a-z]{0})|(?<=-e{0}))(?:{1})"
+
+
+@cache
+def _names() -> tuple[re.Pattern[bytes], ...]:
+    """What every variable of interest begins with: a pattern for each first letter, to which `re` jumps fastest."""
+    told = (variable for variable in variables().values() if variable.harm or variable.instead)
+    heads = sorted({*_HEADS, *(variable.name for variable in told if not variable.name.startswith("TRITON_"))})
+    return tuple(
+        re.compile(_BEGINNING.format(letter, "|".join(head[1:] for head in same)).encode())
+        for letter, same in groupby(heads, key=itemgetter(0))
+    )
+
+
+def _is_named(data: bytes) -> bool:
+    return any(name.search(data) for name in _names()) or b"triton_interpret" in data
+
+
+def may_set(data: bytes) -> bool:
+    """Whether a file that holds `data` may set a variable of interest; never wrongly false."""
+    return _is_named(data) or b"knobs" in data
+
+
+def python_may_set(data: bytes) -> bool:
+    """The same of a Python file; it may set the attributes of `triton.knobs` that stand for variables, too."""
+    return (b"triton" in data and may_set_knobs(data)) or may_set_by_name(data)
+
+
+def may_set_knobs(data: bytes) -> bool:
+    """Whether a Python file that names Triton may set one of its knobs."""
+    return b"knobs" in data
+
+
+def may_set_by_name(data: bytes) -> bool:
+    """Whether a Python file names a variable, and how it sets one: `environ`, `env=`, `setenv`, a shell command, ..."""
+    return any(word in data for word in _MEANS) and _is_named(data)
+
+
+def environment_settings(tree: ast.Module, source: SourceText) -> tuple[EnvSetting, ...]:
+    """The settings that `tree` makes, in order of lines; `source` is its text."""
+    return SettingsReader(tree, source, read_shell).settings()
+
+
+def read_environment(path: str, tree: ast.Module, source: SourceText, kind: str = "python") -> EnvironmentFile:
+    """The environment settings of the Python file at `path`, a path as findings spell it."""
+    settings = mark_explained(environment_settings(tree, source), source.text.decode("utf-8", "replace"))
+    interprets = any(setting.variable == INTERPRET for setting in settings)
+    return EnvironmentFile(
+        path=path,
+        kind=kind,
+        settings=settings,
+        timings=timings(tree, source) if interprets else (),
+        cpu_only=hides_gpus(settings),
+        names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
+        runs_programs=bool(source.found(_RUNS_PROGRAMS)),
+    )
+
+
+def hides_gpus(settings: tuple[EnvSetting, ...]) -> bool:
+    """Whether a file takes the GPUs away from its own process, so that interpreter mode is meant."""
+    return any(
+        one.variable == "CUDA_VISIBLE_DEVICES" and one.value in {"", "-1"} and not one.guarded for one in settings
+    )
