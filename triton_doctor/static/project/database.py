@@ -13,14 +13,14 @@ from triton_doctor.static.environment.read_python import may_set, python_may_set
 from triton_doctor.static.project.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import (
-    LAUNCH,
     Role,
     imported_words,
-    may_define_kernels,
     role_of,
     subscripted_members,
     takes_all,
 )
+from triton_doctor.static.python.function_body import LAUNCH
+from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps

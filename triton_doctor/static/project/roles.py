@@ -7,16 +7,10 @@ import sys
 from enum import Enum
 
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
+from triton_doctor.static.python.function_body import LAUNCH, may_launch
+from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.sources.directives import MARK
 
-LAUNCH = b"]("
-# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
-_CONSTEXPRS = (b".constexpr", b": constexpr")
-# A subscript that is called, but for `table["key"](x)`, and for a link in a text.
-_LAUNCHING = re.compile(rb"\](?<![\"']\])\((?!https?:)")
-_BY_METHOD = (b".run(", b".warmup(")
-# `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
-_JIT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
 _CLOCKS = (
     re.compile(rb"time(?:r|_ns)?\(\)"),
     re.compile(rb"perf_counter(?:_ns)?\(\)"),
@@ -73,18 +67,9 @@ def role_of(data: bytes) -> Role:
     return Role.CALLER if names_triton else Role.BYSTANDER
 
 
-def may_define_kernels(data: bytes) -> bool:
-    """Whether a file that holds `data` may define a kernel."""
-    if b"jit" in data and b"triton" in data and _JIT.search(data):
-        return True
-    return b"constexpr" in data and any(sign in data for sign in _CONSTEXPRS)
-
-
 def _works_with_triton(data: bytes) -> bool:
     """Whether a file that names Triton may launch, time or train with kernels, or has a word for us."""
-    if LAUNCH in data and _LAUNCHING.search(data):
-        return True
-    if MARK in data or b".backward(" in data or (b"grid" in data and any(method in data for method in _BY_METHOD)):
+    if may_launch(data) or MARK in data or b".backward(" in data:
         return True
     return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1 or _RENAMED_CLOCK.search(data) is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.conditions import (
@@ -32,6 +33,17 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import SourceText
 
 _LAUNCHING_METHODS = frozenset({"run", "warmup"})
+# What the text of every launch has, but for one by a method.
+LAUNCH = b"]("
+# A subscript that is called, but for `table["key"](x)`, and for a link in a text.
+_LAUNCH_TEXT = re.compile(rb"\](?<![\"']\])\((?!https?:)")
+_METHOD_TEXTS = tuple(f".{name}(".encode() for name in sorted(_LAUNCHING_METHODS))
+
+
+def may_launch(data: bytes) -> bool:
+    """Whether a file that holds `data` may make what `Body` reads as a launch."""
+    by_method = b"grid" in data and any(text in data for text in _METHOD_TEXTS)
+    return by_method or (LAUNCH in data and _LAUNCH_TEXT.search(data) is not None)
 
 
 class Body:

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 # `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
 # (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
 _JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime)?)\.jit$")
+# In a text: `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
+_JIT_TEXT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
+# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
+_CONSTEXPR_TEXTS = (b".constexpr", b": constexpr")
+
+
+def may_define_kernels(data: bytes) -> bool:
+    """Whether a file that holds `data` may define what `is_kernel` accepts."""
+    if b"jit" in data and b"triton" in data and _JIT_TEXT.search(data):
+        return True
+    return b"constexpr" in data and any(text in data for text in _CONSTEXPR_TEXTS)
 
 
 def is_jit(expr: Expr, imports: Imports) -> bool:

@@ -25,7 +25,7 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import note_of_parameter
+from triton_doctor.static.variability.shape_notes import note_of_parameter, notes_of
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     Context,
@@ -96,7 +96,12 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     note = note_of_parameter(function, param.name)
     rank = len(names) or (note.rank if note is not None else None)
     root = Origin(path, function.qualname, param.name, function.line, rank, weight, hints=hints, note=note)
-    return SymbolicValue(root=root, scalar=_scalar(param, root), origin=function)
+    scalar = _scalar(param, root)
+    size = notes_of(function).sizes.get(param.name)
+    if size is not None and scalar.kind is Variability.UNKNOWN:
+        noted = AxisContext(noted=size[0].toward(size[1]))
+        scalar = scalar.add_hints(apply_hints(noted, path, size[0].line))
+    return SymbolicValue(root=root, scalar=scalar, origin=function)
 
 
 class CallerArguments:

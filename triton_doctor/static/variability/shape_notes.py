@@ -16,14 +16,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.remarks import read_remarks
+from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
 from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
 from triton_doctor.static.variability.hints import Toward
 from triton_doctor.static.variability.written_shapes import MOST_AXES, brackets, written_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.remarks import Remark, Remarks
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 # The kind of a note that is none: what the function itself unpacks the shape into.
 UNPACKING = "unpacking"
 _FEWEST_UNPACKED = 3
+# What a text has that may have a comment with a shape.
+SHAPE_COMMENT = TextPattern("#", after=re.compile(rb"[^\n]*[(\[]"))
 # Axes of which two notes speak differently.
 UNCLEAR = ""
 
@@ -101,10 +105,15 @@ class ShapeNote(NamedTuple):
 
 
 class ShapeNotes(NamedTuple):
-    """The notes of a function: of its parameters, and of what lines assign."""
+    """The notes of a function: of its parameters, and of what lines assign.
+
+    `sizes` are the names of axes in those of parameters, and what the function calls by another name, with the note and
+    the position there.
+    """
 
     parameters: dict[str, ShapeNote]
     assigned: Mapping[int, ShapeNote]
+    sizes: Mapping[str, tuple[ShapeNote, int]]
 
 
 @cached_in_scan()
@@ -123,10 +132,23 @@ def notes_of(function: Function) -> ShapeNotes:
         if note is not None and note.at(int(position)) != len(note.axes) - 1:
             found.parameters[tensor] = note._replace(is_row_major=False)
     meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
+    parameters = {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))}
     return ShapeNotes(
-        {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))},
+        parameters,
         {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
+        _sizes(function, parameters.values()),
     )
+
+
+def _sizes(function: Function, notes: Iterable[ShapeNote]) -> dict[str, tuple[ShapeNote, int]]:
+    sizes: dict[str, tuple[ShapeNote, int]] = {}
+    for note in notes:
+        for at, axis in enumerate(note.axes):
+            if axis.isidentifier():
+                bound = function.bindings.get(axis, ())
+                other = bound[0].value if len(bound) == 1 else None
+                sizes.setdefault(other.id if isinstance(other, Name) else axis, (note, at))
+    return sizes
 
 
 def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
@@ -177,7 +199,7 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
         if note.line <= bound.get(name, note.line):
             found.setdefault(name, note)
     assigned = {line: note for line, said in remarks.trailing.items() if (note := _in_text(said, "comment", line))}
-    return ShapeNotes(found, assigned)
+    return ShapeNotes(found, assigned, {})
 
 
 def _in_text(text: str, kind: str, line: int) -> ShapeNote | None:
