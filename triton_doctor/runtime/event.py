@@ -147,6 +147,11 @@ class AutotuneEvent:
     capturing: bool = False
     kept: str = ""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is known that the next process makes this round again."""
+        return self.kept in (NOT_KEPT, HOOKED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleEvent:

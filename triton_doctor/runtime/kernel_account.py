@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST
-from triton_doctor.runtime.event import (
-    COMPILED,
-    HOOKED,
-    NOT_KEPT,
-    AutotuneEvent,
-    CompileEvent,
-    FailureEvent,
-    ModuleEvent,
-    UnloadEvent,
-)
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent, ModuleEvent, UnloadEvent
 from triton_doctor.runtime.timeline import Part, share_time
 from triton_doctor.runtime.variants import read_rounds, read_variants
 from triton_doctor.runtime.wording import launch_wrote
@@ -224,7 +215,7 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
             lambda event: waited_us(event, shares),
         ),
         rounds=read_rounds([process.tunings for process in seen], lambda event: waited_us(event, shares)),
-        unkept=tuple(Counter(each.kept for each in tunings if each.kept in (NOT_KEPT, HOOKED)).items()),
+        unkept=tuple(Counter(each.kept for each in tunings if each.is_lost).items()),
         dry=any(event.dry for event in compiles),
         guessed=sum(event.guessed for event in compiles),
     )
