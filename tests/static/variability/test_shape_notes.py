@@ -7,7 +7,8 @@ from textwrap import dedent, indent
 import pytest
 
 from triton_doctor.static.python.parse import read_module
-from triton_doctor.static.variability.shape_notes import ShapeNote, notes_of
+from triton_doctor.static.variability.shape_notes import notes_of
+from triton_doctor.static.variability.written_shapes import ShapeNote
 
 DATA, MODEL, UNKNOWN = True, False, None
 
