@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.account import Account, ProcessAccount
     from triton_doctor.runtime.timeline import Split
 
-PROCESSES_SHOWN, ADVICE_SHOWN = 24, 10
+PROCESSES_SHOWN, ADVICE_SHOWN, ADVICE_OPEN = 24, 10, 4
 # The page shows these parts in the color of waiting for Triton; the others are the program's own time.
 OTHER = "everything else"
 SLUGS = {name: f"part-{index}" for index, name in enumerate(PARTS)}
@@ -156,9 +156,11 @@ def what_to_change(account: Account, source: SourceReader, cwd: Path) -> Element
     found = advise(account)[:ADVICE_SHOWN] if account.dry is None else ()
     if not found:
         return None
-    return section(
-        "what to change first", element("ol", *(_advice(one, account, source) for one in found), class_="advice")
-    )
+    items = [_advice(one, account, source) for one in found]
+    first, more = items[:ADVICE_OPEN], items[ADVICE_OPEN:]
+    rest = element("ol", *more, class_="advice")
+    folded = element("details", element("summary", f"{counted(len(more), 'change')} more"), rest) if more else None
+    return section("what to change first", element("ol", *first, class_="advice"), folded)
 
 
 def _advice(advice: Advice, account: Account, source: SourceReader) -> Element:
