@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class BeforeAfter:
     """A count, or microseconds, before and after."""
 
     before: int
@@ -34,8 +34,8 @@ class CauseComparison:
 
     code: str
     parameter: str | None
-    count: Moved
-    waited_us: Moved
+    count: BeforeAfter
+    waited_us: BeforeAfter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +46,10 @@ class KernelComparison:
     is_new: bool
     is_gone: bool
     variants: VariantChanges
-    compiled: Moved
-    from_disk: Moved
-    rounds: Moved
-    waited_us: Moved
+    compiled: BeforeAfter
+    from_disk: BeforeAfter
+    rounds: BeforeAfter
+    waited_us: BeforeAfter
     causes: tuple[CauseComparison, ...]
 
     @property
@@ -67,7 +67,7 @@ class Comparison:
     """Two runs. `versions` and `targets` are those that differ, by name; `hidden` is why variants may be missing."""
 
     kernels: tuple[KernelComparison, ...]
-    wall_us: Moved
+    wall_us: BeforeAfter
     versions: tuple[tuple[str, str, str], ...]
     hidden_before: tuple[str, ...]
     hidden_after: tuple[str, ...]
@@ -77,10 +77,10 @@ class Comparison:
         """How many variants only the run after has."""
         return sum(len(one.variants.new) for one in self.kernels)
 
-    def sum(self, name: str) -> Moved:
+    def sum(self, name: str) -> BeforeAfter:
         """`compiled`, `from_disk`, `rounds` or `waited_us` of all kernels."""
         moved = [getattr(one, name) for one in self.kernels]
-        return Moved(before=sum(one.before for one in moved), after=sum(one.after for one in moved))
+        return BeforeAfter(before=sum(one.before for one in moved), after=sum(one.after for one in moved))
 
     @property
     def causes(self) -> tuple[CauseComparison, ...]:
@@ -114,7 +114,7 @@ def compare_runs(before: Sequence[Recording], after: Sequence[Recording]) -> Com
     compared = [_compare(was, now, events[0], events[1]) for was, now in pairs]
     return Comparison(
         kernels=tuple(sorted(compared, key=lambda one: (-abs(one.waited_us.after - one.waited_us.before), one.kernel))),
-        wall_us=Moved(before=accounts[0].wall_us, after=accounts[1].wall_us),
+        wall_us=BeforeAfter(before=accounts[0].wall_us, after=accounts[1].wall_us),
         versions=tuple(_versions(*accounts)),
         hidden_before=_hidden(before),
         hidden_after=_hidden(after),
@@ -178,8 +178,8 @@ def _compare(
     )
 
 
-def _moved(was: KernelAccount | None, now: KernelAccount | None, name: str) -> Moved:
-    return Moved(before=0 if was is None else getattr(was, name), after=0 if now is None else getattr(now, name))
+def _moved(was: KernelAccount | None, now: KernelAccount | None, name: str) -> BeforeAfter:
+    return BeforeAfter(before=0 if was is None else getattr(was, name), after=0 if now is None else getattr(now, name))
 
 
 def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[CauseComparison]:
@@ -192,8 +192,8 @@ def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[Ca
         yield CauseComparison(
             code=key[0],
             parameter=key[1],
-            count=Moved(before=before.count if before else 0, after=after.count if after else 0),
-            waited_us=Moved(before=before.waited_us if before else 0, after=after.waited_us if after else 0),
+            count=BeforeAfter(before=before.count if before else 0, after=after.count if after else 0),
+            waited_us=BeforeAfter(before=before.waited_us if before else 0, after=after.waited_us if after else 0),
         )
 
 
@@ -201,17 +201,19 @@ def _most(one: CauseComparison, other: CauseComparison) -> CauseComparison:
     return CauseComparison(
         code=one.code,
         parameter=None,
-        count=Moved(before=max(one.count.before, other.count.before), after=max(one.count.after, other.count.after)),
-        waited_us=Moved(
+        count=BeforeAfter(
+            before=max(one.count.before, other.count.before), after=max(one.count.after, other.count.after)
+        ),
+        waited_us=BeforeAfter(
             before=max(one.waited_us.before, other.waited_us.before),
             after=max(one.waited_us.after, other.waited_us.after),
         ),
     )
 
 
-def _add(moved: Iterable[Moved]) -> Moved:
+def _add(moved: Iterable[BeforeAfter]) -> BeforeAfter:
     every = list(moved)
-    return Moved(before=sum(one.before for one in every), after=sum(one.after for one in every))
+    return BeforeAfter(before=sum(one.before for one in every), after=sum(one.after for one in every))
 
 
 def _versions(before: Account, after: Account) -> Iterable[tuple[str, str, str]]:
