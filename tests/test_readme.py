@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 import yaml
 
+from triton_doctor.cli import app
 from triton_doctor.settings import Settings
 from triton_doctor.static.project.database import Database
 from triton_doctor.static.project.parts import whole_project
@@ -60,6 +62,19 @@ def test_paths_that_a_document_names_exist(document: str) -> None:
     assert [
         path for path in sorted(named) if not any((top / path).exists() for top in (ROOT, ROOT / "triton_doctor"))
     ] == []
+
+
+def test_commands_of_the_recipes_are_understood() -> None:
+    """By the command line itself, which runs nothing."""
+    recipes = DOCUMENTS["README.md"].partition("### Recipes\n")[2].partition("\n## ")[0]
+    commands = re.findall(r"triton-doctor ((?:cache|prewarm|run)\b[^\n#`|]*)|\[triton-doctor, ([^]]*)\]", recipes)
+
+    assert len(commands) >= 7
+    for plain, listed in commands:
+        command, arguments = typer.main.get_command(app), plain.split() or listed.split(", ")
+        while hasattr(command, "commands"):
+            command = command.commands[arguments.pop(0)]
+        command.make_context("triton-doctor", arguments)
 
 
 def test_hooks_that_the_readme_configures_are_offered() -> None:

@@ -56,9 +56,9 @@ async def _edit(folder: Path, paths: list[Path], random: Random) -> str | None:
                     if path not in editor.texts:
                         editor.open(path, decode(path.read_bytes()))
                     editor.change(path, text)
-            for opened in list(editor.texts):
-                shown = await _shown(editor, opened)
-                found = _check(folder, editor, opened)
+            checked = _check(folder, editor)
+            for opened in editor.texts:
+                shown, found = await _shown(editor, opened), checked.get(opened, [])
                 if shown != found:
                     only = [one for one in shown if one not in found], [one for one in found if one not in shown]
                     return f"step {step}, {opened.name}: the editor shows {only[0][:2]}, check finds {only[1][:2]}"
@@ -73,18 +73,21 @@ async def _shown(editor: Editor, path: Path) -> list[tuple[object, ...]]:
     )
 
 
-def _check(folder: Path, editor: Editor, path: Path) -> list[tuple[object, ...]]:
-    """What `check` finds in the file at `path` of a folder with the texts of the editor."""
+def _check(folder: Path, editor: Editor) -> dict[Path, list[tuple[object, ...]]]:
+    """What `check` finds by file, in a folder with the texts of the editor."""
     kept = {opened: opened.read_bytes() for opened in editor.texts}
     report = folder.parent / f"{folder.name}.json"
     try:
         for opened, text in editor.texts.items():
             opened.write_bytes(encode(text))
         main(["check", "--no-cache", "--output-format", "json", "--output-file", str(report), "."])
-        found = json.loads(report.read_text())["findings"]
+        findings = json.loads(report.read_text())["findings"]
     finally:
         report.unlink(missing_ok=True)
         for opened, data in kept.items():
             opened.write_bytes(data)
-    ours = [one for one in found if (folder / one["path"]).resolve() == path]
-    return sorted((one["code"], one["line"], one["column"], one["message"]) for one in ours)
+    found: dict[Path, list[tuple[object, ...]]] = {}
+    for one in findings:
+        place = (one["code"], one["line"], one["column"], one["message"])
+        found.setdefault((folder / one["path"]).resolve(), []).append(place)
+    return {path: sorted(places) for path, places in found.items()}

@@ -284,4 +284,14 @@ def test_recording_prints_as_a_summary():
     recording = Recording(events=[event(block=block) for block in (64, 32)])
 
     assert str(recording) == "Recording: 2 compiled, 0 from disk\n  scale: 1x TRD701\n  scale: 1x TRD702"
-    assert recording._repr_html_() == f"<pre>{recording!r}</pre>"
+
+
+def test_recording_in_a_notebook_is_a_table_of_kernels_whose_names_stay_text():
+    hostile = replace(KERNEL, name="<img src=x onerror=alert(1)>")
+    events = [replace(event(block=block), kernel=hostile) for block in (64, 32)]
+    shown = Recording(events=events)._repr_html_()
+
+    assert "<code>&lt;img src=x onerror=alert(1)&gt;</code>" in shown
+    assert "1x TRD702: <code>BLOCK</code> 64, 32" in shown
+    assert "<img" not in shown
+    assert Recording()._repr_html_() == "<div><p><b>Recording: 0 compiled, 0 from disk</b></p></div>"

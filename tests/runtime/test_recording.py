@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,6 +30,7 @@ from triton_doctor.runtime.program_event import MarkEvent, ProgramEvent
 from triton_doctor.runtime.recording_files import read_recordings
 from triton_doctor.runtime.watch import make_header
 
+RUNS = Path(__file__).parents[2] / "fixtures" / "runs"
 TEXT = st.text(max_size=12)
 COUNT = st.integers(0, 2**63)
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -319,3 +321,25 @@ def test_header_masks_secrets_among_the_variables(monkeypatch):
     kept = dict(make_header().variables)
     assert (kept["TORCHINDUCTOR_REMOTE_TOKEN"], kept["TRITON_CACHE_REDIS"]) == ("***", "redis://***@host")
     assert (kept["TRITON_CACHE_DIR"], "MY_TOKEN" in kept) == ("/kernels", False)
+
+
+@pytest.mark.parametrize("path", sorted(RUNS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_parts_that_lines_share_change_no_event_and_are_one_object(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    shared = {}
+    events = [decode_line(line, shared) for line in lines]
+
+    # By text, for 1, 1.0 and True are equal.
+    assert repr(events) == repr([decode_line(line) for line in lines])
+    again = [decode_line(line, shared) for line in lines]
+    pairs = [(one, other) for one, other in zip(events, again, strict=True) if isinstance(one, CompileEvent)]
+    assert all(one.key is other.key and one.kernel is other.kernel for one, other in pairs)
+
+
+def test_values_that_are_equal_and_of_two_types_are_not_shared():
+    recorded = (RUNS / "two_ranks.jsonl").read_text(encoding="utf-8").splitlines()
+    line = next(one for one in recorded if '["length",16]' in one)
+    shared = {}
+    spelled = [line.replace('["length",16]', f'["length",{value}]') for value in ("1", "1.0", "true")]
+
+    assert [repr(decode_line(one, shared).key.constants[0][1]) for one in spelled] == ["1", "1.0", "True"]

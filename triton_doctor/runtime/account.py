@@ -15,6 +15,7 @@ from triton_doctor.runtime.event import (
 )
 from triton_doctor.runtime.kernel_account import INDUCTOR, KernelAccount, account_kernels
 from triton_doctor.runtime.program_event import ChoicesEvent, GraphEvent, ProgramEvent, VariableEvent
+from triton_doctor.runtime.ranks_account import RanksAccount, account_ranks
 from triton_doctor.runtime.steps_account import StepsAccount, account_steps
 from triton_doctor.runtime.timeline import Split, span_ns, split_time
 
@@ -91,6 +92,7 @@ class Account:
     choices: tuple[ChoicesEvent, ...] = ()
     dry: DryAccount | None = None
     steps: StepsAccount | None = None
+    ranks: RanksAccount | None = None
 
 
 def account(recordings: Sequence[Recording]) -> Account:
@@ -128,6 +130,7 @@ def account(recordings: Sequence[Recording]) -> Account:
         choices=tuple(event for one in processes for event in one.events if isinstance(event, ChoicesEvent)),
         dry=account_dry(processes),
         steps=account_steps(processes),
+        ranks=account_ranks(processes),
     )
 
 

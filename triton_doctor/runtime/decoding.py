@@ -6,12 +6,14 @@ Not imported in a program that is watched: reading needs msgspec, writing does n
 from __future__ import annotations
 
 import json
+import marshal
+import sys
 from typing import Any
 
 import msgspec
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.event import SCHEMA, Event, Header
+from triton_doctor.runtime.event import SCHEMA, CompileKey, Event, Header, KernelName, LaunchSite, Scalar
 from triton_doctor.runtime.lines import KINDS
 
 # Counts, times and lines fit into this; larger ones cannot be added up or printed as numbers.
@@ -20,6 +22,16 @@ LARGEST = 2**64
 ARGUMENTS = frozenset({"key", "values"})
 SIGNED = frozenset({"status"})
 KERNEL = ("name", "module", "path", "line")
+# What the compiles of a job have in common: a thousand ranks compile the same keys.
+SHARED: dict[str, Any] = {
+    "kernel": KernelName,
+    "key": CompileKey,
+    "values": tuple[tuple[str, Scalar], ...],
+    "launch_site": LaunchSite,
+}
+
+Shared = dict[tuple[str, bytes], object]
+"""Parts of events that lines had before, by their name and content."""
 
 
 class DamagedError(ValueError):
@@ -30,9 +42,10 @@ class DamagedError(ValueError):
         self.torn = torn
 
 
-def decode_line(line: str) -> Header | Event | None:
+def decode_line(line: str, shared: Shared | None = None) -> Header | Event | None:
     """Return the event in `line`; None for a kind of event that this version does not know.
 
+    Parts that compiles have in common are taken from `shared`, and kept there for the lines to come.
     Raises DamagedError for what is not an event, and DoctorError for a header of a newer schema.
     """
     try:
@@ -48,7 +61,10 @@ def decode_line(line: str) -> Header | Event | None:
     if kind is Header:
         _require_schema(fields.get("schema"))
     try:
-        event: Header | Event = msgspec.convert(_nest(fields), kind)
+        nested = _nest(fields)
+        if shared is not None and name == "compile":
+            _share(nested, shared)
+        event: Header | Event = msgspec.convert(nested, kind)
         _require_ranges(event)
     except UnicodeEncodeError:
         raise DamagedError(f"is a damaged {name} event: a key is no UTF-8") from None
@@ -84,6 +100,25 @@ def _nest(fields: dict[str, Any]) -> dict[str, Any]:
             (_kernel(entry), entry.get("count")) if isinstance(entry, dict) else entry for entry in nested["launches"]
         ]
     return nested
+
+
+def _share(fields: dict[str, Any], shared: Shared) -> None:
+    """Put the one object of its content for each part that is `SHARED`; a damaged one stays for who tells of it."""
+    for name, kind in SHARED.items():
+        if not fields.get(name):
+            continue
+        try:
+            # Version 2 writes no references, so that equal parts are equal bytes; 1, 1.0 and True are not.
+            content = name, marshal.dumps(fields[name], 2)
+            if content not in shared:
+                shared[content] = msgspec.convert(fields[name], kind)
+        except ValueError:  # a ValidationError is one; marshal raises it for what is nested too deeply
+            continue
+        fields[name] = shared[content]
+    stages = fields.get("stages_us")
+    for stage in stages if isinstance(stages, list) else ():
+        if isinstance(stage, list) and stage and isinstance(stage[0], str):
+            stage[0] = sys.intern(stage[0])
 
 
 def _kernel(fields: dict[str, Any]) -> dict[str, Any]:

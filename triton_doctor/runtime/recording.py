@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,8 +54,11 @@ class Recording:
         return "\n".join(self._summarize())
 
     def _repr_html_(self) -> str:
-        """The summary for a notebook."""
-        return f"<pre>{escape(repr(self))}</pre>"
+        """The summary for a notebook: a table of kernels."""
+        # Not at module level: a program that is watched imports this module, and shows nothing.
+        from triton_doctor.runtime.notebook import summarize_html
+
+        return summarize_html(self)
 
     def _summarize(self) -> Iterator[str]:
         launches = f"{sum(self.launches.values()):,} launches, " if self.launches else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.regular_files import read_named_file, read_regular_file
-from triton_doctor.runtime.decoding import DamagedError, decode_line, is_damaged_header
+from triton_doctor.runtime.decoding import DamagedError, Shared, decode_line, is_damaged_header
 from triton_doctor.runtime.event import Header, LaunchesEvent, MemoryEvent, WarningEvent
 from triton_doctor.runtime.recording import Recording
 
@@ -33,6 +33,7 @@ def read_recordings(paths: Iterable[str | Path]) -> ReadRecordings:
     """Read the recordings in `paths`, files or folders of `*.jsonl`; what cannot be read does not hide the others."""
     processes: list[Recording] = []
     errors: list[DoctorError] = []
+    shared: Shared = {}
     for path in map(Path, paths):
         try:
             files = list_files(path)
@@ -41,7 +42,7 @@ def read_recordings(paths: Iterable[str | Path]) -> ReadRecordings:
             continue
         for file in files:
             try:
-                processes += read_file(file)
+                processes += read_file(file, shared)
             except DoctorError as error:
                 errors.append(error)
     return ReadRecordings(processes=tuple(processes), errors=tuple(errors))
@@ -60,8 +61,10 @@ def list_files(path: Path) -> list[Path]:
     return found
 
 
-def read_file(path: Path) -> list[Recording]:
+def read_file(path: Path, shared: Shared | None = None) -> list[Recording]:
     """Read the recordings of one file: several processes may follow one another. Raises DoctorError for no recording.
+
+    What its compiles have in common, with each other and with files before, is kept once, in `shared`.
 
     A half-written last line is skipped, and said by a `torn` warning; other damaged lines by one `damaged` warning.
     """
@@ -69,6 +72,7 @@ def read_file(path: Path) -> list[Recording]:
     launches: list[LaunchesEvent] = []
     damaged: list[tuple[int, str]] = []
     headless = True
+    shared = {} if shared is None else shared
     lines = read_text(path).split("\n")
     last = max((number for number, line in enumerate(lines, 1) if line.strip()), default=0)
     if not last:
@@ -77,7 +81,7 @@ def read_file(path: Path) -> list[Recording]:
         if not line.strip():
             continue
         try:
-            value = decode_line(line)
+            value = decode_line(line, shared)
         except DamagedError as error:
             if error.torn and not headless and (number == last or is_damaged_header(lines[number])):
                 message = f"the last line of {path.name} is torn: the program ended while it was written"

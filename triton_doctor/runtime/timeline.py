@@ -97,19 +97,27 @@ def share_time(recordings: Sequence[Recording]) -> Mapping[tuple[int, Part], flo
                     bounds.append((end, False, number, part, id(event)))
     shares: defaultdict[tuple[int, Part], float] = defaultdict(float)
     active: defaultdict[int, set[tuple[Part, int]]] = defaultdict(set)
-    before = 0
+    # The wall time of one busy process, had all shared it equally so far: the same for each, so that an event of one
+    # process costs nothing for the others. `credited` is how much of it each has given to its events.
+    clock, credited = 0.0, [0.0] * len(recordings)
+    before, busy = 0, 0
     for moment, begins, number, part, ident in sorted(bounds):
-        busy = [going for going in active.values() if going]
-        for going in busy:
+        if busy:
+            clock += (moment - before) / busy
+        before = moment
+        going = active[number]
+        if going:
             first = min(going)[0]
             sharing = [one for one in going if one[0] is first]
             for _, sharer in sharing:
-                shares[sharer, first] += (moment - before) / len(sharing) / len(busy)
-        before = moment
+                shares[sharer, first] += (clock - credited[number]) / len(sharing)
+        credited[number] = clock
+        was_busy = bool(going)
         if begins:
-            active[number].add((part, ident))
+            going.add((part, ident))
         else:
-            active[number].discard((part, ident))
+            going.discard((part, ident))
+        busy += bool(going) - was_busy
     return shares
 
 

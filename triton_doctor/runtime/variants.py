@@ -134,12 +134,19 @@ def read_variants(processes: Iterable[Sequence[CompileEvent]], waited_us: Callab
     """The variants of one kernel that `processes` compiled or loaded."""
     read = [list(events) for events in processes]
     kinds: defaultdict[str, set[str]] = defaultdict(set)
-    for events in read:
-        for event in events:
-            for name, kind in event.key.signature:
-                kinds[name].add(kind)
-    rows = [[(_parts_of(event, kinds), waited_us(event)) for event in events] for events in read]
-    return _tabulate(rows)
+    # Keys that were read from files are one object each: a thousand ranks compile few.
+    for key in {id(event.key): event.key for events in read for event in events}.values():
+        for name, kind in key.signature:
+            kinds[name].add(kind)
+    rows: dict[tuple[Hashable, ...], Row] = {}
+
+    def row_of(event: CompileEvent) -> Row:
+        same = id(event.key), repr(event.values), event.device, event.source, event.made
+        if same not in rows:
+            rows[same] = _parts_of(event, kinds)
+        return rows[same]
+
+    return _tabulate([[(row_of(event), waited_us(event)) for event in events] for events in read])
 
 
 def read_rounds(processes: Iterable[Sequence[AutotuneEvent]], waited_us: Callable[[AutotuneEvent], float]) -> Variants:
@@ -161,19 +168,20 @@ Row = dict[KeyPart, tuple["Scalar", "Hashable"]]
 def _tabulate(processes: Sequence[Sequence[tuple[Row, float]]]) -> Variants:
     values: defaultdict[KeyPart, dict[str, Scalar]] = defaultdict(dict)
     distinct: defaultdict[KeyPart, set[str]] = defaultdict(set)
-    every = dict.fromkeys(part for rows in processes for row, _ in rows for part in row)
-    for rows in processes:
-        for row, _ in rows:
-            for part in every:
-                shown, identity = row.get(part, (None, None))
-                distinct[part].add(repr(identity))
-                values[part].setdefault(repr(shown), shown)
+    every_row = {id(row): row for rows in processes for row, _ in rows}
+    every = dict.fromkeys(part for row in every_row.values() for part in row)
+    for row in every_row.values():
+        for part in every:
+            shown, identity = row.get(part, (None, None))
+            distinct[part].add(repr(identity))
+            values[part].setdefault(repr(shown), shown)
     parts = tuple(part for part in every if len(distinct[part]) > 1)
+    keys = {same: tuple(repr(row.get(part, (None, None))[1]) for part in parts) for same, row in every_row.items()}
     table = []
     for rows in processes:
         first: dict[tuple[Hashable, ...], Variant] = {}
         for row, waited in rows:
-            key = tuple(repr(row.get(part, (None, None))[1]) for part in parts)
+            key = keys[id(row)]
             first.setdefault(key, Variant(key, waited))
         table.append(tuple(first.values()))
     return Variants(parts=parts, values={part: tuple(values[part].values()) for part in parts}, processes=tuple(table))

@@ -101,7 +101,7 @@ def test_ten_thousand_events_are_less_than_a_megabyte_and_all_of_them_are_drawn(
     drawn = json.loads(packed)
 
     assert len(text.encode()) < 1_000_000
-    assert drawn["left_out"] == {"lanes": 0, "moments": 0, "shorter_than_us": 0}
+    assert drawn["left_out"] == {"lanes": 0, "moments": 0, "at_most_us": 0}
     assert sum(len(lane["moments"]) for lane in drawn["lanes"]) >= 10_000
 
 
@@ -109,7 +109,7 @@ def test_what_is_not_drawn_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "MOMENTS_SHOWN", 50)
     shown = parse(page(*read("storm_server"))).shown
 
-    assert re.search(r"not drawn: \d+ events shorter than [\d.]+ ms", shown)
+    assert re.search(r"not drawn: \d+ events of [\d.]+ ms and less", shown)
 
 
 def test_the_page_loads_nothing() -> None:
@@ -160,3 +160,25 @@ def test_a_browser_runs_it_without_an_error(recordings: tuple[Recording, ...], t
     # The scripts ran to their end: the canvas has a height, and the rows can be opened.
     assert re.search(r'<canvas[^>]*style="height: \d+px', document)
     assert re.search(r'<button class="opener"[^>]*aria-expanded="true"', document)
+
+
+@in_a_browser
+def test_the_timeline_is_moved_and_read_with_a_keyboard(tmp_path: Path) -> None:
+    keys = """<script>
+        const canvas = document.getElementById("timeline-canvas");
+        canvas.focus();
+        for (const key of ["+", "ArrowRight", "-", "0", "n", "n", "p"])
+            canvas.dispatchEvent(new KeyboardEvent("keydown", {key, cancelable: true}));
+        const button = document.querySelectorAll("button.opener")[1];
+        button.click();
+        document.body.dataset.focused = String(document.activeElement === canvas);
+    </script></body>"""
+    document, said = open_page(page(*read("storm_server")).replace("</body>", keys), tmp_path)
+
+    (detail,) = re.findall(r'<p id="timeline-detail"[^>]*>(.*?)</p>', document)
+    assert said == []
+    assert 'data-focused="true"' in document
+    assert re.match(
+        r"<b>first of a process 720 ms</b> at [\d.]+ s, process 421, thread 421", detail.split("</code> ")[-1]
+    )
+    assert len(re.findall(r'<button class="opener"[^>]*aria-expanded="true"', document)) == 2

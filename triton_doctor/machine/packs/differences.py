@@ -88,6 +88,9 @@ def compare_triton(version: str | None, packed: KeyParts, here: KeyParts, at: st
         if packed.python != here.python:
             message = f"Python {here.python} {at}, {packed.python} in the pack: Triton's library differs, and every key"
             yield KeyDifference(part="python", message=message)
+        elif packed.platform != here.platform:
+            message = f"{here.platform} {at}, {packed.platform} in the pack: Triton's library differs, and every key"
+            yield KeyDifference(part="platform", message=message)
         else:
             message = f"another build of Triton {here.triton} {at}: its library libtriton differs, and every key"
             yield KeyDifference(part="libtriton", message=message)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.report.comparison.variant_keys import OPTION
-from triton_doctor.report.recording.wording import counted, seconds
+from triton_doctor.report.recording.wording import counted, seconds, tell_values
 from triton_doctor.rulebook import rule_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from triton_doctor.report.comparison.compare import Comparison, KernelComparison, Moved
+    from triton_doctor.report.comparison.compare import BeforeAfter, Comparison, KernelComparison
     from triton_doctor.report.comparison.variant_keys import Key, ParameterChange
 
 VARIANTS_SHOWN, SINGLE = 6, 3
 
 
-def tell_moved(moved: Moved, *, time: bool = False) -> tuple[str, str, str]:
+def tell_moved(moved: BeforeAfter, *, time: bool = False) -> tuple[str, str, str]:
     """Before, after, and the difference with its sign; nothing where there is none."""
     spell = seconds if time else "{:,}".format
     difference = moved.after - moved.before
@@ -108,20 +108,6 @@ def _summarize(keys: Sequence[Key]) -> Iterator[str]:
             values.setdefault(part.name, {}).setdefault(part.value)
     for name, seen in values.items():
         yield f"`{name}` {tell_values(seen)}"
-
-
-def tell_values(values: Iterable[str]) -> str:
-    """`17 to 28` for all the integers between, `16, 32 and 128` for few, `37 values from 2 to 42` for many."""
-    texts = list(values)
-    numbers = sorted(int(text) for text in texts) if all(text.lstrip("-").isdecimal() for text in texts) else []
-    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
-        return f"{numbers[0]} to {numbers[-1]}"
-    if len(texts) <= VARIANTS_SHOWN:
-        shown = [str(number) for number in numbers] or texts
-        return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-    if numbers:
-        return f"{len(numbers):,} values from {numbers[0]:,} to {numbers[-1]:,}"
-    return f"{', '.join(texts[:VARIANTS_SHOWN])} and {len(texts) - VARIANTS_SHOWN:,} more"
 
 
 def tell_key(key: Key) -> str:

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence import advise, misspelt_variables
+from triton_doctor.report.recording.ranks import ranks_object
 from triton_doctor.report.recording.steps import steps_object
 from triton_doctor.report.recording.unserved import unserved_object
 from triton_doctor.report.recording.wording import tell_unseen
@@ -85,6 +86,7 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
         ],
         "advice": [advice_object(advice) for advice in advise(account)],
         "steps": steps_object(account.steps),
+        "ranks": ranks_object(account.ranks),
         "unserved": [unserved_object(one) for one in unserved],
         "dry": account.dry is not None,
         "pretended": {} if account.dry is None else dict(account.dry.pretended),

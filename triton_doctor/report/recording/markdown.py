@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence import advise
 from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
+from triton_doctor.report.recording.ranks import tell_ranks
 from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.wording import (
@@ -45,6 +46,7 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
         blocks += ["## kernels", _kernels(account, cwd)]
     blocks += _list("torch.compile", (line.strip() for line in tell_torch_compile(account, cwd)))
     blocks += _list("causes", _causes(account))
+    blocks += _list("ranks", tell_ranks(account.ranks))
     blocks += _list("tuning", tell_rounds(account))
     blocks += _list("steps", (line.strip() for line in tell_steps(account.steps)))
     blocks += _list("guessed, for want of data", tell_guesses(account, cwd))

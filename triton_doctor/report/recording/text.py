@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
+from triton_doctor.report.recording.ranks import tell_ranks
 from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
 from triton_doctor.report.recording.unserved import tell_unserved
@@ -14,7 +15,6 @@ from triton_doctor.report.recording.wording import (
     causes_worth,
     counted,
     counts_are_whole,
-    differing,
     is_idle,
     milliseconds,
     name_parts,
@@ -76,7 +76,7 @@ def render_text(
         ("stopped, for want of data", list(tell_stops(account, cwd))),
         ("pretended", list(tell_pretended(account))),
         ("torch.compile", list(tell_torch_compile(account, cwd))),
-        ("where ranks differ", _ranks(account)),
+        ("ranks", list(tell_ranks(account.ranks))),
         ("advice, most seconds saved first", _advice(account, cwd) if account.dry is None else []),
         ("not seen", list(tell_unseen(account))),
     ):
@@ -164,10 +164,6 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
     if causes:
         for site, share in kernel.sites[:SITES_SHOWN]:
             yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {tell_share(share)}"
-
-
-def _ranks(account: Account) -> list[str]:
-    return [f"`{kernel.kernel.name}` compiled or loaded: {counts}" for kernel, counts in differing(account)]
 
 
 def _advice(account: Account, cwd: Path) -> list[str]:

@@ -11,7 +11,7 @@ from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from triton_doctor.evidence import Advice
     from triton_doctor.runtime.account import Account, InterpretedKernel, ProcessAccount
@@ -149,6 +149,20 @@ def show_value(value: Scalar) -> str:
     return (value or "none") if isinstance(value, str) else "unknown" if value is None else repr(value)
 
 
+def tell_values(values: Iterable[str]) -> str:
+    """`17 to 28` for all the integers between, `16, 32 and 128` for few, `37 values from 2 to 42` for many."""
+    texts = list(values)
+    numbers = sorted(int(text) for text in texts) if all(text.lstrip("-").isdecimal() for text in texts) else []
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    if len(texts) <= VALUES_SHOWN:
+        shown = [str(number) for number in numbers] or texts
+        return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    if numbers:
+        return f"{len(numbers):,} values from {numbers[0]:,} to {numbers[-1]:,}"
+    return f"{', '.join(texts[:VALUES_SHOWN])} and {len(texts) - VALUES_SHOWN:,} more"
+
+
 def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
     """The causes to tell: that a kernel compiled a first time goes without saying, as do torch.compile's trials."""
     return () if kernel.direct else tuple(cause for cause in kernel.causes if cause.code != FIRST)
@@ -242,12 +256,3 @@ def is_idle(process: ProcessAccount) -> bool:
 def counts_are_whole(account: Account) -> bool:
     """Whether each process lived to count its last launch."""
     return all(process.ended for process in account.processes)
-
-
-def differing(account: Account) -> Iterator[tuple[KernelAccount, str]]:
-    """Kernels of which ranks compiled different numbers, with the number of each."""
-    ranks = sorted({p.header.rank for p in account.processes if p.header.rank is not None})
-    for kernel in account.kernels:
-        counts = {rank: share.compiled + share.from_disk for rank, share in kernel.ranks}
-        if len(ranks) > 1 and len({counts.get(rank, 0) for rank in ranks}) > 1:
-            yield kernel, ", ".join(f"rank {rank} {counts.get(rank, 0)}" for rank in ranks)

@@ -17,8 +17,10 @@ from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNum
 from triton_doctor.static.variability.name_words import names_bucket, names_stride, names_weight
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.shape_notes import SHAPE_COMMENT, notes_of
+from triton_doctor.static.variability.tensors import axis_of_root
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue, Value, either
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -138,6 +140,8 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     """The value one step further: bound to a name, which may itself lean."""
     if isinstance(binding.value, Name | Const):
         return value
+    if not isinstance(binding.value, Unpacked) and frame.function.shows(SHAPE_COMMENT):
+        value = _noted(value, binding, frame)
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):
         if names_bucket(binding.name):
@@ -148,6 +152,33 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
+
+
+def _noted(value: Value, binding: Binding, frame: CallFrame) -> Value:
+    """The value with the shape that the comment behind its assignment tells, where nothing else does."""
+    note = notes_of(frame.function).assigned.get(binding.line)
+    if note is None or note.rank is None:
+        return value
+    path, function = frame.module.path, frame.function.qualname
+    weight = names_weight(binding.name)
+    root = Origin(path, function, binding.name, binding.line, note.rank, weight, note=note)
+    match value:
+        case SymbolicValue(_, scalar, None):
+            return value if scalar.kind is not Variability.UNKNOWN else SymbolicValue(root=root, scalar=scalar)
+        case Tensor(front, (), None) if len(front) == note.rank:
+            axes = (axis if _is_told(axis) else axis_of_root(root, at) for at, axis in enumerate(front))
+            return value._replace(front=tuple(axes))
+        case Tensor((), (), open_) if open_ is not None and not _is_told(open_):
+            return SymbolicValue(root=root, scalar=UNKNOWN)
+        case AbstractNumber() if not _is_told(value):
+            return SymbolicValue(root=root, scalar=value)
+        case _:
+            return value
+
+
+def _is_told(scalar: AbstractNumber) -> bool:
+    """Whether anything is known of a value, or suggested."""
+    return scalar.kind is not Variability.UNKNOWN or bool(scalar.hints) or scalar.literal is not ...
 
 
 def _hint_from_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
@@ -166,4 +197,6 @@ def hint_from_name(scalar: AbstractNumber, name: str, path: str, line: int) -> A
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
     if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
-    return scalar if names_stride(name) else scalar.add_hints(apply_hints(AxisContext(name=name), path, line))
+    if names_stride(name):
+        return scalar
+    return scalar.add_hints(apply_hints(AxisContext(name=name, is_axis=True), path, line))

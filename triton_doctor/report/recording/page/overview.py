@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.account import Account, ProcessAccount
     from triton_doctor.runtime.timeline import Split
 
-PROCESSES_SHOWN, ADVICE_SHOWN = 24, 10
+PROCESSES_SHOWN, ADVICE_SHOWN, ADVICE_OPEN = 24, 10, 4
+# What would be shown as 0.000 s.
+LEAST_SHOWN_US = 500
 # The page shows these parts in the color of waiting for Triton; the others are the program's own time.
 OTHER = "everything else"
 SLUGS = {name: f"part-{index}" for index, name in enumerate(PARTS)}
@@ -106,7 +108,7 @@ def where_the_time_went(account: Account) -> Element | None:
     in_order = [one for one in busy if one in shown]
     scale = max(1, *(one.split.wall_us for one in shown))
     more, idle = len(busy) - len(shown), len(account.processes) - len(busy)
-    rest = [f"{counted(more, 'process')} that waited less" if more else "", f"{idle:,} idle" if idle else ""]
+    rest = [f"{counted(more, 'process')} that did not wait longer" if more else "", f"{idle:,} idle" if idle else ""]
     told = " and ".join(filter(None, rest))
     return section(
         "where the time went",
@@ -146,7 +148,7 @@ def _legend(processes: Sequence[ProcessAccount]) -> Element:
             element("span", f"{us / whole:.1%}", class_="number faint"),
         )
         for name, us in sums.items()
-        if us
+        if us >= LEAST_SHOWN_US
     ]
     return element("ul", *rows, class_="legend")
 
@@ -156,9 +158,11 @@ def what_to_change(account: Account, source: SourceReader, cwd: Path) -> Element
     found = advise(account)[:ADVICE_SHOWN] if account.dry is None else ()
     if not found:
         return None
-    return section(
-        "what to change first", element("ol", *(_advice(one, account, source) for one in found), class_="advice")
-    )
+    items = [_advice(one, account, source) for one in found]
+    first, more = items[:ADVICE_OPEN], items[ADVICE_OPEN:]
+    rest = element("ol", *more, class_="advice")
+    folded = element("details", element("summary", f"{counted(len(more), 'change')} more"), rest) if more else None
+    return section("what to change first", element("ol", *first, class_="advice"), folded)
 
 
 def _advice(advice: Advice, account: Account, source: SourceReader) -> Element:

@@ -109,7 +109,7 @@
         }
         context.fillStyle = first ? colors.ink : colors.faint;
         const label = first ? lane.process : `thread ${lane.thread}`;
-        context.fillText(label.length > 24 ? `${label.slice(0, 23)}…` : label, 10, top(row) + height / 2, GUTTER - 18);
+        context.fillText(label.length > 24 ? `${label.slice(0, 23)}…` : label, 10, top(row) + height / 2 + 3, GUTTER - 18);
         for (const moment of order[row]) {
           if (moment[0] + moment[1] < from || moment[0] > from + span) continue;
           const [left, above, wide, tallness] = box(row, moment);

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
 from triton_doctor.report.recording.page.elements import Child, bullets, element, section
+from triton_doctor.report.recording.ranks import tell_ranks
 from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import tell_torch_compile
-from triton_doctor.report.recording.wording import differing, name_process, tell_cache_folder, tell_unseen
+from triton_doctor.report.recording.wording import name_process, tell_cache_folder, tell_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,11 +27,10 @@ NOT_MARKED = (
 
 def what_else(account: Account, cwd: Path) -> Iterator[Element]:
     """Sections of lines, those that have any."""
-    ranks = (f"`{kernel.kernel.name}` compiled or loaded: {counts}" for kernel, counts in differing(account))
     for title, lines in (
         ("tuning", tell_rounds(account)),
         ("steps and requests", tell_steps(account.steps)),
-        ("where ranks differ", ranks),
+        ("ranks", tell_ranks(account.ranks)),
         ("torch.compile", tell_torch_compile(account, cwd)),
         ("guessed, for want of data", tell_guesses(account, cwd)),
         ("stopped, for want of data", tell_stops(account, cwd)),
