@@ -51,13 +51,13 @@ def values_seen(recording: Recording) -> dict[Key, set[str]]:
 
 
 def alarms(package: Path) -> dict[Key, dict[str, Any]]:
-    """The findings about recompiles at warning or above, by what they are about."""
+    """The findings about recompiles for each value, at any severity, by what they are about."""
     command = (sys.executable, "-m", "triton_doctor", "check", str(package), "--output-format", "json")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return {
         (module_of(finding["kernel_path"], package), finding["kernel"], finding["parameter"]): finding
         for finding in json.loads(done.stdout)["findings"]
-        if finding["code"].startswith("TRD2") and finding["severity"] != "info" and finding["parameter"]
+        if finding["code"].startswith("TRD2") and finding["variability"] == "per_call" and finding["parameter"]
     }
 
 

@@ -39,7 +39,9 @@ def run(
     ] = None,
     rank: Annotated[str | None, typer.Option(metavar="R", help="Which of them: 0 to N-1.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file that -o names, if there is one.")] = False,
-    live: Annotated[bool, typer.Option("--live", help="Tell each compile as it happens, with its cause.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Tell each compile as it happens, with its cause, and what takes long.")
+    ] = False,
 ) -> None:
     """Run a program and report which kernels compiled, why, what it cost and what to change.
 

@@ -97,6 +97,33 @@ def test_a_pack_of_somebody_else_is_not_read(manager, database: Path, caplog: py
     assert "not a pack" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param("UPDATE files SET name = '../../outside' WHERE name = 'add.cubin'", id="a way out in a name"),
+        pytest.param("UPDATE files SET name = '/tmp/outside' WHERE name = 'add.cubin'", id="an absolute name"),
+        pytest.param("UPDATE entries SET grouped = '../add'", id="a way out in a group"),
+        pytest.param(
+            "DROP TABLE entries; CREATE VIEW entries AS WITH RECURSIVE c(key) AS (SELECT 1 UNION ALL SELECT 1 FROM c)"
+            " SELECT key, key AS grouped FROM c",
+            id="a view without end",
+        ),
+    ],
+)
+def test_a_hostile_pack_writes_nothing_outside_and_does_not_hang(
+    manager, database: Path, tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    import sqlite3
+
+    with closing(sqlite3.connect(database)) as connection:
+        connection.executescript(change)
+
+    assert manager.ReadThrough(KEYS[0]).get_group("add.json") is None
+    assert len(caplog.messages) == 1
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and tmp_path / "cache" not in path.parents]
+    assert {path.name for path in written} == {"p.sqlite", "triton-doctor-lookups.tsv"}
+
+
 def test_dumps_and_overrides_are_tritons(manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_DUMP_DIR", str(tmp_path / "dump"))
     dumped = manager.ReadThrough(KEYS[0], dump=True)

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,7 @@ def start(runner, tmp_path):
             os.killpg(process.pid, signal.SIGKILL)
             for state in gather_states(pids={process.pid}):
                 os.kill(state.pid, signal.SIGKILL)
+                Path(state.path).unlink(missing_ok=True)
         process.wait()
 
 
@@ -171,8 +173,9 @@ def test_compile_is_readable_before_its_first_tool_runs_and_cached_launches_writ
         + """
 import os, time
 launch(10)
-writes, pwrite = [], os.pwrite
-os.pwrite = lambda *args: writes.append(args) or pwrite(*args)
+from triton_doctor.runtime.live.file import LiveFile
+writes, write = [], LiveFile._write
+LiveFile._write = lambda self: writes.append(self) or write(self)
 began = time.monotonic()
 launch(*[10] * 20_000)
 print(len(writes) <= 2 + (time.monotonic() - began) / 0.25)

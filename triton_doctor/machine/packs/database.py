@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from triton_doctor.machine.packs.manifest import Manifest, PackedEntry
 
 SQLITE_MAGIC = b"SQLite format 3\0"
-TABLES = """
-CREATE TABLE pack (manifest BLOB NOT NULL);
-CREATE TABLE entries (key TEXT PRIMARY KEY, grouped TEXT) WITHOUT ROWID;
-CREATE TABLE files (key TEXT NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (key, name));
-"""
+TABLES = (
+    "CREATE TABLE pack (manifest BLOB NOT NULL)",
+    "CREATE TABLE entries (key TEXT PRIMARY KEY, grouped TEXT) WITHOUT ROWID",
+    "CREATE TABLE files (key TEXT NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (key, name))",
+)
 # "TDpk": what `file` shows, and how a pack is told from somebody else's database.
 APPLICATION = 0x5444706B
 
@@ -39,7 +39,8 @@ def write_database(gathered: GatheredEntries, path: Path) -> None:
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.executescript(TABLES)
+            for table in TABLES:
+                connection.execute(table)
             connection.execute("BEGIN")
             connection.execute("INSERT INTO pack VALUES (?)", (encode_manifest(gathered.manifest),))
             for entry in gathered.manifest.entries:
@@ -56,9 +57,15 @@ def write_database(gathered: GatheredEntries, path: Path) -> None:
 def connect(path: str) -> sqlite3.Connection:
     """The pack at `path`, to read only, by any thread. Raises sqlite3.Error where it is none."""
     connection = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
-    if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        # A file from anybody could have views instead, which compute without end.
+        tables = tuple(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,) or tables != TABLES:
+            raise sqlite3.DatabaseError("not a pack of triton-doctor")
+    except BaseException:
         connection.close()
-        raise sqlite3.DatabaseError("not a pack of triton-doctor")
+        raise
     return connection
 
 

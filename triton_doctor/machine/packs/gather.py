@@ -19,8 +19,8 @@ from triton_doctor.machine.packs.manifest import (
     Manifest,
     PackedEntry,
     PackedFile,
-    is_file_name,
 )
+from triton_doctor.machine.packs.placement import is_file_name
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.variables import variables
 from triton_doctor.version import __version__

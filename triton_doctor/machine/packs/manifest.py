@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.machine.cache_entries import ENTRY_NAME
+from triton_doctor.machine.packs.placement import is_file_name
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
 KERNEL, LAUNCHER, TUNING = "kernel", "launcher", "tuning"
-NAME_BYTES = 255
 MANIFEST_BYTES = 64 << 20
 # A file of a kernel is held in memory while it is packed or unpacked; the largest binaries have some megabytes.
 FILE_BYTES = 1 << 30
@@ -157,14 +156,3 @@ def find_problem(entry: PackedEntry) -> str | None:
     if entry.kind == KERNEL and f"{entry.kernel}.json" not in names:
         return f"a kernel {str(entry.kernel)[:60]!r} without its metadata"
     return None
-
-
-def is_file_name(name: str) -> bool:
-    """Whether `name` can be a file's, directly in a folder, and not one of Triton's group files or folders."""
-    return (
-        0 < len(name.encode("utf-8", "surrogatepass")) <= NAME_BYTES
-        and name.isprintable()
-        and not re.search(r'[/\\:*?"|]', name)
-        and name not in {".", ".."}
-        and not name.startswith(("__grp__", "tmp.pid_"))
-    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from shutil import rmtree
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 WRITTEN, PRESENT, UNUSABLE = "written", "present", "unusable"
 GROUP, SUFFIX = "__grp__", ".json"
 STAGING = ".triton-doctor-unpack-"
+NAME_BYTES = 255
 
 
 def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder: Path, seen_at: Path) -> str:
@@ -25,8 +27,10 @@ def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder:
 
     `group` is the kernel whose group file makes Triton find the files, None for what is no kernel. Returns "written",
     "present" for what is there already, or "unusable" where what is there keeps Triton from finding the files. Raises
-    OSError where nothing can be written.
+    OSError where nothing can be written, and ValueError for a name that no cache has.
     """
+    if not all(map(is_file_name, (key, *files))) or not (group is None or is_file_name(f"{group}{SUFFIX}")):
+        raise ValueError(f"{key[:60]!r} holds a file that no cache has")
     final = folder / key
     if final.is_symlink() or (final.exists() and not final.is_dir()):
         return UNUSABLE
@@ -81,3 +85,14 @@ def complete_entry(final: Path, fresh: Path, group: str | None, names: Iterable[
     if not is_complete(final, group, names):
         return UNUSABLE
     return WRITTEN if added else PRESENT
+
+
+def is_file_name(name: str) -> bool:
+    """Whether `name` can be a file's, directly in a folder, and not one of Triton's group files or folders."""
+    return (
+        0 < len(name.encode("utf-8", "surrogatepass")) <= NAME_BYTES
+        and name.isprintable()
+        and not re.search(r'[/\\:*?"|]', name)
+        and name not in {".", ".."}
+        and not name.startswith(("__grp__", "tmp.pid_"))
+    )

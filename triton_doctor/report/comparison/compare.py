@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class BeforeAfter:
     """A count, or microseconds, before and after."""
 
     before: int
@@ -34,23 +34,28 @@ class CauseComparison:
 
     code: str
     parameter: str | None
-    count: Moved
-    waited_us: Moved
+    count: BeforeAfter
+    waited_us: BeforeAfter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelComparison:
-    """One kernel, as the run after names it. `is_new` or `is_gone` where only one run has it."""
+    """One kernel, as the run after names it. `is_new` or `is_gone` where only one run has it.
+
+    `causes` are by code and parameter: a compile with several changed parameters counts, and costs, for each of them.
+    `again` are by code alone: each compile counts once.
+    """
 
     kernel: KernelName
     is_new: bool
     is_gone: bool
     variants: VariantChanges
-    compiled: Moved
-    from_disk: Moved
-    rounds: Moved
-    waited_us: Moved
+    compiled: BeforeAfter
+    from_disk: BeforeAfter
+    rounds: BeforeAfter
+    waited_us: BeforeAfter
     causes: tuple[CauseComparison, ...]
+    again: tuple[CauseComparison, ...]
 
     @property
     def is_same(self) -> bool:
@@ -64,10 +69,13 @@ class KernelComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two runs. `versions` and `targets` are those that differ, by name; `hidden` is why variants may be missing."""
+    """Two runs. `versions` are (name, before, after) of those that differ, the target among them.
+
+    `hidden_before` and `hidden_after` are why variants may be missing.
+    """
 
     kernels: tuple[KernelComparison, ...]
-    wall_us: Moved
+    wall_us: BeforeAfter
     versions: tuple[tuple[str, str, str], ...]
     hidden_before: tuple[str, ...]
     hidden_after: tuple[str, ...]
@@ -77,23 +85,18 @@ class Comparison:
         """How many variants only the run after has."""
         return sum(len(one.variants.new) for one in self.kernels)
 
-    def sum(self, name: str) -> Moved:
+    def sum(self, name: str) -> BeforeAfter:
         """`compiled`, `from_disk`, `rounds` or `waited_us` of all kernels."""
         moved = [getattr(one, name) for one in self.kernels]
-        return Moved(before=sum(one.before for one in moved), after=sum(one.after for one in moved))
+        return BeforeAfter(before=sum(one.before for one in moved), after=sum(one.after for one in moved))
 
     @property
     def causes(self) -> tuple[CauseComparison, ...]:
         """Of all kernels, by code, what took most first; a first compile is none."""
-        sums: defaultdict[str, list[CauseComparison]] = defaultdict(list)
+        by_code: defaultdict[str, list[CauseComparison]] = defaultdict(list)
         for one in self.kernels:
-            # A compile with several changed parameters counts, and costs, for each of them: of these the most.
-            by_code: dict[str, CauseComparison] = {}
-            for cause in one.causes:
-                known = by_code.get(cause.code)
-                by_code[cause.code] = cause if known is None else _most(known, cause)
-            for code, cause in by_code.items():
-                sums[code].append(cause)
+            for cause in one.again:
+                by_code[cause.code].append(cause)
         told = [
             CauseComparison(
                 code=code,
@@ -101,7 +104,7 @@ class Comparison:
                 count=_add(one.count for one in causes),
                 waited_us=_add(one.waited_us for one in causes),
             )
-            for code, causes in sums.items()
+            for code, causes in by_code.items()
         ]
         return tuple(sorted(told, key=lambda one: (-abs(one.waited_us.after - one.waited_us.before), one.code)))
 
@@ -114,7 +117,7 @@ def compare_runs(before: Sequence[Recording], after: Sequence[Recording]) -> Com
     compared = [_compare(was, now, events[0], events[1]) for was, now in pairs]
     return Comparison(
         kernels=tuple(sorted(compared, key=lambda one: (-abs(one.waited_us.after - one.waited_us.before), one.kernel))),
-        wall_us=Moved(before=accounts[0].wall_us, after=accounts[1].wall_us),
+        wall_us=BeforeAfter(before=accounts[0].wall_us, after=accounts[1].wall_us),
         versions=tuple(_versions(*accounts)),
         hidden_before=_hidden(before),
         hidden_after=_hidden(after),
@@ -175,11 +178,12 @@ def _compare(
         rounds=_moved(was, now, "autotune_rounds"),
         waited_us=_moved(was, now, "waited_us"),
         causes=tuple(_causes(was, now)),
+        again=tuple(_again(was, now)),
     )
 
 
-def _moved(was: KernelAccount | None, now: KernelAccount | None, name: str) -> Moved:
-    return Moved(before=0 if was is None else getattr(was, name), after=0 if now is None else getattr(now, name))
+def _moved(was: KernelAccount | None, now: KernelAccount | None, name: str) -> BeforeAfter:
+    return BeforeAfter(before=0 if was is None else getattr(was, name), after=0 if now is None else getattr(now, name))
 
 
 def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[CauseComparison]:
@@ -192,26 +196,26 @@ def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[Ca
         yield CauseComparison(
             code=key[0],
             parameter=key[1],
-            count=Moved(before=before.count if before else 0, after=after.count if after else 0),
-            waited_us=Moved(before=before.waited_us if before else 0, after=after.waited_us if after else 0),
+            count=BeforeAfter(before=before.count if before else 0, after=after.count if after else 0),
+            waited_us=BeforeAfter(before=before.waited_us if before else 0, after=after.waited_us if after else 0),
         )
 
 
-def _most(one: CauseComparison, other: CauseComparison) -> CauseComparison:
-    return CauseComparison(
-        code=one.code,
-        parameter=None,
-        count=Moved(before=max(one.count.before, other.count.before), after=max(one.count.after, other.count.after)),
-        waited_us=Moved(
-            before=max(one.waited_us.before, other.waited_us.before),
-            after=max(one.waited_us.after, other.waited_us.after),
-        ),
-    )
+def _again(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[CauseComparison]:
+    sides = [{code: (count, waited_us) for code, count, waited_us in one.again} if one else {} for one in (was, now)]
+    for code in sides[0] | sides[1]:
+        before, after = (side.get(code, (0, 0)) for side in sides)
+        yield CauseComparison(
+            code=code,
+            parameter=None,
+            count=BeforeAfter(before=before[0], after=after[0]),
+            waited_us=BeforeAfter(before=before[1], after=after[1]),
+        )
 
 
-def _add(moved: Iterable[Moved]) -> Moved:
+def _add(moved: Iterable[BeforeAfter]) -> BeforeAfter:
     every = list(moved)
-    return Moved(before=sum(one.before for one in every), after=sum(one.after for one in every))
+    return BeforeAfter(before=sum(one.before for one in every), after=sum(one.after for one in every))
 
 
 def _versions(before: Account, after: Account) -> Iterable[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from triton_doctor.report.comparison.compare import Comparison, KernelComparison, Moved
+    from triton_doctor.report.comparison.compare import BeforeAfter, Comparison, KernelComparison
     from triton_doctor.report.comparison.variant_keys import Key
 
 SCHEMA = 1
@@ -72,9 +72,9 @@ def _key_object(key: Key) -> dict[str, str]:
     return {part.name: part.value for part in key}
 
 
-def _both(moved: Moved) -> dict[str, int]:
+def _both(moved: BeforeAfter) -> dict[str, int]:
     return {"before": moved.before, "after": moved.after}
 
 
-def _milliseconds(moved: Moved) -> dict[str, float]:
+def _milliseconds(moved: BeforeAfter) -> dict[str, float]:
     return {"before": moved.before / 1000, "after": moved.after / 1000}

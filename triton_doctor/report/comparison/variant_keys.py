@@ -16,7 +16,7 @@ CONSTEXPR, ARGUMENT, OPTION = "constexpr", "argument", "option"
 CLASSES = {"=1": "1", "%16": "multiple of 16", "": "other"}
 
 
-class Part(NamedTuple):
+class PassedValue(NamedTuple):
     """A parameter, or an option, and what it is in a variant."""
 
     kind: str
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     value: str
 
 
-Key = tuple[Part, ...]
+Key = tuple[PassedValue, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +89,14 @@ def read_key(event: CompileEvent) -> Key:
     parts = []
     for name, kind in event.key.signature:
         if kind == "constexpr":
-            parts.append(Part(CONSTEXPR, name, repr(constants.get(name))))
+            parts.append(PassedValue(CONSTEXPR, name, repr(constants.get(name))))
         elif kind in INTEGERS:
             value = CLASSES.get(classes.get(name, ""), classes.get(name, ""))
-            parts.append(Part(ARGUMENT, name, value if kind == "i32" else f"{value} ({kind})"))
+            parts.append(PassedValue(ARGUMENT, name, value if kind == "i32" else f"{value} ({kind})"))
         else:
             unaligned = kind.startswith("*") and not classes.get(name)
-            parts.append(Part(ARGUMENT, name, f"{kind}, not aligned" if unaligned else kind))
-    return (*parts, *(Part(OPTION, name, repr(value)) for name, value in event.key.options))
+            parts.append(PassedValue(ARGUMENT, name, f"{kind}, not aligned" if unaligned else kind))
+    return (*parts, *(PassedValue(OPTION, name, repr(value)) for name, value in event.key.options))
 
 
 def _kinds(keys: Sequence[Key]) -> dict[str, str]:

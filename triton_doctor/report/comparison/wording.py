@@ -11,13 +11,13 @@ from triton_doctor.rulebook import rule_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.report.comparison.compare import Comparison, KernelComparison, Moved
+    from triton_doctor.report.comparison.compare import BeforeAfter, Comparison, KernelComparison
     from triton_doctor.report.comparison.variant_keys import Key, ParameterChange
 
 VARIANTS_SHOWN, SINGLE = 6, 3
 
 
-def tell_moved(moved: Moved, *, time: bool = False) -> tuple[str, str, str]:
+def tell_moved(moved: BeforeAfter, *, time: bool = False) -> tuple[str, str, str]:
     """Before, after, and the difference with its sign; nothing where there is none."""
     spell = seconds if time else "{:,}".format
     difference = moved.after - moved.before

@@ -1,21 +1,23 @@
 """The live file of a process: what it does now, in place, where `top` and `run` read it.
 
-It lies in memory of the machine, in a folder of this user's, by process id and the time of its start. Each write is one
-`pwrite`, which waits for nobody; a checksum shows a reader that it came in between. A process removes its file when it
-ends; that of a process which was killed says what it was doing.
+It lies in memory of the machine, in a folder of this user's, by process id and the time of its start. It is mapped into
+the process: to write is to copy a few hundred bytes, which waits for nobody and is no system call; a checksum shows a
+reader that it came in between. A process removes its file when it ends; that of a process which was killed says what it
+was doing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import socket
 import sys
 import threading
 import time
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triton_doctor.runtime import hooks
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent
@@ -25,6 +27,8 @@ from triton_doctor.runtime.live.folder import LONGEST, SCHEMA, namespace, own_fo
 from triton_doctor.runtime.program_event import StepEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.runtime.event import Event
     from triton_doctor.runtime.live.activity import Activity
 
@@ -33,6 +37,10 @@ ACTIVITIES = 8
 LONGEST_NAME, LONGEST_PATH, LONGEST_COMMAND = 80, 240, 160
 # Launches are written as often, while there are any.
 PERIOD_S = 0.25
+# What is written has a line before it.
+SIZE = LONGEST + 64
+# What an activity that goes on may change.
+CHANGING = ("stage", "config")
 # Made once: `json.dumps` makes one for each call that is not plain.
 encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -44,9 +52,11 @@ class LiveFile:
     """
 
     def __init__(self) -> None:
-        self._descriptor, self._pid, self._path = -1, 0, ""
+        self._map: mmap.mmap | None = None
+        self._pid, self._path = 0, ""
         self._failed = False
-        self._fixed: dict[str, Any] = {}
+        self._fixed = ""
+        self._encoded: dict[int, tuple[Activity, str]] = {}
         self._lock = threading.Lock()
         self._is_stale = False
         self._next_s = 0.0
@@ -105,21 +115,16 @@ class LiveFile:
         activities = hooks.open_activities()
         if activities is not None:
             activities.when_changed = None
-        descriptor, path, self._descriptor = self._descriptor, self._path, -1
-        if self._pid == os.getpid() and descriptor >= 0:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+        is_own, self._map = self._pid == os.getpid() and self._map is not None, None
         self._pid = 0
+        if is_own:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
 
     def begin_in_child(self) -> None:
         """A forked child has a file of its own, from when it does something."""
         self._lock = threading.Lock()
-        with contextlib.suppress(OSError):
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
-        self._descriptor, self._pid = -1, 0
+        self._map, self._pid = None, 0
         self._counts = dict.fromkeys(self._counts, 0)
 
     def _write(self) -> None:
@@ -129,20 +134,31 @@ class LiveFile:
             self._open()
         activities = hooks.open_activities()
         every = [] if activities is None else activities.now()
-        state = self._fixed | self._counts
-        state |= {
-            "at_ns": time.time_ns(),
-            "launched_at_ns": self._launched_at_ns,
-            "more": max(0, len(every) - ACTIVITIES),
-        }
-        if self._step >= 0:
-            state["step"] = self._step
-        state["activities"] = [_describe(activity) for activity in every[:ACTIVITIES]]
-        text = encode(state).encode()
+        text = self._encode(every[:ACTIVITIES], more=max(0, len(every) - ACTIVITIES))
         if len(text) > LONGEST:
-            state["activities"] = state["activities"][:1]
-            text = encode(state).encode()
-        os.pwrite(self._descriptor, b"%08x %08x\n%b\n" % (zlib.crc32(text), len(text), text), 0)
+            text = self._encode(every[:1], more=len(every) - 1)
+        data = b"%08x %08x\n%b\n" % (zlib.crc32(text), len(text), text)
+        if self._map is not None:
+            self._map[: len(data)] = data
+
+    def _encode(self, activities: Sequence[Activity], *, more: int) -> bytes:
+        """The JSON of this moment. Put together from text, for each stage of each compile comes here."""
+        counts = "".join(f'"{name}":{count},' for name, count in self._counts.items())
+        step = f'"step":{self._step},' if self._step >= 0 else ""
+        now = f'"at_ns":{time.time_ns()},"launched_at_ns":{self._launched_at_ns},"more":{more},{step}'
+        listed = ",".join(map(self._encode_activity, activities))
+        return f'{self._fixed},{counts}{now}"activities":[{listed}]}}'.encode()
+
+    def _encode_activity(self, activity: Activity) -> str:
+        known = self._encoded.get(id(activity))
+        if known is None or known[0] is not activity:
+            if len(self._encoded) > 4 * ACTIVITIES:
+                self._encoded.clear()
+            fields = {name: getattr(activity, name) for name in type(activity).__slots__ if name not in CHANGING}
+            fields["kernel"] = activity.kernel[:LONGEST_NAME]
+            fields["path"] = activity.path[-LONGEST_PATH:]
+            known = self._encoded[id(activity)] = (activity, encode(fields)[:-1])
+        return f'{known[1]},"stage":{encode(activity.stage)},"config":{activity.config}}}'
 
     def _open(self) -> None:
         self._pid = os.getpid()
@@ -150,8 +166,14 @@ class LiveFile:
         start = start_of(self._pid)
         self._path = os.path.join(folder, f"{self._pid}-{start}")
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._descriptor = os.open(self._path, flags, 0o600)
-        self._fixed = {
+        descriptor = os.open(self._path, flags, 0o600)
+        try:
+            # Pages that are there: to write where a full file system has none would end the process (mmap(2), SIGBUS).
+            os.posix_fallocate(descriptor, 0, SIZE)
+            self._map = mmap.mmap(descriptor, SIZE)
+        finally:
+            os.close(descriptor)
+        fixed = {
             "schema": SCHEMA,
             "pid": self._pid,
             "start": start,
@@ -161,13 +183,7 @@ class LiveFile:
             "run": os.environ.get(RUN, ""),
             "command": " ".join(getattr(sys, "orig_argv", sys.argv))[:LONGEST_COMMAND],
         }
-
-
-def _describe(activity: Activity) -> dict[str, Any]:
-    fields = {name: getattr(activity, name) for name in type(activity).__slots__}
-    fields["kernel"] = activity.kernel[:LONGEST_NAME]
-    fields["path"] = activity.path[-LONGEST_PATH:]
-    return {name: value for name, value in fields.items() if value not in ("", 0)}
+        self._fixed = encode(fixed)[:-1]
 
 
 _open: LiveFile | None = None

@@ -172,8 +172,7 @@ class CallerArguments:
             return choice(found)
         if query.what != "value" and any(scalar.literal == 1 or scalar.one_for_some_caller for scalar in found):
             # One batch of all that there is: what the others pass is not known, and need not be more.
-            hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
-            return UNKNOWN.add_hints(hints)._replace(one_for_some_caller=True, trail=found[0].trail)
+            return _hint_one(UNKNOWN._replace(trail=found[0].trail), function)
         if found and ".<locals>." in function.qualname:
             # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
             return min(found, key=lean)
@@ -224,7 +223,11 @@ class CallerArguments:
             scalars = [one for _, one in asked]
             if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}) > 1:
                 scalars = [least_certain(scalars)]
-            yield choice(scalars).stepping(note)
+            chosen = choice(scalars)
+            if query.what != "value" and not all(one.literal == 1 for one in scalars):
+                # `if x.dim() == 3: x = x.unsqueeze(0)`: the caller has one item, whatever it takes besides.
+                chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in scalars) else chosen
+            yield chosen.stepping(note)
 
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
         """An axis, stride or part of `value`; None where it has no such thing."""
@@ -239,6 +242,12 @@ class CallerArguments:
                 return flow.as_scalar(found, frame) if found is not None else None
             case _:
                 return None
+
+
+def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
+    """`number`, an axis of an argument of `function` along which some caller has one item."""
+    hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
+    return number.add_hints(hints)._replace(one_for_some_caller=True)
 
 
 def _scalar(param: HostParam, root: Origin) -> AbstractNumber:

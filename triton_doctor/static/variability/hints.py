@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.variability.name_words import names_data, names_model, names_stack
+from triton_doctor.static.variability.name_words import names_data, names_model, names_pool, names_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,11 +35,12 @@ class Toward(Enum):
 class AxisContext:
     """What is known about a size that has no origin in sight. Builders fill what they know.
 
-    `name` is what the size is called; `tensor` names the tensor whose axis at `position` it is, of `rank` axes where
-    that is known. `folded_after` is the number of axes in front of those whose product it is, `is_rest` where it is the
-    rest of a quotient. `is_weight` where the tensor lives as long as the model, `is_item` where it was taken out of
-    another by a number. `noted` is what a shape written beside the tensor says of the axis, `unpacked` what the names
-    say together that the function unpacks the shape into; its position says nothing then.
+    `name` is what the size is called, which `is_axis` where it is one axis of a tensor. `tensor` names the tensor whose
+    axis at `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those
+    whose product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
+    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
+    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position says
+    nothing then.
     """
 
     name: str = ""
@@ -57,6 +58,7 @@ class AxisContext:
     is_covered: bool = False
     is_loaded: bool = False
     is_one_for_some_caller: bool = False
+    is_axis: bool = False
     noted: Toward | None = None
     unpacked: Toward | None = None
 
@@ -244,6 +246,13 @@ HINTS: tuple[Hint, ...] = (
         says="it is what is left of one item of several",
         example="n = tensors[0].numel()",
         applies=lambda axis: axis.is_item and axis.folded_after is not None,
+    ),
+    Hint(
+        name="blocks of a pool",
+        toward=Toward.MODEL,
+        says="its name counts blocks or pages, as of a cache that is allocated once",
+        example="n_pages = k_cache.shape[0]",
+        applies=lambda axis: axis.is_axis and names_pool(axis.name),
     ),
     Hint(
         name="one for some caller",

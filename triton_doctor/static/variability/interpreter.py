@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.call_graph import CallGraph, bind
+from triton_doctor.static.project.reachability import Reachability
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -79,6 +80,7 @@ class Interpreter:
         self.hints: ArgumentHints = hints or {}
         self.asks = asks
         self._callers: CallGraph | None = None
+        self._reachability: Reachability | None = None
         self._setters: AttributeStores | None = None
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._active: set[tuple[int, str, int]] = set()
@@ -91,6 +93,13 @@ class Interpreter:
         if self._callers is None:
             self._callers = CallGraph(self.project)
         return self._callers
+
+    @property
+    def reachability(self) -> Reachability:
+        """What something in the project may run, made when it is first needed."""
+        if self._reachability is None:
+            self._reachability = Reachability(self.project, self.callers)
+        return self._reachability
 
     @property
     def setters(self) -> AttributeStores:

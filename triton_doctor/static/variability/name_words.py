@@ -110,6 +110,12 @@ def names_stack(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_pool(name: str) -> bool:
+    """Whether the name of an axis counts blocks or pages."""
+    return bool(words(name) & {"blocks", "pages", "page"})
+
+
+@lru_cache(maxsize=4096)
 def names_shape(name: str) -> bool:
     """Whether a list's name says that it has an item for each axis of a tensor."""
     return bool(words(name) & {"shape", "strides", "dims", "axes"})

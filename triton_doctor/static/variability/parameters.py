@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `for_tests` where the launch is that of a test, a benchmark or a tutorial, or describes another to a profiler.
+    `for_tests` where the launch is that of a test, a benchmark or a tutorial, describes another to a profiler, or is in
+    code that nothing in the project runs.
     """
 
     launch: LinkedLaunch
@@ -90,11 +91,16 @@ def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
 
 
 def only_demonstrated(project: Project, kernel: Kernel) -> bool:
-    """Whether nothing but tests, benchmarks and tutorials launch `kernel`, or hold it."""
-    callers = interpreter_of(project).callers
+    """Whether nothing but tests, benchmarks, tutorials and code out of reach launch `kernel`, or hold it."""
+    flow = interpreter_of(project)
     launches = launches_of(project).get(kernel.key, ())
-    return callers.is_shown(kernel) or (
-        bool(launches) and all(callers.is_no_program(one.module, one.function, one.launch.arms) for one in launches)
+    return flow.callers.is_shown(kernel) or (
+        bool(launches)
+        and all(
+            flow.callers.is_no_program(one.module, one.function, one.launch.arms)
+            or not flow.reachability.reaches(one.module, one.function)
+            for one in launches
+        )
     )
 
 
@@ -141,11 +147,15 @@ class Parameters:
         return self._flow.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
 
     def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
-        """`worst`, which is `for_tests` where Triton launches it for a profiler alone."""
+        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach.
+
+        Code out of reach whose value has an origin in sight stays what it is.
+        """
         if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
             return worst
-        launch = worst.launch
-        return worst._replace(for_tests=self._flow.callers.only_profiles(launch.module, launch.function))
+        module, function = worst.launch.module, worst.launch.function
+        is_idle = bool(worst.scalar.hints) and not self._flow.reachability.reaches(module, function)
+        return worst._replace(for_tests=is_idle or self._flow.callers.only_profiles(module, function))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]

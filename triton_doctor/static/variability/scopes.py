@@ -197,4 +197,6 @@ def hint_from_name(scalar: AbstractNumber, name: str, path: str, line: int) -> A
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
     if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
-    return scalar if names_stride(name) else scalar.add_hints(apply_hints(AxisContext(name=name), path, line))
+    if names_stride(name):
+        return scalar
+    return scalar.add_hints(apply_hints(AxisContext(name=name, is_axis=True), path, line))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from xml.etree.ElementTree import Element
 
-    from triton_doctor.report.recording.page.parameters import Parameter
+    from triton_doctor.report.recording.page.parameters import SeenParameter
     from triton_doctor.report.recording.page.source_lines import SourceReader
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.event import KernelName
@@ -35,7 +35,7 @@ COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load
 
 
 def list_kernels(
-    account: Account, parameters: Mapping[KernelName, Sequence[Parameter]], source: SourceReader, cwd: Path
+    account: Account, parameters: Mapping[KernelName, Sequence[SeenParameter]], source: SourceReader, cwd: Path
 ) -> Element | None:
     """The section; None where no kernel was seen."""
     shown = account.kernels[:LISTED]
@@ -94,7 +94,7 @@ def _body(kernel: KernelAccount, name: str, detail: Element | None, longest: int
     return element("tbody", row, below)
 
 
-def _detail(kernel: KernelAccount, parameters: Sequence[Parameter], source: SourceReader) -> Element:
+def _detail(kernel: KernelAccount, parameters: Sequence[SeenParameter], source: SourceReader) -> Element:
     causes = causes_worth(kernel)
     faults = list(tell_faults(kernel))
     blamed = {cause.parameter for cause in causes}
@@ -127,7 +127,7 @@ def _cause(kernel: KernelAccount, cause: CauseAccount, source: SourceReader) -> 
     return element("li", element("span", *prose(tell_cause(cause)), class_="grow"), waited, quote)
 
 
-def _row(parameter: Parameter, blamed: bool) -> tuple[Element, Element, Element, Element]:
+def _row(parameter: SeenParameter, blamed: bool) -> tuple[Element, Element, Element, Element]:
     values = show_values(parameter.values) if parameter.values else ""
     classes = ", ".join(parameter.classes)
     name = element("code", parameter.name, **({"class_": "blamed"} if blamed else {}))

@@ -21,7 +21,7 @@ OPTION = "option"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class SeenParameter:
     """One parameter, or launch option, of a kernel over all its compiles.
 
     `types` are those that it had, `classes` Triton's classes of its values, `values` the values that were recorded, all
@@ -40,7 +40,7 @@ class Parameter:
         return max(len(self.types), told_apart)
 
 
-def collect_parameters(recordings: Iterable[Recording]) -> dict[KernelName, tuple[Parameter, ...]]:
+def collect_parameters(recordings: Iterable[Recording]) -> dict[KernelName, tuple[SeenParameter, ...]]:
     """The parameters of each kernel, in the order of its signature, and then the options that differed."""
     events: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
     for recording in recordings:
@@ -50,7 +50,7 @@ def collect_parameters(recordings: Iterable[Recording]) -> dict[KernelName, tupl
     return {kernel: _parameters_of(compiles) for kernel, compiles in events.items()}
 
 
-def _parameters_of(compiles: Sequence[CompileEvent]) -> tuple[Parameter, ...]:
+def _parameters_of(compiles: Sequence[CompileEvent]) -> tuple[SeenParameter, ...]:
     types: defaultdict[str, dict[str, None]] = defaultdict(dict)
     classes: defaultdict[str, dict[str, None]] = defaultdict(dict)
     values: defaultdict[str, dict[str, Scalar]] = defaultdict(dict)
@@ -71,11 +71,11 @@ def _parameters_of(compiles: Sequence[CompileEvent]) -> tuple[Parameter, ...]:
         for name, value in event.key.options:
             options[name].setdefault(repr(value), value)
     parameters = [
-        Parameter(name=name, types=tuple(kinds), classes=tuple(classes[name]), values=tuple(values[name].values()))
+        SeenParameter(name=name, types=tuple(kinds), classes=tuple(classes[name]), values=tuple(values[name].values()))
         for name, kinds in types.items()
     ]
     differing = [
-        Parameter(name=name, types=(OPTION,), classes=(), values=tuple(seen.values()))
+        SeenParameter(name=name, types=(OPTION,), classes=(), values=tuple(seen.values()))
         for name, seen in options.items()
         if len(seen) > 1
     ]

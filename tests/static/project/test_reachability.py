@@ -1,0 +1,95 @@
+"""Code that its project imports around and never runs is information; whatever may run stays a warning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triton_doctor.finding import Severity
+from triton_doctor.settings import Settings
+from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.files import FileKind, SourceFile
+
+OPS = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n: tl.constexpr):
+    tl.store(x, n)
+
+
+def used(x):
+    return x
+
+
+def launch(x):
+    batch, heads, length, dim = x.shape
+    kernel[(1,)](x, batch)
+"""
+WRAPPED = """
+
+def wrap(x):
+    launch(x)
+"""
+APPLIED = OPS.replace(
+    "def launch(x):", "class Op(torch.autograd.Function):\n  @staticmethod\n  def forward(ctx, x):"
+) + ("\n  @staticmethod\n  def backward(ctx, y):\n    return y\n\n\nop = Op.apply\n")
+INFO, WARNING = Severity.INFO, Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        pytest.param({"ops.py": OPS}, WARNING, id="a file that nobody imports"),
+        pytest.param({"ops.py": OPS, "main.py": "from ops import used\nused(1)\n"}, INFO, id="not imported"),
+        pytest.param({"ops.py": OPS, "main.py": "from ops import used, launch\nused(1)\n"}, INFO, id="never called"),
+        pytest.param({"ops.py": OPS, "main.py": "from ops import launch\nlaunch(1)\n"}, WARNING, id="called"),
+        pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import launch\nALL = {1: launch}\n"}, WARNING, id="in a table"
+        ),
+        pytest.param({"ops.py": OPS, "main.py": "import ops\nops.used(1)\n"}, INFO, id="module imported, never called"),
+        pytest.param({"ops.py": OPS, "main.py": "import ops\nops.launch(1)\n"}, WARNING, id="called by its module"),
+        pytest.param({"ops.py": OPS, "main.py": "from ops import *\n"}, WARNING, id="all is taken"),
+        pytest.param(
+            {
+                "pkg/__init__.py": "from pkg.ops import launch\n",
+                "pkg/ops.py": OPS,
+                "main.py": "from pkg.ops import used\n",
+            },
+            WARNING,
+            id="exported",
+        ),
+        pytest.param(
+            {
+                "ops.py": OPS,
+                "main.py": "from ops import used\n",
+                "tests/test_ops.py": "from ops import launch\nlaunch(1)\n",
+            },
+            INFO,
+            id="called by a test",
+        ),
+        pytest.param(
+            {"ops.py": OPS + WRAPPED, "main.py": "from ops import used\n"}, INFO, id="its caller never called"
+        ),
+        pytest.param(
+            {"ops.py": OPS + WRAPPED, "main.py": "from ops import wrap\nwrap(1)\n"}, WARNING, id="its caller is"
+        ),
+        pytest.param({"ops.py": APPLIED, "main.py": "from ops import used, op\n"}, INFO, id="autograd, never applied"),
+        pytest.param(
+            {"ops.py": APPLIED, "main.py": "from ops import op\n\ndef f(x):\n    op(x)\n"}, WARNING, id="applied"
+        ),
+    ],
+)
+def test_finding_is_information_only_where_nothing_in_the_project_runs_it(
+    files: dict[str, str], severity: Severity
+) -> None:
+    root = Path("/project")
+    texts = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, text.encode()) for path, text in files.items()]
+
+    found = [one for one in scan(texts, Settings(root=root), cwd=root).findings if one.facts.parameter == "n"]
+
+    assert [one.severity for one in found] == [severity]
