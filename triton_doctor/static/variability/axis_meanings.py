@@ -42,6 +42,8 @@ _DATA_LETTERS = frozenset({"B", "b", "T", "t", "S", "s", "bs", "BS", "sl", "M"})
 _MODEL_LETTERS = re.compile(
     r"(?:n?h|d|n?hd?|dh|hd)_?(?:q|k|v|h|o|i|qk|kv|hv|vo|qkv|in|out|model|inner|state)?|c|e|k|v|g"
 )
+# What stands before a length; rows and tokens hold theirs.
+_BATCHES = frozenset("B b bs bsz BS batch batch_size".split())
 # Letters for a length, where nothing else in the shape is one.
 _LENGTH_LETTERS = frozenset({"L", "l", "N", "n", "Z", "z", "P"})
 _LEGEND = re.compile(
@@ -117,7 +119,7 @@ class AxisMeanings:
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
             elif axis == "M" and at:
                 meanings[at] = None
-        if len(axes) > 2 and meanings[0] is True and meanings[-1] is False and True not in meanings[1:]:
+        if len(axes) > 2 and axes[0] in _BATCHES and meanings[-1] is False and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
             if len(unknown) == 1 and axes[unknown[0]] in _LENGTH_LETTERS:
                 meanings[unknown[0]] = True

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.variability.hints import AppliedHint
-    from triton_doctor.static.variability.shape_notes import ShapeNote
+    from triton_doctor.static.variability.written_shapes import ShapeNote
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,14 @@ from triton_doctor.static.python.remarks import read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
 from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
-from triton_doctor.static.variability.hints import Toward
-from triton_doctor.static.variability.written_shapes import MOST_AXES, brackets, written_shapes
+from triton_doctor.static.variability.written_shapes import (
+    UNPACKING,
+    ShapeNote,
+    brackets,
+    note_of_axes,
+    read_annotation,
+    read_note,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,16 +36,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.remarks import Remark, Remarks
 
-# The kind of a note that is none: what the function itself unpacks the shape into.
-UNPACKING = "unpacking"
 _FEWEST_UNPACKED = 3
 # What a text has that may have a comment with a shape.
 SHAPE_COMMENT = TextPattern("#", after=re.compile(rb"[^\n]*[(\[]"))
-# Axes of which two notes speak differently.
-UNCLEAR = ""
-
-_NAMED = re.compile(r"[A-Za-z]")
-_ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re.IGNORECASE)
 # `q: [B, T]`, `q is (B, T)` and `q (B, T)` on a line of its own.
 _SAID_OF = re.compile(
     r"(?<![\w.])(\w+)[`*]*(?:\.shape)?(?:\s*(?::|==?|is|has shape|of shape|shape)\s*|\s+)[`*]*(?=[(\[])"
@@ -47,61 +46,16 @@ _SAID_OF = re.compile(
 _ENTRY = re.compile(
     r"^([ \t]*)(?:[-*+][ \t]+)?(?::param[ \t]+(?:[\w.\[\]]+[ \t]+)??)?[`*]{0,2}(\w+)[`*]{0,2}(?=[ \t]*[:(\[,-])"
 )
-_JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
-_TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _ASSERTED = re.compile(
     r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
+)
+# It is asked how many axes a tensor has, and not to raise: a shape is that of one case.
+_OF_SEVERAL_RANKS = re.compile(
+    r"^(?![ \t]*assert\b).*?\b([A-Za-z_]\w*)\.(?:dim\(\)|ndim)[ \t]*(?:==|<|>|in\b)", re.MULTILINE
 )
 _STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
 _EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
 _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
-
-
-class ShapeNote(NamedTuple):
-    """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
-
-    `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
-    `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
-    whether another axis than the last has a stride of 1.
-    """
-
-    axes: tuple[str, ...]
-    quote: str
-    kind: str
-    line: int
-    meanings: tuple[bool | None, ...] = ()
-    is_row_major: bool = True
-
-    @property
-    def rank(self) -> int | None:
-        """The number of axes, where the note tells."""
-        return None if OPEN in self.axes else len(self.axes)
-
-    @property
-    def is_written(self) -> bool:
-        """Whether the author wrote it for readers, and not the function in unpacking the shape."""
-        return self.kind != UNPACKING
-
-    @property
-    def says(self) -> str:
-        """The note, as a part of a sentence: `its comment says (B, T, D)`."""
-        return f"its {self.kind} says {self.quote}"
-
-    def at(self, position: int) -> int | None:
-        """Return the index in `axes` of the axis at `position`, from the end where negative; None if it has none."""
-        count = len(self.axes)
-        if OPEN not in self.axes:
-            return position % count if -count <= position < count else None
-        start = self.axes.index(OPEN)
-        if 0 <= position < start:
-            return position
-        return count + position if -(count - start) < position < 0 else None
-
-    def toward(self, position: int) -> Toward | None:
-        """Return what the axis at `position` follows, as far as the note says."""
-        at = self.at(position)
-        meaning = self.meanings[at] if at is not None else None
-        return None if meaning is None else Toward.DATA if meaning else Toward.MODEL
 
 
 class ShapeNotes(NamedTuple):
@@ -127,6 +81,8 @@ def notes_of(function: Function) -> ShapeNotes:
     found = _read(remarks, text, function.line, _lines_that_rebind(function))
     if not (found.parameters or found.assigned):
         return found
+    for tensor in _OF_SEVERAL_RANKS.findall(text) if "dim" in text else ():
+        found.parameters.pop(tensor, None)
     for tensor, position in _STRIDE_OF_ONE.findall(text) if ".stride(" in text else ():
         note = found.parameters.get(tensor)
         if note is not None and note.at(int(position)) != len(note.axes) - 1:
@@ -186,7 +142,7 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
     """Read all notes of a function whose `text` begins on line `start`."""
     found: dict[str, ShapeNote] = {}
     for name, remark in remarks.parameters.items():
-        note = _in_annotation(remark.annotation, remark.line) or _in_text(remark.comment, "comment", remark.line)
+        note = read_annotation(remark.annotation, remark.line) or read_note(remark.comment, "comment", remark.line)
         if note is not None:
             found[name] = note
     for name, note in _in_docstring(remarks, remarks.parameters):
@@ -198,38 +154,15 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
     for name, note in _in_code(text, start, remarks.parameters):
         if note.line <= bound.get(name, note.line):
             found.setdefault(name, note)
-    assigned = {line: note for line, said in remarks.trailing.items() if (note := _in_text(said, "comment", line))}
+    assigned = {line: note for line, said in remarks.trailing.items() if (note := read_note(said, "comment", line))}
     return ShapeNotes(found, assigned, {})
-
-
-def _in_text(text: str, kind: str, line: int) -> ShapeNote | None:
-    """The shape that `text` names first; where it goes on with another one, what both say."""
-    groups = list(written_shapes(text))
-    if not groups:
-        return None
-    start, end, axes = groups[0]
-    quote = text[start:end].strip()
-    for later, until, other in groups[1:]:
-        between = text[end:later].strip()
-        if between == "=":
-            axes = tuple(map(_plainer, axes, other)) if len(axes) == len(other) else axes
-        elif _ALTERNATIVE.search(text[end:]):
-            if len(axes) != len(other):
-                return None
-            axes = tuple(one if one == second else UNCLEAR for one, second in zip(axes, other, strict=True))
-        end = until
-    return ShapeNote(axes, quote, kind, line) if any(axes) else None
-
-
-def _plainer(one: str, other: str) -> str:
-    return one if one.isidentifier() or not other.isidentifier() else other
 
 
 def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
     """What a comment says of each of `names`: `q: [B, T], k: [B, S]`."""
     for found in _SAID_OF.finditer(remark.text):
         if found[1] in names:
-            note = _in_text(_first_bracket(remark.text[found.end() :]), "comment", remark.line)
+            note = read_note(_first_bracket(remark.text[found.end() :]), "comment", remark.line)
             if note is not None:
                 yield found[1], note
 
@@ -251,7 +184,7 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
         own = len(line) - len(line.lstrip())
         is_entry = found is not None and found[2] in names
         if name and (is_entry or (line.strip() and own <= indent) or line == " "):
-            note = _in_text(" ".join(said), "docstring", begins)
+            note = read_note(" ".join(said), "docstring", begins)
             if note is not None:
                 yield name, note
             name = ""
@@ -262,37 +195,16 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
             said.append(line.strip())
 
 
-def _in_annotation(annotation: str, line: int) -> ShapeNote | None:
-    """`Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` and `Tensor[B, T, D]`."""
-    found = _JAXTYPING.search(annotation)
-    if found is not None:
-        axes = [re.sub(r"^[#_?]|=.*", "", axis) for axis in found[1].split()]
-        axes = [OPEN if axis.startswith(("*", "...")) else axis for axis in axes]
-        return _of_axes(axes, f'"{found[1]}"', "annotation", line)
-    found = _TORCHTYPING.search(annotation)
-    if found is not None:
-        items = [item.strip().strip("\"'") for item in found[1].split(",")]
-        items = [OPEN if item in ("...", "") else item for item in items]
-        return _of_axes(items, f"[{found[1].strip()}]", "annotation", line)
-    return None
-
-
-def _of_axes(axes: Sequence[str], quote: str, kind: str, line: int) -> ShapeNote | None:
-    if not 1 <= len(axes) <= MOST_AXES or axes.count(OPEN) > 1 or not any(map(_NAMED.search, axes)):
-        return None
-    return ShapeNote(tuple(axes), quote, kind, line)
-
-
 def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
     """What asserts, `torch._check` and einops patterns say of `names`."""
     if ".shape" in text or ".size" in text:
         for found in _ASSERTED.finditer(text) if "==" in text else ():
             line = start + text.count("\n", 0, found.start())
-            note = _in_text(f"shape {_first_bracket(text[found.end() :])}", "assert", line)
+            note = read_note(f"shape {_first_bracket(text[found.end() :])}", "assert", line)
             if note is not None and found[1] in names:
                 yield found[1], note
     for found in _EINOPS.finditer(text) if "->" in text else ():
         axes = [OPEN if axis == OPEN else "*".join(axis.strip("()").split()) for axis in _EINOPS_AXIS.findall(found[2])]
-        note = _of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
+        note = note_of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
         if note is not None and found[1] in names:
             yield found[1], note

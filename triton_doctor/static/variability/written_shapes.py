@@ -1,26 +1,126 @@
-"""Text to the shapes written in it: `(B, T, 2 * D)` and `[num_tokens, heads, dim]`, to the names of the axes."""
+"""Text to the shapes written in it: `(B, T, 2 * D)` and `[num_tokens, heads, dim]`, to notes of tensors."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_meanings import OPEN, has_meaning
+from triton_doctor.static.variability.hints import Toward
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-MOST_AXES = 8
+# The kind of a note that is none: what the function itself unpacks the shape into.
+UNPACKING = "unpacking"
+# Axes of which two notes speak differently.
+UNCLEAR = ""
 
+_MOST_AXES = 8
 _SPLIT = re.compile(r"[\s_]+")
 _AXIS = re.compile(r"[\w.\s+\-*/×()]+")  # noqa: RUF001
 _NAMED = re.compile(r"[A-Za-z]")
 # Names that stand for an axis by their look: `B`, `NH`, `T_q`, `DHQK`.
 _LETTERS = re.compile(r"[A-Z][A-Z0-9]{0,4}(?:_\w{1,4})?|[a-z]\d?")
+_ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re.IGNORECASE)
+_JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
+_TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _BEFORE_SHAPE = re.compile(r"(?:shape|size|dims?|layout)\s*[:=]?\s*(?:is|are|of)?\s*[`'\"]*\Z", re.IGNORECASE)
 
 
-def written_shapes(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+class ShapeNote(NamedTuple):
+    """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
+
+    `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
+    `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
+    whether another axis than the last has a stride of 1.
+    """
+
+    axes: tuple[str, ...]
+    quote: str
+    kind: str
+    line: int
+    meanings: tuple[bool | None, ...] = ()
+    is_row_major: bool = True
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes, where the note tells."""
+        return None if OPEN in self.axes else len(self.axes)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the author wrote it for readers, and not the function in unpacking the shape."""
+        return self.kind != UNPACKING
+
+    @property
+    def says(self) -> str:
+        """The note, as a part of a sentence: `its comment says (B, T, D)`."""
+        return f"its {self.kind} says {self.quote}"
+
+    def at(self, position: int) -> int | None:
+        """Return the index in `axes` of the axis at `position`, from the end where negative; None if it has none."""
+        count = len(self.axes)
+        if OPEN not in self.axes:
+            return position % count if -count <= position < count else None
+        start = self.axes.index(OPEN)
+        if 0 <= position < start:
+            return position
+        return count + position if -(count - start) < position < 0 else None
+
+    def toward(self, position: int) -> Toward | None:
+        """Return what the axis at `position` follows, as far as the note says."""
+        at = self.at(position)
+        meaning = self.meanings[at] if at is not None else None
+        return None if meaning is None else Toward.DATA if meaning else Toward.MODEL
+
+
+def read_note(text: str, kind: str, line: int) -> ShapeNote | None:
+    """The shape that `text` names first; where it goes on with another one, what both say."""
+    groups = list(_shapes(text))
+    if not groups:
+        return None
+    start, end, axes = groups[0]
+    quote = text[start:end].strip()
+    for later, until, other in groups[1:]:
+        between = text[end:later].strip()
+        if between == "=":
+            axes = tuple(map(_plainer, axes, other)) if len(axes) == len(other) else axes
+        elif _ALTERNATIVE.search(text[end:]):
+            if len(axes) != len(other):
+                return None
+            axes = tuple(one if one == second else UNCLEAR for one, second in zip(axes, other, strict=True))
+        end = until
+    return ShapeNote(axes, quote, kind, line) if any(axes) else None
+
+
+def _plainer(one: str, other: str) -> str:
+    return one if one.isidentifier() or not other.isidentifier() else other
+
+
+def read_annotation(annotation: str, line: int) -> ShapeNote | None:
+    """`Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` and `Tensor[B, T, D]`."""
+    found = _JAXTYPING.search(annotation)
+    if found is not None:
+        axes = [re.sub(r"^[#_?]|=.*", "", axis) for axis in found[1].split()]
+        axes = [OPEN if axis.startswith(("*", "...")) else axis for axis in axes]
+        return note_of_axes(axes, f'"{found[1]}"', "annotation", line)
+    found = _TORCHTYPING.search(annotation)
+    if found is not None:
+        items = [item.strip().strip("\"'") for item in found[1].split(",")]
+        items = [OPEN if item in ("...", "") else item for item in items]
+        return note_of_axes(items, f"[{found[1].strip()}]", "annotation", line)
+    return None
+
+
+def note_of_axes(axes: Sequence[str], quote: str, kind: str, line: int) -> ShapeNote | None:
+    """The note that names `axes`; None where these can be no shape."""
+    if not 1 <= len(axes) <= _MOST_AXES or axes.count(OPEN) > 1 or not any(map(_NAMED.search, axes)):
+        return None
+    return ShapeNote(tuple(axes), quote, kind, line)
+
+
+def _shapes(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """The brackets in `text` that name axes, with where they begin and end; of nested ones the outer."""
     taken = 0
     for start, end in brackets(text):
@@ -50,7 +150,7 @@ def _axes(inside: str, *, is_shape: bool) -> tuple[str, ...] | None:
     has_comma = len(items) > 1
     if items and not items[-1]:
         items.pop()
-    if not 1 <= len(items) <= MOST_AXES or not (has_comma or is_shape):
+    if not 1 <= len(items) <= _MOST_AXES or not (has_comma or is_shape):
         return None
     axes = tuple(map(_axis, items))
     if None in axes or axes.count(OPEN) > 1 or not any(_NAMED.search(axis or "") for axis in axes):

@@ -142,7 +142,9 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
         case _ if name in LIKE or name in KEEPING:
             value = first()
             if isinstance(value, Tensor | SymbolicValue) and name in LIKE:
-                return tensors.as_tensor(value)._replace(contiguous=True)
+                note = value.root.note if isinstance(value, SymbolicValue) else None
+                is_row_major = note is None or note.is_row_major
+                return tensors.as_tensor(value)._replace(contiguous=True if is_row_major else None)
             return value
         case _:
             return out_of_sight(call, place)
