@@ -81,7 +81,7 @@ class CallGraph:
                 yield calls_of(self._project.modules[path], wanted)[index]
 
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
-        """Whether what stands inside `arms` of `function` only tests: in a file of tests, or for `__main__`.
+        """Whether what stands inside `arms` of `function` only tests: in a file of tests, in `test_...`, or for `__main__`.
 
         For `__main__` is what its guard holds, and a function without arguments that only such code calls.
         """
@@ -89,6 +89,8 @@ class CallGraph:
             return True
         if function.name == "<module>":
             return False
+        if _is_test_function(function):
+            return True
         if module.path not in self._has_guard:
             self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")
         if not self._has_guard[module.path]:
@@ -279,3 +281,9 @@ def _implicit(function: Function) -> int:
     if static:
         return 1 if function.name in ("forward", "backward") else 0
     return 1
+
+
+def _is_test_function(function: Function) -> bool:
+    """Whether `function` is one that pytest collects, and that needs nothing: `def test_scan()`."""
+    is_plain = function.parent == "<module>" and function.class_name is None
+    return is_plain and function.name.startswith("test_") and not function.params
