@@ -77,6 +77,22 @@ what suggests how often a value changes
 """)
 
 
+def test_explain_lists_the_nearest_hints_of_what_is_undecided_and_the_ways_to_decide_it(
+    doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("why.py").write_text(WHY, encoding="utf-8")
+
+    lines = doctor("explain", "kernel", "why.py").out.partition("unknown: ")[2].splitlines()
+
+    assert [line.strip() for line in lines if line] == [
+        "1 constexpr that could not be followed: `m`",
+        "`m` has data 1 of 2 (name)",
+        "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`",
+    ]
+
+
 def test_check_why_lists_the_hints_that_decided_below_the_finding(
     doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,7 +183,13 @@ def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
         names = ", ".join(f"`{name}`" for name in kernel.undecided)
         told = f"{plural(len(kernel.undecided), 'constexpr')} that could not be followed: {names}"
         yield from hang("unknown: ", told, width)
-        yield from hang(" " * len("unknown: "), "`fixed` and `per-call` in the settings decide them", width)
+        lead = " " * len("unknown: ")
+        for one in kernel.parameters:
+            if one.name in kernel.undecided and one.hints:
+                nearest = ", ".join(dict.fromkeys(hint.name for hint in one.hints))
+                yield from hang(lead, f"`{one.name}` has {summarize_hints(one.hints)} ({nearest})", width)
+        ways = "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`"
+        yield from hang(lead, ways, width)
 
 
 def _json(kernel: ExplainedKernel) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 HERE = os.path.dirname(__file__)  # noqa: PTH120
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", VERSIONS)
 def test_unpacked_elsewhere_or_read_through_all_variants_are_found(
     tmp_path: Path, runner: Callable[[str], Runner], version: str
@@ -71,6 +73,19 @@ def test_groups_are_whole_and_name_the_new_path(packed: Path, tmp_path: Path) ->
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == list(KEYS)
 
 
+def test_a_folder_that_others_see_elsewhere_is_unpacked_into_twice(packed: Path, tmp_path: Path) -> None:
+    """As an init container does that starts again."""
+    written, present = [], []
+    for _ in range(2):
+        with open_pack(packed) as (_, entries):
+            counts = install(entries, tmp_path / "new", seen_at=tmp_path / "mounted elsewhere")
+        written.append(counts.written.total())
+        present.append(counts.present.total())
+        assert counts.unusable == []
+
+    assert (written, present) == ([2, 0], [0, 2])
+
+
 @pytest.mark.parametrize("form", ["tar.zst", "tar", "sqlite"])
 def test_the_same_entries_make_the_same_pack_and_come_back(packed: Path, tmp_path: Path, form: str) -> None:
     gathered = gather(tmp_path / "cache", PARTS)
@@ -110,6 +125,22 @@ def test_a_half_written_entry_is_completed_and_a_broken_one_is_told(packed: Path
     assert (counts.written["kernel"], counts.unusable) == (1, [KEYS[1]])
     assert (half / "add.cubin").read_text() == "written by a process that is compiling"
     assert (half / "add.json").exists()
+
+
+def test_eight_that_unpack_at_once_write_each_entry_whole_and_once(packed: Path, tmp_path: Path) -> None:
+    def unpack(_: int) -> int:
+        with open_pack(packed) as (_, entries):
+            counts = install(entries, tmp_path / "new", seen_at=tmp_path / "new")
+        assert counts.unusable == []
+        return counts.written.total()
+
+    with ThreadPoolExecutor(8) as pool:
+        written = sum(pool.map(unpack, range(8)))
+
+    assert written == len(KEYS)
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == list(KEYS)
+    names = ["__grp__add.json", "add.cubin", "add.json"]
+    assert all(sorted(file.name for file in path.iterdir()) == names for path in (tmp_path / "new").iterdir())
 
 
 def test_launchers_and_results_of_tuning_move_too(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_ten_thousand_events_are_less_than_a_megabyte_and_all_of_them_are_drawn(
     drawn = json.loads(packed)
 
     assert len(text.encode()) < 1_000_000
-    assert drawn["left_out"] == {"lanes": 0, "moments": 0, "shorter_than_us": 0}
+    assert drawn["left_out"] == {"lanes": 0, "moments": 0, "at_most_us": 0}
     assert sum(len(lane["moments"]) for lane in drawn["lanes"]) >= 10_000
 
 
@@ -109,7 +109,7 @@ def test_what_is_not_drawn_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "MOMENTS_SHOWN", 50)
     shown = parse(page(*read("storm_server"))).shown
 
-    assert re.search(r"not drawn: \d+ events shorter than [\d.]+ ms", shown)
+    assert re.search(r"not drawn: \d+ events of [\d.]+ ms and less", shown)
 
 
 def test_the_page_loads_nothing() -> None:

@@ -176,6 +176,22 @@ with compile_only("cuda:90"):
     assert "`n` is 11, was 10" in logged[1]
 
 
+def test_spans_without_their_package_are_told_and_the_rest_is_watched(installed):
+    program = """
+import logging, sys
+logging.basicConfig(level=logging.INFO)
+sys.modules["opentelemetry"] = None
+from triton_doctor import compile_only
+from kernels import launch
+with compile_only("cuda:90"):
+    launch(10)
+"""
+    said = installed("-c", program, TRITON_DOCTOR="spans,log").stderr
+
+    assert "triton-doctor: spans need opentelemetry-api, which is not installed: pip install" in said
+    assert said.count("INFO:triton_doctor:`scale` compiled in") == 1
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,7 @@ def start(runner, tmp_path):
             os.killpg(process.pid, signal.SIGKILL)
             for state in gather_states(pids={process.pid}):
                 os.kill(state.pid, signal.SIGKILL)
+                Path(state.path).unlink(missing_ok=True)
         process.wait()
 
 

@@ -12,6 +12,7 @@ from triton_doctor.machine.packs.gather import gather, match_kernel
 from triton_doctor.machine.packs.install import read_kept_manifests
 from triton_doctor.machine.packs.manifest import KERNEL, KeyParts
 from triton_doctor.machine.packs.pack import open_pack
+from triton_doctor.machine.probe_cache import find_problem
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.variables import Version, parse_version, variables
 
@@ -72,6 +73,10 @@ def judge_folder(folder: Path, pattern: str, here: KeyParts, environment: Mappin
         differing += [(entry, difference) for difference in compare_group(folder, entry, children, here)]
         elsewhere |= {path[: -len(entry.key) - len(name) - 2] for name, path in find_elsewhere(folder, entry, children)}
     notes = [f"reads kernels from {path}, where they were compiled: remove that, and they miss" for path in elsewhere]
+    if problem := find_problem(folder):
+        notes.append(
+            f"{problem}: Triton fails where it lacks a kernel, and with triton_doctor.cache_manager compiles it"
+        )
     if damaged := gathered.left_out["damaged"] + gathered.left_out["unfinished, or not written by Triton"]:
         notes.append(f"entries that Triton cannot use, or did not write: {damaged:,}")
     return judge(str(folder), pairs, differing, notes=sorted(notes))

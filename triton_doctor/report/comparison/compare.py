@@ -40,7 +40,11 @@ class CauseComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelComparison:
-    """One kernel, as the run after names it. `is_new` or `is_gone` where only one run has it."""
+    """One kernel, as the run after names it. `is_new` or `is_gone` where only one run has it.
+
+    `causes` are by code and parameter: a compile with several changed parameters counts, and costs, for each of them.
+    `again` are by code alone: each compile counts once.
+    """
 
     kernel: KernelName
     is_new: bool
@@ -51,6 +55,7 @@ class KernelComparison:
     rounds: BeforeAfter
     waited_us: BeforeAfter
     causes: tuple[CauseComparison, ...]
+    again: tuple[CauseComparison, ...]
 
     @property
     def is_same(self) -> bool:
@@ -64,7 +69,10 @@ class KernelComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two runs. `versions` and `targets` are those that differ, by name; `hidden` is why variants may be missing."""
+    """Two runs. `versions` are (name, before, after) of those that differ, the target among them.
+
+    `hidden_before` and `hidden_after` are why variants may be missing.
+    """
 
     kernels: tuple[KernelComparison, ...]
     wall_us: BeforeAfter
@@ -85,15 +93,10 @@ class Comparison:
     @property
     def causes(self) -> tuple[CauseComparison, ...]:
         """Of all kernels, by code, what took most first; a first compile is none."""
-        sums: defaultdict[str, list[CauseComparison]] = defaultdict(list)
+        by_code: defaultdict[str, list[CauseComparison]] = defaultdict(list)
         for one in self.kernels:
-            # A compile with several changed parameters counts, and costs, for each of them: of these the most.
-            by_code: dict[str, CauseComparison] = {}
-            for cause in one.causes:
-                known = by_code.get(cause.code)
-                by_code[cause.code] = cause if known is None else _most(known, cause)
-            for code, cause in by_code.items():
-                sums[code].append(cause)
+            for cause in one.again:
+                by_code[cause.code].append(cause)
         told = [
             CauseComparison(
                 code=code,
@@ -101,7 +104,7 @@ class Comparison:
                 count=_add(one.count for one in causes),
                 waited_us=_add(one.waited_us for one in causes),
             )
-            for code, causes in sums.items()
+            for code, causes in by_code.items()
         ]
         return tuple(sorted(told, key=lambda one: (-abs(one.waited_us.after - one.waited_us.before), one.code)))
 
@@ -175,6 +178,7 @@ def _compare(
         rounds=_moved(was, now, "autotune_rounds"),
         waited_us=_moved(was, now, "waited_us"),
         causes=tuple(_causes(was, now)),
+        again=tuple(_again(was, now)),
     )
 
 
@@ -197,18 +201,16 @@ def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[Ca
         )
 
 
-def _most(one: CauseComparison, other: CauseComparison) -> CauseComparison:
-    return CauseComparison(
-        code=one.code,
-        parameter=None,
-        count=BeforeAfter(
-            before=max(one.count.before, other.count.before), after=max(one.count.after, other.count.after)
-        ),
-        waited_us=BeforeAfter(
-            before=max(one.waited_us.before, other.waited_us.before),
-            after=max(one.waited_us.after, other.waited_us.after),
-        ),
-    )
+def _again(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[CauseComparison]:
+    sides = [{code: (count, waited_us) for code, count, waited_us in one.again} if one else {} for one in (was, now)]
+    for code in sides[0] | sides[1]:
+        before, after = (side.get(code, (0, 0)) for side in sides)
+        yield CauseComparison(
+            code=code,
+            parameter=None,
+            count=BeforeAfter(before=before[0], after=after[0]),
+            waited_us=BeforeAfter(before=before[1], after=after[1]),
+        )
 
 
 def _add(moved: Iterable[BeforeAfter]) -> BeforeAfter:

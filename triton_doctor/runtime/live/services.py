@@ -39,7 +39,8 @@ WAITING = 10_000
 def begin_services(text: str, when_imported: Callable[[str, Callable[[], None]], None]) -> None:
     """Begin what `text`, the value of the variable, asks for; triton is imported.
 
-    `when_imported(name, act)` calls `act` once the module `name` is imported. Raises DoctorError for what is no word.
+    `when_imported(name, act)` calls `act` once the module `name` is imported. Raises DoctorError for what is no word;
+    and, once all else has begun, for spans without their package.
     """
     chosen = dict(read_words(text))
     sinks: list[Callable[[Event], None]] = []
@@ -55,18 +56,17 @@ def begin_services(text: str, when_imported: Callable[[str, Callable[[], None]],
         from triton_doctor.runtime.live.sinks import log_event
 
         sinks.append(log_event())
-    if "spans" in chosen:
-        from triton_doctor.runtime.live.sinks import trace_event
-
-        sinks.append(trace_event())
     for sink in sinks:
         hooks.attach(sink, count_launches=False)
     if chosen:
         live = open_live_file()
         atexit.register(live.close)
-        before_leaving("_exit", live.close)
-        before_leaving("execv", live.close)
-        before_leaving("execve", live.close)
+        for leave in ("_exit", "execv", "execve"):
+            before_leaving(leave, live.close)
+    if "spans" in chosen:
+        from triton_doctor.runtime.live.sinks import trace_event
+
+        hooks.attach(trace_event(), count_launches=False)
 
 
 def read_words(text: str) -> Iterator[tuple[str, float]]:

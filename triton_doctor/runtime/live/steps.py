@@ -75,7 +75,6 @@ class Steps:
 
     def __init__(self, emit: Callable[[StepEvent], None], rank: Callable[[], int | None]) -> None:
         self._emit, self._rank = emit, rank
-        self._lock = threading.RLock()
         self.begin()
 
     def begin(self) -> None:

@@ -77,7 +77,7 @@ def _timeline(moments: dict[str, object]) -> Element | None:
         return None
     told = []
     if left_out["moments"]:
-        told.append(f"{left_out['moments']:,} events shorter than {left_out['shorter_than_us'] / 1000:,.1f} ms")
+        told.append(f"{left_out['moments']:,} events of {left_out['at_most_us'] / 1000:,.1f} ms and less")
     if left_out["lanes"]:
         told.append(f"{left_out['lanes']:,} threads that waited less")
     return section(

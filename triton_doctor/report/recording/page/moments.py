@@ -82,15 +82,16 @@ class Texts:
 def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
     """What `page.js` draws. `left_out` counts moments and lanes that it does not have."""
     start_ns, end_ns = span_ns([header for one in recordings for header in one.headers], recordings)
-    lanes = sorted(_lanes(recordings, start_ns // 1000), key=lambda lane: -sum(one.duration_us for one in lane[2]))
-    shown = sorted(lanes[:LANES_SHOWN], key=lambda lane: lane[:2])
-    every = [moment for _, _, moments in shown for moment in moments]
-    shortest = sorted((one.duration_us for one in every), reverse=True)[:MOMENTS_SHOWN][-1:]
-    least_us = shortest[0] if len(every) > MOMENTS_SHOWN else 0
+    lanes = list(_lanes(recordings, start_ns // 1000))
+    longest = sorted(lanes, key=lambda lane: -sum(one.duration_us for one in lane[2]))[:LANES_SHOWN]
+    every = sorted((one for lane in longest for one in lane[2]), key=lambda one: -one.duration_us)
+    drawn = {id(one) for one in every[:MOMENTS_SHOWN]}
     texts = Texts()
     texts.number("")
     kept = [
-        (process, thread, [one for one in moments if one.duration_us >= least_us]) for process, thread, moments in shown
+        (process, thread, [one for one in moments if id(one) in drawn])
+        for process, thread, moments in lanes
+        if any(id(one) in drawn for one in moments)
     ]
     return {
         "wall_us": max(1, (end_ns - start_ns) // 1000),
@@ -101,14 +102,16 @@ def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
         ],
         "texts": list(texts.numbers),
         "left_out": {
-            "lanes": len(lanes) - len(shown),
-            "moments": len(every) - sum(len(moments) for _, _, moments in kept),
-            "shorter_than_us": least_us,
+            "lanes": len(lanes) - len(longest),
+            "moments": len(every) - len(drawn),
+            "at_most_us": every[MOMENTS_SHOWN].duration_us if len(every) > MOMENTS_SHOWN else 0,
         },
     }
 
 
 def _lanes(recordings: Sequence[Recording], start_us: int) -> Iterator[tuple[str, int, list[Moment]]]:
+    """Process, thread and its moments: ranks by their number, and the thread that a process began with first."""
+    recordings = sorted(recordings, key=lambda one: (one.headers[0].rank or 0, one.headers[0].started_at_ns))
     for recording in recordings:
         header = recording.headers[0]
         process = f"process {header.pid}" if header.rank is None else f"rank {header.rank}"
@@ -117,7 +120,7 @@ def _lanes(recordings: Sequence[Recording], start_us: int) -> Iterator[tuple[str
         for event in recording.events:
             moments = by_thread.setdefault(getattr(event, "thread", 0), [])
             moments += _moments_of(event, causes.get(id(event)), start_us)
-        for thread, moments in by_thread.items():
+        for thread, moments in sorted(by_thread.items()):
             if moments:
                 yield process, thread, sorted(moments, key=lambda one: (one.begin_us, -one.duration_us))
 

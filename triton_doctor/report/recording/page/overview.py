@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.timeline import Split
 
 PROCESSES_SHOWN, ADVICE_SHOWN, ADVICE_OPEN = 24, 10, 4
+# What would be shown as 0.000 s.
+LEAST_SHOWN_US = 500
 # The page shows these parts in the color of waiting for Triton; the others are the program's own time.
 OTHER = "everything else"
 SLUGS = {name: f"part-{index}" for index, name in enumerate(PARTS)}
@@ -106,7 +108,7 @@ def where_the_time_went(account: Account) -> Element | None:
     in_order = [one for one in busy if one in shown]
     scale = max(1, *(one.split.wall_us for one in shown))
     more, idle = len(busy) - len(shown), len(account.processes) - len(busy)
-    rest = [f"{counted(more, 'process')} that waited less" if more else "", f"{idle:,} idle" if idle else ""]
+    rest = [f"{counted(more, 'process')} that did not wait longer" if more else "", f"{idle:,} idle" if idle else ""]
     told = " and ".join(filter(None, rest))
     return section(
         "where the time went",
@@ -146,7 +148,7 @@ def _legend(processes: Sequence[ProcessAccount]) -> Element:
             element("span", f"{us / whole:.1%}", class_="number faint"),
         )
         for name, us in sums.items()
-        if us
+        if us >= LEAST_SHOWN_US
     ]
     return element("ul", *rows, class_="legend")
 
