@@ -37,10 +37,14 @@ class Reachability:
         """Nothing is looked at yet."""
         self._project = project
         self._callers = callers
+        self._known: dict[tuple[str, str], bool] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
         """Whether something in the project may run `function` of `module`."""
-        return self._reaches(module, function, frozenset())
+        key = (function.path, function.qualname)
+        if key not in self._known:
+            self._known[key] = self._reaches(module, function, frozenset())
+        return self._known[key]
 
     def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
         while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
