@@ -91,12 +91,13 @@ class Reachability:
 
     def _importers_of(self, module: Module) -> Iterator[tuple[Module, Import]]:
         """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations."""
-        project = self._project
-        for other in project.modules.importers(last_name(module.path)):
+        project, stem = self._project, last_name(module.path)
+        for other in project.modules.importers(stem):
             if other is module or other.path in project.tests or other.path in project.demonstrations:
                 continue
             for one in (*other.imports.values(), *other.star_imports):
-                if module.path in project.names.modules_imported(other.path, one):
+                named = stem == one.member or stem in one.module.split(".")
+                if named and module.path in project.names.modules_imported(other.path, one):
                     yield other, one
 
 
