@@ -10,7 +10,11 @@ from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_f
 
 # Its examples capture a CUDA graph: tests/gpu/programs/graph_capture.py runs them.
 ON_A_GPU = {"TRD716"}
-PAGES = [page for page in sorted((REPOSITORY / "rules").glob("TRD7*.md")) if page.name[:6] not in ON_A_GPU]
+# What a kernel's rounds have in common, and no cause of one: tests/runtime/prewarm/test_tuning.py runs it.
+OF_A_KERNEL = {"TRD717"}
+PAGES = [
+    page for page in sorted((REPOSITORY / "rules").glob("TRD7*.md")) if page.name[:6] not in ON_A_GPU | OF_A_KERNEL
+]
 CAUSES = [f"TRD7{number:02}" for number in range(1, 16)]
 
 

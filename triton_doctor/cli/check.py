@@ -192,7 +192,7 @@ def check(
         new = known.new_of(found, is_on)
         return new if of_changed is None else only_changed(new, of_changed, base)
 
-    cache = None if no_cache else CacheStore(workspace.home, map(str, (base, *workspace.projects)), settings)
+    cache = None if no_cache else CacheStore(workspace.home, map(str, (base, *workspace.read)), settings)
 
     def leave(status: int) -> NoReturn:
         raise typer.Exit(status if recorded.whole else STOPPED)

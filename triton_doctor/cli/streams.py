@@ -46,7 +46,7 @@ def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
     if path is not None:
         return find_workspace([path], settings, cwd=cwd, text=text)
     file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", FileKind.PYTHON, text)
-    return Workspace(base=cwd, home=cwd, files=(file,), asked=None, settings=settings, projects=())
+    return Workspace(base=cwd, home=cwd, files=(file,), asked=None, settings=settings, projects=(), read=())
 
 
 def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:

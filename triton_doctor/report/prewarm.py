@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 REASONS_SHOWN = 10
 BUILT = "built"
-ORIGINS = {"integer class": "integer classes", "alignment": "alignments", "dtype": "dtypes"}
+ORIGINS = {"integer class": "integer classes", "alignment": "alignments", "dtype": "dtypes", "config": "configs"}
 
 
 def render_prewarmed(result: Prewarmed) -> str:

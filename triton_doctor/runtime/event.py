@@ -13,6 +13,8 @@ Scalar = None | bool | int | float | str
 SCHEMA = 1
 COMPILED = "compiled"
 LOADED = "loaded from disk"
+KEPT, NOT_KEPT, HOOKED = "kept", "not kept", "pre_hook"
+"""What becomes of the timings of a round of tuning."""
 HIDING = frozenset({"unseen", "fault", "torn", "damaged"})
 """Kinds of warnings after which compiles may be missing."""
 
@@ -127,6 +129,8 @@ class AutotuneEvent:
 
     `duration_us` is None when the timings came from the cache on disk (`cached`), and in a dry run, whose timings are
     all 0. `trials` are the launches that the round made to try its configs; None where launches were not counted.
+    `kept` is KEPT where the next process finds the timings on disk, NOT_KEPT, or HOOKED where they are not for a
+    `pre_hook` of a config; empty where that is not known.
     """
 
     kernel: KernelName
@@ -141,6 +145,12 @@ class AutotuneEvent:
     at_ns: int
     trials: int | None = None
     capturing: bool = False
+    kept: str = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is known that the next process makes this round again."""
+        return self.kept in (NOT_KEPT, HOOKED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,17 @@
 """What is prewarmed is found: on each Triton, by the program itself and by `--check`."""
 
+import os
+import re
 import shutil
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.runtime.prewarm.conftest import SERVE, Workshop, tiers
+from tests.runtime.prewarm.conftest import REPOSITORY, SERVE, Workshop, tiers
 from tests.tritons import triton_folder
 
 
@@ -52,3 +57,31 @@ def test_a_missing_recording_is_one_line_with_a_hint(tmp_path: Path) -> None:
         "triton-doctor: there is no recording to prewarm from",
         "hint: name one that `run -o` wrote, or --from-tests",
     ]
+
+
+@pytest.mark.long
+def test_kill_9_leaves_no_process_and_loses_nothing_that_was_done(workshop: Workshop) -> None:
+    recording = workshop.record("first.jsonl", SERVE, "go", "tuples", cache="first")
+    warm = workshop.folder / "warm"
+    command = [sys.executable, "-m", "triton_doctor", "prewarm", str(recording), "--cache-dir", str(warm)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "HERE": str(workshop.folder)}
+    with subprocess.Popen([*command, "--jobs", "1"], env=environment, cwd=workshop.folder) as prewarming:
+        while not (done := list(warm.glob("*/__grp__*"))) and prewarming.poll() is None:
+            time.sleep(0.02)
+        prewarming.kill()
+
+    ends = time.monotonic() + 60
+    while left := [each.name for each in Path("/proc").glob("[1-9]*") if f"HERE={workshop.folder}" in environ(each)]:
+        assert time.monotonic() < ends, left
+        time.sleep(0.1)
+    found = re.search(r"(\d+) compiled, (\d+) found", workshop.doctor("prewarm", recording, "--cache-dir", warm))
+    assert found is not None
+    assert int(found[2]) >= len(done) >= 1
+
+
+def environ(process: Path) -> str:
+    """The environment of a process; empty where it has ended."""
+    try:
+        return (process / "environ").read_text(errors="replace")
+    except OSError:
+        return ""

@@ -243,3 +243,22 @@ def test_text_from_stdin_is_read_with_what_it_imports(write: Write, folder: Path
     workspace = find_workspace([folder / "c/new.py"], Settings(root=folder), cwd=folder, text=b"from b import k")
 
     assert {file.shown for file in workspace.files} == {"b/k.py", "c/new.py"}
+
+
+def test_no_fix_is_safe_where_a_file_that_is_not_read_names_the_kernel(
+    doctor: Doctor, write: Write, folder: Path
+) -> None:
+    write("src/lib/__init__.py")
+    launch = "\n\ndef run(x):\n    _fill[(1,)](x, 2, BLOCK=64)\n"
+    write("src/lib/_fill.py", KERNEL.replace("def fill", "def _fill").replace(", mask=at < n", "") + launch)
+    alone = doctor("check", "src", "--output-format", "json", "--no-cache")
+    write("scripts/run.py", "from lib._fill import _fill\n\n\ndef run(x):\n    _fill[(1,)](x, n=1, BLOCK=64)\n")
+
+    used = doctor("check", "src", "--output-format", "json", "--no-cache")
+
+    assert [one["fixable"] for one in json.loads(alone.out)["findings"]] == ["safe"]
+    assert [one["fixable"] for one in json.loads(used.out)["findings"]] != ["safe"]
+    assert {file.shown for file in find_workspace([folder / "src"], Settings(root=folder), cwd=folder).files} == {
+        "src/lib/__init__.py",
+        "src/lib/_fill.py",
+    }

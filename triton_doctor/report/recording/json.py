@@ -167,6 +167,7 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
         "errors": list(kernel.errors),
         "capturing": kernel.capturing,
         "unloaded_capturing": kernel.unloaded,
+        "autotune_rounds_not_kept": dict(kernel.unkept),
         "maker": kernel.maker or None,
         "causes": [cause_object(cause) for cause in kernel.causes],
         "sites": [

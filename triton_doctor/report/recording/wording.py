@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence import interpreter_rules, misspelt_variables
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.event import HOOKED, NOT_KEPT
 from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
@@ -108,8 +109,11 @@ def tell_cache_folder(account: Account) -> Iterator[str]:
         yield f"kernels are kept in {value}: {setter} set {name} while the program ran"
 
 
+UNKEPT = {NOT_KEPT: "it has no `cache_results=True`", HOOKED: "a `pre_hook` of a config voids `cache_results`"}
+
+
 def tell_faults(kernel: KernelAccount) -> Iterator[str]:
-    """Compiles that failed, and what happened in the capture of a CUDA graph."""
+    """Compiles that failed, what happened in the capture of a CUDA graph, and tuning that is not kept."""
     if kernel.failed:
         more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
         error = kernel.errors[0] if kernel.errors else ""
@@ -122,6 +126,18 @@ def tell_faults(kernel: KernelAccount) -> Iterator[str]:
         yield (
             f"{kernel.unloaded:,}x TRD716 {rule_name('TRD716')}: unloaded in a capture: "
             "keep a reference to the kernel until the capture has ended"
+        )
+    yield from tell_unkept(kernel)
+
+
+def tell_unkept(kernel: KernelAccount) -> Iterator[str]:
+    """Rounds of tuning that the next process makes again, and what they took in this run."""
+    if kernel.unkept and kernel.autotune_us:
+        reasons = [UNKEPT[reason] for reason, _ in kernel.unkept]
+        rounds = counted(sum(count for _, count in kernel.unkept), "round")
+        yield (
+            f"{rounds} TRD717 {rule_name('TRD717')}: {seconds(kernel.autotune_us)} at each start: "
+            f"{' and '.join(reasons)}"
         )
 
 

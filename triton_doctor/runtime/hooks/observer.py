@@ -12,15 +12,7 @@ import traceback
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.event import (
-    COMPILED,
-    LOADED,
-    AutotuneEvent,
-    CompileEvent,
-    CompileKey,
-    KernelName,
-    WarningEvent,
-)
+from triton_doctor.runtime.event import COMPILED, LOADED, AutotuneEvent, CompileEvent, CompileKey, WarningEvent
 from triton_doctor.runtime.hooks.beginning import Begun
 from triton_doctor.runtime.hooks.constants import encode_constants
 from triton_doctor.runtime.hooks.describe import (
@@ -42,7 +34,7 @@ from triton_doctor.runtime.live.steps import Steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from triton_doctor.runtime.event import Event, Scalar
+    from triton_doctor.runtime.event import Event, KernelName, Scalar
 
 # A fault that repeats with every launch is told this many times.
 FAULTS_TOLD = 20
@@ -197,10 +189,11 @@ class Observer:
         duration_s: float | None,
         cached: bool,
         launched_before: int | None,
+        kept: str,
     ) -> None:
         """A round of tuning ended. `names` are those of the first parts of `key`; the rest are dtypes of tensors.
 
-        `launched_before` is what `launched` gave when it began.
+        `launched_before` is what `launched` gave when it began, `kept` is as of an AutotuneEvent.
         """
         try:
             launched = self.launched(fn)
@@ -218,6 +211,7 @@ class Observer:
                 at_ns=time.time_ns(),
                 trials=None if launched is None or launched_before is None else launched - launched_before,
                 capturing=is_capturing(),
+                kept=kept,
             )
         except Exception:
             self.fault("reading a round of tuning")

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.event import HOOKED, KEPT, NOT_KEPT
 from triton_doctor.runtime.hooks.frames import launch_site
 from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 from triton_doctor.runtime.live.activity import TRIAL, TUNING
@@ -69,6 +70,7 @@ def _watch_listener(rounds: Rounds, observer: Observer) -> KnobSlot:
                 "duration_s": told["duration"],
                 "cached": bool(told["cache_hit"]),
                 "launched_before": None if now is None else now.launched,
+                "kept": _kept(tuner),
             }
         except Exception:
             observer.fault("listening to a round of tuning")
@@ -187,6 +189,7 @@ def _tell(
             "names": _names(tuner),
             "best": min(timings, key=timings.__getitem__),
             "launched_before": launched,
+            "kept": _kept(tuner),
         }
     except Exception:
         observer.fault("reading a round of tuning")
@@ -202,6 +205,16 @@ def _key_of_round(tuner: Any) -> Any:
         if frame.f_code.co_name == "run" and frame.f_locals.get("self") is tuner:
             return frame.f_locals.get("key", ())
     return ()
+
+
+def _kept(tuner: Any) -> str:
+    """Whether `tuner` keeps what it measures; a library's own tuner may keep it elsewhere, and is not judged."""
+    if not type(tuner).__module__.startswith("triton."):
+        return ""
+    if not getattr(tuner, "cache_results", False):
+        return NOT_KEPT
+    # Triton gives up keeping them for all configs (triton 3.9 autotuner.py, check_disk_cache).
+    return HOOKED if any(config.pre_hook for config in tuner.configs) else KEPT
 
 
 def _names(tuner: Any) -> list[str] | None:

@@ -11,28 +11,34 @@ each dtype. A run meets some of them; the next one meets the others. For each re
 - the dtypes of all arguments together take each combination that was seen with other constants; not where a constant
   is a dtype itself, which would have to follow.
 
+- a launch takes the config that won a round of tuning, which a dry run cannot know and another GPU may choose
+  otherwise: each config that a round of the kernel tried is combined with what was launched.
+
 What was not seen to vary is not added: three classes of each integer of a kernel would be thousands of variants.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.event import Scalar
 from triton_doctor.runtime.keys import INTEGERS
 from triton_doctor.runtime.prewarm.variants import KernelVariant, identify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.runtime.event import CompileKey
 
 IntegerClass = tuple[str, str]
 """A type and the class in it: `("i32", "%16")`."""
 
-INTEGER, ALIGNMENT, DTYPE = "integer class", "alignment", "dtype"
+INTEGER, ALIGNMENT, DTYPE, CONFIG = "integer class", "alignment", "dtype", "config"
 ALIGNED = "%16"
 CROSSED = 3
 # Of one kernel. Each costs a compile, and beyond that a kernel has another problem, which `check` names.
@@ -57,7 +63,7 @@ def close_variants(variants: Sequence[KernelVariant]) -> Closure:
     beyond = 0
     for group in kernels.values():
         here: list[KernelVariant] = []
-        for variant in itertools.chain(_integers(group), _alignments(group), _dtypes(group)):
+        for variant in itertools.chain(_integers(group), _alignments(group), _dtypes(group), _configs(group)):
             identity = identify(variant)
             if identity not in known:
                 known.add(identity)
@@ -203,3 +209,38 @@ def _dtypes(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
 def _pattern(key: CompileKey) -> tuple[tuple[str, str], ...]:
     """The dtypes of the arguments that have one; which of them are None is part of it, by their absence."""
     return tuple((name, kind) for name, kind in key.signature if kind.startswith("*"))
+
+
+def _configs(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
+    for variant in group:
+        for text in variant.configs:
+            chosen = _read_config(text)
+            constants = tuple((name, chosen.get(name, value)) for name, value in variant.key.constants)
+            options = tuple((name, chosen.get(name, value)) for name, value in variant.key.options)
+            key = replace(variant.key, constants=constants, options=options, spelled=_spell(variant.key, chosen))
+            yield replace(variant, key=key, origin=CONFIG, values=())
+
+
+def _read_config(text: str) -> dict[str, Scalar]:
+    """The names and values of a config as text: `BLOCK: 64, num_warps: 4` (triton 3.9 autotuner.py, Config.__str__).
+
+    Values that are no plain ones are left as they are in the variant.
+    """
+    chosen: dict[str, Scalar] = {}
+    for part in text.split(", "):
+        name, _, value = part.partition(": ")
+        with contextlib.suppress(ValueError, SyntaxError):
+            read = ast.literal_eval(value)
+            if isinstance(read, Scalar):
+                chosen[name] = read
+    return chosen
+
+
+def _spell(key: CompileKey, chosen: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """How a launch with the config `chosen` writes its options; a config does not write what is None."""
+    written = {text.partition("=")[0]: text for text in key.spelled}
+    known = dict(key.options)
+    for name, value in chosen.items():
+        if name in written or (name in known and value is not None):
+            written[name] = f"{name}={value}"
+    return tuple(written.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,8 @@ class KernelVariant:
     """A kernel and one key. `origin` is RECORDED, or what of the key was added: integer class, alignment, dtype.
 
     `source` is as of a CompileEvent, and `values` are the plain integers that were seen with it. `package` is the
-    module that `python -m` ran, for a kernel of `__main__`.
+    module that `python -m` ran, for a kernel of `__main__`. `configs` are those, as text, that rounds of tuning tried
+    for this kernel, where the variant is what a launch took with one of them.
     """
 
     kernel: KernelName
@@ -34,6 +35,7 @@ class KernelVariant:
     origin: str = RECORDED
     values: tuple[tuple[str, Scalar], ...] = ()
     package: str = ""
+    configs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,17 +55,23 @@ def gather_variants(recordings: Iterable[Recording]) -> RecordedVariants:
     """Each variant of `recordings` once, in order of time; what kernels had in memory before counts as well."""
     found: dict[object, KernelVariant] = {}
     left_out = 0
+    launched: set[object] = set()
+    configs: dict[KernelName, dict[str, None]] = defaultdict(dict)
     versions: Counter[tuple[str, str]] = Counter()
     for process in (process for recording in recordings for process in recording.processes or (recording,)):
         packages = {package for header in process.headers if (package := _package(header.command))}
         for header in process.headers:
             versions.update(pair for pair in header.versions if pair[0] in ("python", "triton"))
+        for tuning in process.tunings:
+            configs[tuning.kernel].update(dict.fromkeys(text for text, _ in tuning.timings_ms))
         for event in (*process.before, *process.compiles):
             if event.direct or not event.key.signature:
                 left_out += 1
                 continue
             variant = _variant(event, package=min(packages, default=""))
             identity = identify(variant)
+            if not event.tuning:
+                launched.add(identity)
             known = found.get(identity)
             # A later one may know what an earlier one, of another version of ours, did not keep.
             if known is None or (known.exact is None and variant.exact is not None):
@@ -71,6 +79,9 @@ def gather_variants(recordings: Iterable[Recording]) -> RecordedVariants:
             if known is not None:
                 merged = tuple(dict.fromkeys((*known.values, *variant.values)))
                 found[identity] = replace(found[identity], values=merged)
+    for identity in launched:
+        variant = found[identity]
+        found[identity] = replace(variant, configs=tuple(configs.get(variant.kernel, ())))
     targets = tuple(dict.fromkeys(variant.key.target for variant in found.values()))
     return RecordedVariants(
         variants=tuple(found.values()), left_out=left_out, made_with=tuple(sorted(versions)), targets=targets

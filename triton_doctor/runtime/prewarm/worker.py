@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import multiprocessing
 import os
-import signal
 import sys
 import tempfile
 import threading
 import time
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.prewarm.tasks import Task
 
 LONGEST_REASON = 400
-PR_SET_PDEATHSIG = 1
 TASKS_TO_TRIM = 16
 # What torch says of itself where it is built for one of them.
 CUDA_VERSION, HIP_VERSION = "13.0", "6.4.0"
@@ -55,8 +55,15 @@ def prepare_process() -> None:
     for stream in (1, 2):
         os.dup2(nothing, stream)
     os.close(nothing)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when what started it is gone, `kill -9` too: it would wait for tasks forever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def run_task(task: Task) -> Outcome:

@@ -58,7 +58,7 @@ def describe_configs(project: Project, kernel: Kernel) -> str:
 
 
 def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, Expr], frozenset[str]]]:
-    """What each config that is spelled out gives parameters, and the options that it names."""
+    """What each config that is spelled out gives parameters, and the options that it sets."""
     module = project.modules.get(kernel.path)
     tuned = kernel.autotune
     if tuned is not None and tuned.configs is not None and module is not None:
@@ -69,7 +69,8 @@ def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, 
             if isinstance(table, DictExpr) and None not in named:
                 entries = {key.value: value for key, value in table.items if isinstance(key, Const)}
                 entries_by_name = {name: value for name, value in entries.items() if isinstance(name, str)}
-                yield entries_by_name, frozenset({*positional, *(name for name in named if name)})
+                options = (name for name, value in named.items() if name and value != Const(None))
+                yield entries_by_name, frozenset({*positional, *options})
 
 
 def _count(

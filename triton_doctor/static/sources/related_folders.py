@@ -4,6 +4,9 @@ Such a folder may hold one project, or many that have nothing to do with each ot
 entry: a file, or a folder with all below it. An entry matters to another where either imports the other by its name:
 an absolute import of what is in an entry, and a relative one from outside, spells that name.
 
+A file that finds what is in an entry without that name, as where `src` is on Python's path, is not read: the resolver
+would not find it either. Whether a fix is safe is asked of the text of all files.
+
 The entries are those of the folder that the paths have in common, or of the nearest one above it that holds no Python
 file itself, and of the folders above that one. What is below an entry is never told apart.
 """

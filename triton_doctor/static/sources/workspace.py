@@ -30,8 +30,8 @@ class Workspace:
 
     `files` are all files of the project, their paths relative to `base` where they lie below it; `asked` the paths of
     those to report on, None for all. `settings` hold for all of them. `home` is the folder of the cache. `cut` are the
-    projects with more than MOST_FILES files: of these, only what was asked for is read. `projects` are the roots; of a
-    working directory that is no project, the files and folders in it that are read.
+    projects with more than MOST_FILES files: of these, only what was asked for is read. `projects` are the roots, and
+    `read` these too, but of a working directory that is no project the files and folders in it that are read.
     """
 
     base: Path
@@ -40,6 +40,7 @@ class Workspace:
     asked: frozenset[str] | None
     settings: Settings
     projects: tuple[Path, ...]
+    read: tuple[Path, ...]
     cut: tuple[Path, ...] = ()
 
     @property
@@ -76,21 +77,20 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
         kind, name = kind_of(absolute.name) or FileKind.PYTHON, absolute.as_posix()
         wanted = [SourceFile(name, shown_path(name, base), kind, text)]
     files = {file.name: file for file in wanted}
-    cut, roots = [], list[Path]()
+    cut, read = [], list[Path]()
     for project in dict.fromkeys(projects):
         is_whole = project.is_marked or _is_asked(project, paths, cwd)
         around = list(islice(_around(project, settings, base), MOST_FILES + 1))
         if len(around) > MOST_FILES and not _is_asked(project, paths, cwd):
             cut.append(project.root)
-            roots.append(project.root)
             continue
         if is_whole or project.base != project.root:
-            roots.append(project.root)
+            read.append(project.root)
         else:
             its = [os.path.abspath(cwd / path) for path, own in zip(paths, projects, strict=True) if own == project]  # noqa: PTH100
             below = {file.name: file for file in (*wanted, *around) if Path(file.name).is_relative_to(project.root)}
             around, entries = related_files(project.root.as_posix(), tuple(below.values()), its)
-            roots += map(Path, entries)
+            read += map(Path, entries)
         files.update((file.name, file) for file in around if file.name not in files)
     marked = next((project.root for project in projects if project.is_marked), None)
     return Workspace(
@@ -99,7 +99,8 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
         files=tuple(files.values()),
         asked=None if len(files) == len(wanted) else frozenset(file.shown for file in wanted),
         settings=settings,
-        projects=tuple(roots),
+        projects=tuple(dict.fromkeys(project.root for project in projects)),
+        read=tuple(read),
         cut=tuple(cut),
     )
 

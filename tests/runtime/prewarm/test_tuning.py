@@ -1,0 +1,32 @@
+"""Tuning that the next process makes again is told with its seconds, and why; the page's examples are run."""
+
+import re
+
+import pytest
+
+from tests.runtime.prewarm.conftest import REPOSITORY, Workshop
+
+PAGE = (REPOSITORY / "rules" / "TRD717-tuning-not-kept.md").read_text()
+BAD, GOOD = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        pytest.param(BAD, "at each start: it has no `cache_results=True`", id="bad"),
+        pytest.param(GOOD, "", id="good"),
+        pytest.param(
+            GOOD.replace('{"BLOCK": 256}', '{"BLOCK": 256}, pre_hook=print'),
+            "at each start: a `pre_hook` of a config voids `cache_results`",
+            id="hooked",
+        ),
+    ],
+)
+def test_tuning_that_is_not_kept_is_told_with_the_reason(workshop: Workshop, program: str, told: str) -> None:
+    script = workshop.folder / "tuned.py"
+    script.write_text(program)
+    workshop.record("run.jsonl", script, cache="cache")
+    report = workshop.doctor("report", "run.jsonl")
+
+    assert ("TRD717" in report) == bool(told)
+    assert re.search(rf"1 round TRD717 tuning-not-kept: [\d.]+ m?s {re.escape(told)}", report) or not told

@@ -1,0 +1,41 @@
+"""TRD304: a kernel whose tuning is to be kept, and is not, since a config has a hook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.finding import Facts, Finding, Location, Severity
+from triton_doctor.static.project.configs import config_tables
+from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.parameters import only_demonstrated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+
+CODE = "TRD304"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    """One finding a kernel, at its decorator."""
+    for kernel in project.kernels():
+        tuned = kernel.autotune
+        if tuned is None or not tuned.keeps or not tuned.by.endswith(("triton.autotune", "autotuner.autotune")):
+            continue
+        if any("pre_hook" in options for _, options in config_tables(project, kernel)):
+            yield Finding(
+                path=kernel.path,
+                span=tuned.span,
+                code=CODE,
+                severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
+                message=(
+                    f"`cache_results` keeps nothing for `{kernel.name}`, since a config has a `pre_hook`: "
+                    "each process tunes it again"
+                ),
+                advice="where the hook only clears or restores tensors, `reset_to_zero` and `restore_value` do that",
+                facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+            )
+
+
+RULE = Rule(code=CODE, check=check)
