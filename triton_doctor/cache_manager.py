@@ -43,6 +43,7 @@ class OpenedPack:
         path = os.environ.get(VARIABLE)
         if not path:
             return None, {}
+        problem = ""
         with self._lock:
             for _ in range(2):  # a file on NFS that was replaced has to be opened again
                 try:
@@ -52,8 +53,9 @@ class OpenedPack:
                     return (find_group(connection, key), find_files(connection, key)) if connection else (None, {})
                 except (sqlite3.Error, OSError, ValueError) as error:
                     self._connections.pop(path, None)
-                    self.say(f"{VARIABLE}={path} cannot be read, kernels come from the local cache: {error}")
+                    problem = str(error)
             self._connections[path] = None
+        self.say(f"{VARIABLE}={path} cannot be read, kernels come from the local cache: {problem}")
         return None, {}
 
     def own_folder(self) -> Path:

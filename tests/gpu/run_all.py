@@ -90,7 +90,7 @@ def seeds():
 
 
 def workloads():
-    for name in ("liger_training", "compiled_model"):
+    for name in ("liger_training", "compiled_model", "storm_server"):
         path = str(PROGRAMS / f"{name}.py")
         plain = start(f"{name}_plain", sys.executable, path, cache=f"{name}-plain")
         took = watched(name, path, cache=name)

@@ -24,12 +24,12 @@ Folder = Annotated[
 ]
 PageFormOption = Annotated[PageForm, typer.Option("--output-format", help="How to show it.")]
 
-cache = typer.Typer(help="Show and prune what Triton keeps on disk.", rich_markup_mode=None)
+cache = typer.Typer(help="Show, prune and move what Triton keeps on disk.", rich_markup_mode=None)
 
 
 @cache.callback(invoke_without_command=True)
 def options(context: typer.Context) -> None:
-    """Show and prune what Triton keeps on disk."""
+    """Show, prune and move what Triton keeps on disk."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(STOPPED)

@@ -73,6 +73,19 @@ def test_groups_are_whole_and_name_the_new_path(packed: Path, tmp_path: Path) ->
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == list(KEYS)
 
 
+def test_a_folder_that_others_see_elsewhere_is_unpacked_into_twice(packed: Path, tmp_path: Path) -> None:
+    """As an init container does that starts again."""
+    written, present = [], []
+    for _ in range(2):
+        with open_pack(packed) as (_, entries):
+            counts = install(entries, tmp_path / "new", seen_at=tmp_path / "mounted elsewhere")
+        written.append(counts.written.total())
+        present.append(counts.present.total())
+        assert counts.unusable == []
+
+    assert (written, present) == ([2, 0], [0, 2])
+
+
 @pytest.mark.parametrize("form", ["tar.zst", "tar", "sqlite"])
 def test_the_same_entries_make_the_same_pack_and_come_back(packed: Path, tmp_path: Path, form: str) -> None:
     gathered = gather(tmp_path / "cache", PARTS)

@@ -34,7 +34,7 @@ def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder:
     final = folder / key
     if final.is_symlink() or (final.exists() and not final.is_dir()):
         return UNUSABLE
-    if is_complete(final, group, files):
+    if is_complete(final, group, files, seen_at / key):
         return PRESENT
     staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     try:
@@ -46,10 +46,14 @@ def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder:
             # Renames over an empty folder too, which Triton makes before it looks for anything.
             fresh.rename(final)
         except OSError:
-            return complete_entry(final, fresh, group, files)
-        return WRITTEN
+            added = add_missing(final, fresh)
+        else:
+            return WRITTEN
     finally:
         rmtree(staging, ignore_errors=True)
+    if not is_complete(final, group, files, seen_at / key):
+        return UNUSABLE
+    return WRITTEN if added else PRESENT
 
 
 def group_files(group: str | None, files: Mapping[str, bytes], seen_at: Path) -> Iterator[tuple[str, bytes]]:
@@ -60,19 +64,21 @@ def group_files(group: str | None, files: Mapping[str, bytes], seen_at: Path) ->
         yield f"{GROUP}{group}{SUFFIX}", json.dumps(children).encode()
 
 
-def is_complete(final: Path, group: str | None, names: Iterable[str]) -> bool:
-    """Whether Triton finds the files `names` in `final`, or what it wrote there of the same kernel itself."""
+def is_complete(final: Path, group: str | None, names: Iterable[str], seen_at: Path) -> bool:
+    """Whether Triton, which sees `final` as `seen_at`, finds `names` there, or what it wrote of the kernel itself."""
     if group is None:
         return all((final / name).is_file() for name in names)
     try:
         children = json.loads((final / f"{GROUP}{group}{SUFFIX}").read_bytes())["child_paths"]
-        return bool(children) and all(os.path.exists(path) for path in children.values())  # noqa: PTH110
+        own = {name: str(seen_at / name) for name in children}
+        places = (final / name if path == own[name] else Path(path) for name, path in children.items())
+        return bool(children) and all(place.exists() for place in places)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 
 
-def complete_entry(final: Path, fresh: Path, group: str | None, names: Iterable[str]) -> str:
-    """Add to `final`, which holds something, the files of `fresh` that it lacks, the group file last."""
+def add_missing(final: Path, fresh: Path) -> int:
+    """Add to `final`, which holds something, the files of `fresh` that it lacks, the group file last; their number."""
     added = 0
     for path in sorted(fresh.iterdir(), key=lambda path: path.name.startswith(GROUP)):
         try:
@@ -81,10 +87,8 @@ def complete_entry(final: Path, fresh: Path, group: str | None, names: Iterable[
         except FileExistsError:
             continue
         except OSError:  # a file system without links
-            return UNUSABLE
-    if not is_complete(final, group, names):
-        return UNUSABLE
-    return WRITTEN if added else PRESENT
+            break
+    return added
 
 
 def is_file_name(name: str) -> bool:

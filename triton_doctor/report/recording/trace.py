@@ -59,7 +59,8 @@ def render_trace(recordings: Sequence[Recording]) -> str:
             continue  # what `run` saw from outside
         pid = header.pid if header.pid not in taken else OURS + len(taken)
         taken.add(pid)
-        lines += [_line(event) for event in _process(recording, header, pid, base_ns)]
+        events = _process(recording, header, pid, base_ns)
+        lines += [json.dumps(event, separators=(",", ":"), allow_nan=False) for event in events]
     document = {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
@@ -68,11 +69,6 @@ def render_trace(recordings: Sequence[Recording]) -> str:
     }
     opening = json.dumps(document)[:-1]
     return f'{opening}, "traceEvents": [\n' + ",\n".join(lines) + "\n]}\n"
-
-
-def _line(event: Fields) -> str:
-    # Arguments may be infinite, for which JSON has no number.
-    return json.dumps(event, separators=(",", ":"), ensure_ascii=True, default=repr)
 
 
 def _process(recording: Recording, header: Header, pid: int, base_ns: int) -> Iterator[Fields]:

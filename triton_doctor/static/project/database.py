@@ -92,6 +92,7 @@ class Database:
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._answers: dict[tuple[str, str, str], object] = {}
+        self._importers_by_name: dict[str, tuple[str, ...]] = {}
         self._fingerprints: dict[tuple[str, ModuleQuery], bytes | None] = {}
         for file in files:
             try:
@@ -222,6 +223,12 @@ class Database:
             text = self.python[path]
             if word in text and (taking.search(text) or name in self.words(path)):
                 yield path
+
+    def importers(self, name: str) -> tuple[str, ...]:
+        """The Python files that import a module called `name`, or something of it; all are searched once a name."""
+        if name not in self._importers_by_name:
+            self._importers_by_name[name] = tuple(self.importing(name, self.python))
+        return self._importers_by_name[name]
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""

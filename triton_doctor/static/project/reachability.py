@@ -37,10 +37,14 @@ class Reachability:
         """Nothing is looked at yet."""
         self._project = project
         self._callers = callers
+        self._known: dict[tuple[str, str], bool] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
         """Whether something in the project may run `function` of `module`."""
-        return self._reaches(module, function, frozenset())
+        key = (function.path, function.qualname)
+        if key not in self._known:
+            self._known[key] = self._reaches(module, function, frozenset())
+        return self._known[key]
 
     def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
         while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
@@ -87,12 +91,13 @@ class Reachability:
 
     def _importers_of(self, module: Module) -> Iterator[tuple[Module, Import]]:
         """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations."""
-        project = self._project
-        for other in project.modules.importers(last_name(module.path)):
+        project, stem = self._project, last_name(module.path)
+        for other in project.modules.importers(stem):
             if other is module or other.path in project.tests or other.path in project.demonstrations:
                 continue
             for one in (*other.imports.values(), *other.star_imports):
-                if module.path in project.names.modules_imported(other.path, one):
+                named = stem == one.member or stem in one.module.split(".")
+                if named and module.path in project.names.modules_imported(other.path, one):
                     yield other, one
 
 

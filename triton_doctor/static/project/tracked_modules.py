@@ -122,7 +122,7 @@ class TrackedModules(Mapping[str, "Module"]):
         The answer depends on that no other does.
         """
         self._unimported.add(name)
-        found = (self.get(path) for path in self._library.importing(name, self._library.python))
+        found = (self.get(path) for path in self._library.importers(name))
         return (module for module in found if module is not None)
 
 

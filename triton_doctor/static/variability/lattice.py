@@ -7,6 +7,7 @@ from, each with the hints that apply to it. `join` unites terms; `AbstractNumber
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.hints import AppliedHint, Toward, weigh, weight_toward
@@ -175,6 +176,7 @@ def pool(terms: Collection[Term]) -> frozenset[AppliedHint]:
     )
 
 
+@lru_cache(maxsize=8192)
 def decide_terms(terms: frozenset[Term], floor: Variability = Variability.FIXED) -> Variability:
     """The kind of what is computed from `terms` and a value of the kind `floor`.
 

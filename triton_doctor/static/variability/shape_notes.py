@@ -76,8 +76,7 @@ def notes_of(function: Function) -> ShapeNotes:
 
     Of several notes for one parameter the nearest counts: its annotation, its comment, the docstring, an assert.
     """
-    text = function.text.text
-    remarks = read_remarks(text, function.line)
+    text, remarks = function.text.text, _remarks_of(function)
     found = _read(remarks, text, function.line, _lines_that_rebind(function))
     if not (found.parameters or found.assigned):
         return found
@@ -107,6 +106,7 @@ def _sizes(function: Function, notes: Iterable[ShapeNote]) -> dict[str, tuple[Sh
     return sizes
 
 
+@cached_in_scan()
 def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
     """Return the note for the parameter `name`, or else what it is unpacked into, where that is three axes or more."""
     names = named_axes(function, name)
@@ -120,8 +120,12 @@ def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
 
 
 def _meanings(function: Function, axes: Mapping[str, Sequence[str]]) -> AxisMeanings:
-    docstring = read_remarks(function.text.text, function.line).docstring
-    return AxisMeanings(function, axes, docstring, function.text.file_docstring)
+    return AxisMeanings(function, axes, _remarks_of(function).docstring, function.text.file_docstring)
+
+
+@cached_in_scan()
+def _remarks_of(function: Function) -> Remarks:
+    return read_remarks(function.text.text, function.line)
 
 
 def _with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
