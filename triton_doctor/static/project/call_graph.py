@@ -81,7 +81,7 @@ class CallGraph:
                 yield calls_of(self._project.modules[path], wanted)[index]
 
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
-        """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, or for `__main__`.
+        """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, for `__main__`.
 
         For `__main__` is what its guard holds, and a function without arguments that only such code calls.
         """
