@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -218,7 +219,8 @@ class Database:
 
     def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
         """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
-        word, taking = name.encode(), re.compile(rb"\b" + re.escape(name.encode()) + rb"[ \t\\\n]+import\b")
+        word = os.fsencode(name)  # a file may be called by bytes that are no text
+        taking = re.compile(rb"\b" + re.escape(word) + rb"[ \t\\\n]+import\b")
         for path in paths:
             text = self.python[path]
             if word in text and (taking.search(text) or name in self.words(path)):
