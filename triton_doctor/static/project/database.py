@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -26,6 +27,7 @@ from triton_doctor.static.python.unreadable import explain_unreadable, newer_syn
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.sources.files import FileKind
+from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,9 +40,11 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
-    from triton_doctor.static.sources.source_text import TextPattern
 
 Read = TypeVar("Read")
+
+_WORD_START = re.compile(rb"\b")
+_BEFORE_IMPORT = re.compile(rb"[ \t\\\n]+import\b")
 
 
 class FileFacts(NamedTuple):
@@ -218,10 +222,11 @@ class Database:
 
     def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
         """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
-        word, taking = name.encode(), re.compile(rb"\b" + re.escape(name.encode()) + rb"[ \t\\\n]+import\b")
+        word = os.fsencode(name)
+        taking = TextPattern(name, _WORD_START, _BEFORE_IMPORT)
         for path in paths:
             text = self.python[path]
-            if word in text and (taking.search(text) or name in self.words(path)):
+            if word in text and (any(True for _ in taking.places(text)) or name in self.words(path)):
                 yield path
 
     def importers(self, name: str) -> tuple[str, ...]:
@@ -229,6 +234,11 @@ class Database:
         if name not in self._importers_by_name:
             self._importers_by_name[name] = tuple(self.importing(name, self.python))
         return self._importers_by_name[name]
+
+    def handling(self, paths: Sequence[str], signs: Iterable[TextPattern]) -> Sequence[str]:
+        """Those of `paths` that show one of `signs`, are packages, or take all names of some module."""
+        shown = frozenset[str]().union(*(self.showing(sign, paths) for sign in signs))
+        return [path for path in paths if path in shown or path.endswith("__init__.py") or takes_all(self.python[path])]
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""

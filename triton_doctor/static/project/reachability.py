@@ -16,7 +16,7 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Name, children
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from triton_doctor.static.project.call_graph import CallGraph
     from triton_doctor.static.project.project import Project
@@ -74,13 +74,12 @@ class Reachability:
         ):
             return True
         # Files that do not say Triton are no part of a search.
-        importers = list(self._importers_of(module))
-        return not importers or any(
+        return not any(True for _ in self._importers_of(module)) or any(
             _hands_on(other, imported)
             or any(
                 _counts(other.path, read_mentions(other, one), own) for one in names if imported.member in (None, one)
             )
-            for other, imported in importers
+            for other, imported in self._importers_of(module, names)
         )
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
@@ -89,15 +88,19 @@ class Reachability:
         found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
         return any(_counts(path, mentions, own) for path, mentions in found if path not in project.demonstrations)
 
-    def _importers_of(self, module: Module) -> Iterator[tuple[Module, Import]]:
-        """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations."""
+    def _importers_of(self, module: Module, using: Collection[str] | None = None) -> Iterator[tuple[Module, Import]]:
+        """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations.
+
+        Where `using` is given, files that neither mention one of these names nor may hand all names on are not read.
+        """
         project, stem = self._project, last_name(module.path)
-        for other in project.modules.importers(stem):
-            if other is module or other.path in project.tests or other.path in project.demonstrations:
+        for path in project.modules.importers(stem, None if using is None else map(mention, using)):
+            if path == module.path or path in project.tests or path in project.demonstrations:
                 continue
-            for one in (*other.imports.values(), *other.star_imports):
+            other = project.modules.get(path)
+            for one in (*other.imports.values(), *other.star_imports) if other is not None else ():
                 named = stem == one.member or stem in one.module.split(".")
-                if named and module.path in project.names.modules_imported(other.path, one):
+                if other is not None and named and module.path in project.names.modules_imported(path, one):
                     yield other, one
 
 

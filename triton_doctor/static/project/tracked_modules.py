@@ -15,11 +15,12 @@ from triton_doctor.static.project.dependencies import Dependencies, ModuleQuery,
 from triton_doctor.static.project.import_index import last_name
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from triton_doctor.static.project.database import Database
     from triton_doctor.static.project.dependencies import QueryKind
     from triton_doctor.static.python.module import Module
+    from triton_doctor.static.sources.source_text import TextPattern
 
 
 class TrackedModules(Mapping[str, "Module"]):
@@ -116,14 +117,15 @@ class TrackedModules(Mapping[str, "Module"]):
                 if said:
                     yield path, said
 
-    def importers(self, name: str) -> Iterator[Module]:
-        """The modules that import one called `name`, or something of it; those that do not name Triton too.
+    def importers(self, name: str, signs: Iterable[TextPattern] | None = None) -> Sequence[str]:
+        """The files, by path, that import a module called `name`, or something of it; files without Triton too.
 
-        The answer depends on that no other does.
+        Where `signs` are given, only packages, files that show one of these, and files that take all of some module.
+        The answer depends on that no other file imports it. It reads none.
         """
         self._unimported.add(name)
-        found = (self.get(path) for path in self._library.importers(name))
-        return (module for module in found if module is not None)
+        found = self._library.importers(name)
+        return found if signs is None else self._library.handling(found, signs)
 
 
 def _interned(words: Iterable[str]) -> frozenset[str]:

@@ -42,12 +42,15 @@ class Trials:
     def _is_imported(self, module: Module) -> bool:
         """Whether a file that is neither a test nor a demonstration imports `module`, or anything of it."""
         stem = last_name(module.path)
-        return any(self._imports(other, module, stem) for other in self._project.modules.importers(stem))
+        return any(self._imports(path, module, stem) for path in self._project.modules.importers(stem))
 
-    def _imports(self, other: Module, module: Module, stem: str) -> bool:
-        if other is module or other.path in self._project.tests or other.path in self._project.demonstrations:
+    def _imports(self, path: str, module: Module, stem: str) -> bool:
+        if path == module.path or path in self._project.tests or path in self._project.demonstrations:
             return False
-        return any(self._leads_to(other, one, module, stem) for one in (*other.imports.values(), *other.star_imports))
+        other = self._project.modules.get(path)
+        return other is not None and any(
+            self._leads_to(other, one, module, stem) for one in (*other.imports.values(), *other.star_imports)
+        )
 
     def _leads_to(self, other: Module, imported: Import, module: Module, stem: str) -> bool:
         """Whether `imported` of `other` is of `module`; `import a.b` may lead to all that is below some folder `a`."""
