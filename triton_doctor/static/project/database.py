@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -221,7 +222,8 @@ class Database:
 
     def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
         """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
-        word, taking = name.encode(), TextPattern(name, _WORD_START, _BEFORE_IMPORT)
+        word = os.fsencode(name)
+        taking = TextPattern(name, _WORD_START, _BEFORE_IMPORT)
         for path in paths:
             text = self.python[path]
             if word in text and (any(True for _ in taking.places(text)) or name in self.words(path)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
@@ -28,7 +29,7 @@ class TextPattern:
 
     def __init__(self, word: str, before: re.Pattern[bytes] = _ANYTHING, after: re.Pattern[bytes] = _ANYTHING) -> None:
         """The patterns are shared by many words: to compile one for each costs more than most searches."""
-        self._word = word.encode()
+        self._word = os.fsencode(word)  # a file may be called by bytes that are no text
         self._before = before
         self._after = after
 
