@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.database import Database
 from triton_doctor.static.project.parts import whole_project
-from triton_doctor.static.variability.hints import Toward
+from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.parameters import parameters
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from triton_doctor.settings import load_settings
 from triton_doctor.static.project.database import Database
 from triton_doctor.static.project.parts import whole_project
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.hints import HINTS, Hint, Toward
+from triton_doctor.static.variability.axis_context import Toward
+from triton_doctor.static.variability.hints import HINTS, Hint
 from triton_doctor.static.variability.parameters import parameters
 
 if TYPE_CHECKING:

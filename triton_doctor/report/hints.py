@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.variability.hints import Toward, weight_needed
+from triton_doctor.static.variability.axis_context import Toward
+from triton_doctor.static.variability.hints import weight_needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

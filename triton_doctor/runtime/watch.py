@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.event import KernelName
 
+# The variables that enter Triton's key, or change what it does.
+_MATTERING_PREFIXES = ("TRITON_", "TORCHINDUCTOR_", "MLIR_", "LLVM_", "AMDGCN_", "NVPTX_", "PTXAS_")
+_MATTERING = frozenset(
+    "ALLOW_LHS_TMEM_LAYOUT_CONVERSION DISABLE_FAST_REDUCTION DISABLE_LLVM_OPT DISABLE_MMA_V3 DISABLE_MMA_V5 "
+    "DISABLE_PTXAS_OPT ENABLE_LHS_TO_TMEM ENABLE_PINGPONG USE_IR_LOC USE_TTGIR_LOC CUDA_VISIBLE_DEVICES "
+    "HIP_VISIBLE_DEVICES".split()
+)
 # Launches cost no line each; so often, when something else is written, the file learns how many there were.
 CHECKPOINT_S = 1.0
 
@@ -287,17 +294,4 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 
 def _matters(name: str) -> bool:
-    return name.startswith(("TRITON_", "TORCHINDUCTOR_", "MLIR_", "LLVM_", "AMDGCN_", "NVPTX_", "PTXAS_")) or name in (
-        "ALLOW_LHS_TMEM_LAYOUT_CONVERSION",
-        "DISABLE_FAST_REDUCTION",
-        "DISABLE_LLVM_OPT",
-        "DISABLE_MMA_V3",
-        "DISABLE_MMA_V5",
-        "DISABLE_PTXAS_OPT",
-        "ENABLE_LHS_TO_TMEM",
-        "ENABLE_PINGPONG",
-        "USE_IR_LOC",
-        "USE_TTGIR_LOC",
-        "CUDA_VISIBLE_DEVICES",
-        "HIP_VISIBLE_DEVICES",
-    )
+    return name.startswith(_MATTERING_PREFIXES) or name in _MATTERING

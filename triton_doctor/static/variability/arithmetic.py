@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import Dim, RemainingDims
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, join
 
 if TYPE_CHECKING:

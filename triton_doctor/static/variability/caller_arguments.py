@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.project.call_graph import bind
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited_axis
-from triton_doctor.static.variability.hints import AxisContext, agreed, apply_hints
+from triton_doctor.static.variability.hints import agreed, apply_hints
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,

@@ -9,10 +9,10 @@ To add a hint, add a row; where no field of `AxisContext` tells when it applies,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.variability.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.name_words import names_data, names_model, names_pool, names_stack
 
 if TYPE_CHECKING:
@@ -22,60 +22,6 @@ if TYPE_CHECKING:
 EVIDENCE = 2
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
 MANY_AXES = 4
-
-
-class Toward(Enum):
-    """What a size follows: the data of a call, or the model."""
-
-    DATA = "data"
-    MODEL = "model"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxisContext:
-    """What is known about a size that has no origin in sight. Builders fill what they know.
-
-    `name` is what the size is called, which `is_axis` where it is one axis of a tensor. `tensor` names the tensor whose
-    axis at `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those
-    whose product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
-    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
-    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position says
-    nothing then.
-    """
-
-    name: str = ""
-    tensor: str = ""
-    position: int | None = None
-    rank: int | None = None
-    folded_after: int | None = None
-    is_rest: bool = False
-    is_weight: bool = False
-    is_item: bool = False
-    is_length: bool = False
-    is_quotient: bool = False
-    is_output_width: bool = False
-    is_beside_heads: bool = False
-    is_covered: bool = False
-    is_loaded: bool = False
-    is_one_for_some_caller: bool = False
-    is_axis: bool = False
-    noted: Toward | None = None
-    unpacked: Toward | None = None
-
-    @property
-    def is_first(self) -> bool:
-        """Whether it is, or begins with, the first axis of a tensor."""
-        return self.position == 0 or self.folded_after == 0
-
-    @property
-    def is_last(self) -> bool:
-        """Whether it is the last of several axes of a tensor."""
-        return self.position == -1 or (self.rank is not None and self.position == self.rank - 1 > 0)
-
-    @property
-    def is_activation(self) -> bool:
-        """Whether nothing says that the tensor is a weight, or a part of another."""
-        return not (self.is_weight or self.is_item)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

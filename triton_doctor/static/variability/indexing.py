@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Const, Expr, Slice, Subscript, TupleExpr, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import DimProduct, Origin, RemainingDims
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import names_config, names_data, names_shape, names_weight
 from triton_doctor.static.variability.origins import from_data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.call_graph import CallGraph, bind
@@ -79,34 +79,25 @@ class Interpreter:
         self.project = project
         self.hints: ArgumentHints = hints or {}
         self.asks = asks
-        self._callers: CallGraph | None = None
-        self._reachability: Reachability | None = None
-        self._setters: AttributeStores | None = None
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = CallerArguments(self)
         self.layouts = Layouts(self)
 
-    @property
+    @cached_property
     def callers(self) -> CallGraph:
         """The index of calls, made when it is first needed."""
-        if self._callers is None:
-            self._callers = CallGraph(self.project)
-        return self._callers
+        return CallGraph(self.project)
 
-    @property
+    @cached_property
     def reachability(self) -> Reachability:
         """What something in the project may run, made when it is first needed."""
-        if self._reachability is None:
-            self._reachability = Reachability(self.project, self.callers)
-        return self._reachability
+        return Reachability(self.project, self.callers)
 
-    @property
+    @cached_property
     def setters(self) -> AttributeStores:
         """The index of what is stored in attributes, made when it is first needed."""
-        if self._setters is None:
-            self._setters = AttributeStores(self.project)
-        return self._setters
+        return AttributeStores(self.project)
 
     def at(self, launch: LinkedLaunch) -> ProgramPoint:
         """The place of a launch, in its function entered from wherever it is called."""
@@ -236,11 +227,9 @@ class Interpreter:
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
         match value:
-            case SymbolicValue() if is_used_as_tensor(value):
-                return self.axis(value, 0, frame)
-            case SymbolicValue():
+            case SymbolicValue() if not is_used_as_tensor(value):
                 return self._asked.length(value, frame) or length_of_thing(value)
-            case Tensor():
+            case SymbolicValue() | Tensor():
                 return self.axis(value, 0, frame)
             case Union(options):
                 return choice([self.length(option, frame) for option in options])

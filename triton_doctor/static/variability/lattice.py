@@ -10,7 +10,8 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.variability.hints import AppliedHint, Toward, weigh, weight_toward
+from triton_doctor.static.variability.axis_context import Toward
+from triton_doctor.static.variability.hints import AppliedHint, weigh, weight_toward
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import names_settings, names_shape
 from triton_doctor.static.variability.trace import Note

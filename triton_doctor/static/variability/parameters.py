@@ -10,7 +10,8 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.launch_hints import interpreter_of, spanned

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
+from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, parameter
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
 from triton_doctor.static.variability.name_words import names_bucket, names_stride, names_weight
 from triton_doctor.static.variability.origins import declared

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import Dim, DimFactor, DimProduct, Origin, RemainingDims, axis, whole
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Term, Variability, join
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import AxisOrder, SymbolicValue, Tensor

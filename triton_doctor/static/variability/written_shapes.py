@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.axis_meanings import OPEN, has_meaning
-from triton_doctor.static.variability.hints import Toward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

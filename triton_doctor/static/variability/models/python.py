@@ -8,7 +8,8 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
-from triton_doctor.static.variability.hints import AxisContext, apply_hints
+from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.models.torch import (

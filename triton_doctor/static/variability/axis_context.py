@@ -1,0 +1,60 @@
+"""What is known of a size whose origin is out of sight: what the rows of the table of hints look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Toward(Enum):
+    """What a size follows: the data of a call, or the model."""
+
+    DATA = "data"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisContext:
+    """What is known about a size that has no origin in sight. Builders fill what they know.
+
+    `name` is what the size is called, which `is_axis` where it is one axis of a tensor. `tensor` names the tensor whose
+    axis at `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those
+    whose product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
+    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
+    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position says
+    nothing then.
+    """
+
+    name: str = ""
+    tensor: str = ""
+    position: int | None = None
+    rank: int | None = None
+    folded_after: int | None = None
+    is_rest: bool = False
+    is_weight: bool = False
+    is_item: bool = False
+    is_length: bool = False
+    is_quotient: bool = False
+    is_output_width: bool = False
+    is_beside_heads: bool = False
+    is_covered: bool = False
+    is_loaded: bool = False
+    is_one_for_some_caller: bool = False
+    is_axis: bool = False
+    noted: Toward | None = None
+    unpacked: Toward | None = None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is, or begins with, the first axis of a tensor."""
+        return self.position == 0 or self.folded_after == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the last of several axes of a tensor."""
+        return self.position == -1 or (self.rank is not None and self.position == self.rank - 1 > 0)
+
+    @property
+    def is_activation(self) -> bool:
+        """Whether nothing says that the tensor is a weight, or a part of another."""
+        return not (self.is_weight or self.is_item)
