@@ -108,8 +108,8 @@ def _serve_documents(server: DoctorServer) -> None:
             return
         if ls.session.owner(path) is None and is_checked_alone(path, encode(params.text_document.text)):
             ls.session.open(Path(path))
-        elif ls.pulls and path in ls._published:
-            ls._send(path, ls.documents.get(path), [])
+        elif ls.pulls:
+            ls.take_back(path)
         _edited(ls, path)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)

@@ -45,6 +45,7 @@ class DoctorServer(LanguageServer):
         )
         self.is_asked_to_end = False
         self._published: dict[str, list[types.Diagnostic]] = {}
+        self._told: dict[str, tuple[Finding, ...]] = {}
         self._complained: set[str] = set()
         self._explained: dict[tuple[int, str], ExplainedFile] = {}
         self._runs: dict[tuple[tuple[Path, int], ...], RecordedRuns] = {}
@@ -70,11 +71,14 @@ class DoctorServer(LanguageServer):
         found = {path for path in checked.findings if self.session.owner(path) is folder}
         old = {path for path in self._published if self.session.owner(path) is folder} if checked.is_whole else set()
         for path in sorted(found | old):
-            document = documents.get(path)
-            if pulls and document is not None:
-                self._send(path, document, [])
-            else:
-                self._send(path, document, self.diagnostics(checked, path))
+            document, findings = documents.get(path), checked.findings.get(path, ())
+            if document is not None:
+                self._told.pop(path, None)
+                self._send(path, document, [] if pulls else self.diagnostics(checked, path))
+            elif self._told.get(path) != findings:
+                # To place hundreds of findings in their files after each edit takes as long as to find them.
+                self._told[path] = findings
+                self._send(path, None, self.diagnostics(checked, path))
         self._complained.clear()
         if checked.is_whole:
             self._explained.clear()
@@ -84,7 +88,13 @@ class DoctorServer(LanguageServer):
         """Take back the diagnostics of a folder that is checked no more."""
         for path in [path for path in self._published if Path(path).is_relative_to(root)]:
             if self.session.owner(path) is None:
+                self._told.pop(path, None)
                 self._send(path, self.documents.get(path), [])
+
+    def take_back(self, path: str) -> None:
+        """Take back the diagnostics that were pushed of the file at `path`: from now on the client pulls them."""
+        self._told.pop(path, None)
+        self._send(path, self.documents.get(path), [])
 
     def _send(self, path: str, document: OpenDocument | None, diagnostics: list[types.Diagnostic]) -> None:
         if self._published.get(path, []) == diagnostics and (document is None or not diagnostics):
