@@ -86,7 +86,9 @@ def show_once(states: list[ProcessState]) -> None:
         say("no process is watched: `triton-doctor attach PID` looks at one that is not")
         return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
-    console.print(make_table(states, time.time_ns()))
+    with console.capture() as table:
+        console.print(make_table(states, time.time_ns()))
+    typer.echo("\n".join(line.rstrip() for line in table.get().splitlines()))
 
 
 def show_live(named: list[str], every: float) -> None:

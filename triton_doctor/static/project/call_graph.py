@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.applied_names import APPLIED_NAMES, is_applied
 from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.resolver import DefinitionKind
 from triton_doctor.static.project.trials import Trials
@@ -48,7 +49,7 @@ class CallGraph:
 
     def of(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place."""
-        if _is_applied(function) or (function.parent == "<module>" and function.class_name is None):
+        if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
             callers = self.anywhere(module, function)
         else:
             callers = self._among(module.path, read_calls(module, function.name), function.name, function)
@@ -61,16 +62,26 @@ class CallGraph:
     def anywhere(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module`, by path and place; those for `__main__` too, those of tests not.
 
-        An autograd function is called by the name of its class: `Scale.apply(x)`.
+        An autograd function is called by the name of its class, `Scale.apply(x)`, or by one that stands for that.
         """
         wanted, member = function.name, None
-        if _is_applied(function):
+        if is_applied(function):
             wanted, member = (function.class_name or "").rpartition(".")[2], "apply"
         found = self._project.modules.search(
             CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
         )
         for path, calls in found:
             yield from self._among(path, calls, wanted, function)
+        if member is not None:
+            yield from self._by_applied_names(module.path, wanted, function)
+
+    def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
+        search, tests = self._project.modules.search, self._project.tests
+        for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", but=tests):
+            for name in names:
+                for caller_path, calls in search(CALLS, name, name=name, home=path, but=tests):
+                    yield from self._among(caller_path, calls, name, function)
 
     def _among(
         self, path: str, calls: Sequence[CalledName | None], wanted: str, function: Function
@@ -169,17 +180,8 @@ class CallGraph:
             return None
         names = self._project.names
         base, _, last = called.name.rpartition(".")
-        if last == "apply" and base:
-            owner = names.locate(path, base)
-            is_class = owner is not None and owner.kind is DefinitionKind.CLASS
-            return (owner.path, f"{owner.qualname}.forward") if owner is not None and is_class else None
-        found = names.locate(path, called.name)
+        found = names.applied(path, base) if last == "apply" and base else names.locate(path, called.name)
         return found[:2] if found is not None and found.kind is DefinitionKind.FUNCTION else None
-
-
-def _is_applied(function: Function) -> bool:
-    """Whether it is the `forward` of a class, which autograd runs for `apply`."""
-    return function.class_name is not None and function.name == "forward"
 
 
 def read_metadata(module: Module, name: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import posixpath
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from triton_doctor.static.project.applied_names import applied_class
 from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.module import Class, Kernel, Module
@@ -46,13 +47,15 @@ class DefinitionPlace(NamedTuple):
 class NameMeaning(NamedTuple):
     """What a name is at the top level of one module: defined there, assigned, or `imported`.
 
-    `stars` are the modules of which it may be taken where it is none of these.
+    `stars` are the modules of which it may be taken where it is none of these. `applied` is the class whose `apply` is
+    assigned to it.
     """
 
     kind: DefinitionKind | None
     is_bound: bool
     imported: Import | None
     stars: tuple[Import, ...]
+    applied: str | None = None
 
 
 def read_meaning(module: Module, name: str) -> NameMeaning:
@@ -66,7 +69,7 @@ def read_meaning(module: Module, name: str) -> NameMeaning:
     else:
         kind = DefinitionKind.CLASS if name in module.classes else None
     is_bound = top is not None and name in top.bindings
-    return NameMeaning(kind, is_bound, module.imports.get(name), module.star_imports)
+    return NameMeaning(kind, is_bound, module.imports.get(name), module.star_imports, applied_class(module, name))
 
 
 NAME = declare_query("name", read_meaning)
@@ -132,8 +135,18 @@ class Resolver:
         """Where `a.b.c` is defined, seen from the top level of the module at `path`."""
         key = (path, name)
         if key not in self._found:
+            self._found[key] = None  # for a name that leads to itself: `scale = scale.apply`
             self._found[key] = self._dotted(path, name)
         return self._found[key]
+
+    def applied(self, path: str, class_name: str) -> DefinitionPlace | None:
+        """Where the function is that `apply` of a class runs, seen from the top level of the module at `path`."""
+        owner = self.locate(path, class_name)
+        if owner is None or owner.kind is not DefinitionKind.CLASS:
+            return None
+        forward = f"{owner.qualname}.forward"
+        kind = self._meaning(owner.path, forward).kind
+        return DefinitionPlace(owner.path, forward, kind) if kind is DefinitionKind.FUNCTION else None
 
     def _definition(self, found: DefinitionPlace | None) -> Definition | None:
         if found is None:
@@ -189,6 +202,8 @@ class Resolver:
         meaning = self._meaning(path, name)
         if meaning.kind is not None:
             return DefinitionPlace(path, name, meaning.kind)
+        if meaning.applied is not None:
+            return self.applied(path, meaning.applied)
         if hops == 0:
             return None
         if meaning.imported is not None:

@@ -17,7 +17,7 @@ _HEADER_TOKEN = re.compile(
 _DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _DOCSTRING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*[rRuU]?(\"\"\"|''')(.*?)\1", re.DOTALL)
 # A comment that may name axes: it holds an opening bracket.
-_COMMENT = re.compile(r"#([^\n]*[(\[][^\n]*)")
+COMMENT = re.compile(r"#([^\n]*[(\[][^\n]*)")
 _ASSIGNED = re.compile(r"[ \t]*(?:return\b|[\w.]+(?:[ \t]*:[^=\n]+)?[ \t]*=(?!=))")
 
 
@@ -152,7 +152,7 @@ def _read_body(text: str, at: int, starts: Sequence[int], first: int) -> tuple[d
 
 
 def _comments(text: str, at: int) -> Iterator[re.Match[str]]:
-    return _COMMENT.finditer(text, at) if text.find("#", at) != -1 else iter(())
+    return COMMENT.finditer(text, at) if text.find("#", at) != -1 else iter(())
 
 
 def _statement_row(text: str, row: int, starts: Sequence[int]) -> int:

@@ -17,6 +17,7 @@ from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
     AbstractNumber,
+    Term,
     Variability,
     choice,
     join,
@@ -257,4 +258,4 @@ def _scalar(param: HostParam, root: Origin) -> AbstractNumber:
     if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
         return FEW._replace(trail=trail)
     hints = apply_hints(AxisContext(name=param.name), root.path, root.line)
-    return UNKNOWN.add_hints(hints)._replace(trail=trail)
+    return AbstractNumber(kind=Variability.UNKNOWN, terms=frozenset({Term(hints)}), trail=trail)

@@ -286,9 +286,18 @@ def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]
     )
 
 
-def weight_toward(toward: Toward, applied: Iterable[AppliedHint]) -> int:
+def weight_toward(toward: Toward, applied: frozenset[AppliedHint]) -> int:
     """What `applied` weigh toward the data or the model; a hint that was seen at several lines counts once."""
-    return sum(hint.weight for hint in {one.hint for one in applied} if hint.toward is toward)
+    data, model = _weights(applied)
+    return data if toward is Toward.DATA else model
+
+
+@lru_cache(maxsize=8192)
+def _weights(applied: frozenset[AppliedHint]) -> tuple[int, int]:
+    """What `applied` weigh toward the data, and toward the model."""
+    hints = {one.hint for one in applied}
+    data = sum(hint.weight for hint in hints if hint.toward is Toward.DATA)
+    return data, sum(hint.weight for hint in hints) - data
 
 
 def weight_needed(model: int) -> int:
@@ -299,7 +308,7 @@ def weight_needed(model: int) -> int:
 @lru_cache(maxsize=8192)
 def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
     """What `applied` decide; None where they leave it open."""
-    data, model = weight_toward(Toward.DATA, applied), weight_toward(Toward.MODEL, applied)
+    data, model = _weights(applied)
     if data >= weight_needed(model):
         return Toward.DATA
     return Toward.MODEL if model > data else None

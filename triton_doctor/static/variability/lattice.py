@@ -136,7 +136,7 @@ class AbstractNumber(NamedTuple):
         if not hints or self.kind is not Variability.UNKNOWN:
             return self
         terms = self.terms or _OUT_OF_SIGHT
-        return self._replace(terms=frozenset(term._replace(hints=term.hints | hints) for term in terms))
+        return self._replace(terms=frozenset([Term(term.hints | hints, term.is_power) for term in terms]))
 
     def settle(self) -> AbstractNumber:
         """The same value, of which what is seen later says no more."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Name
-from triton_doctor.static.python.remarks import read_remarks
+from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
 from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
@@ -25,6 +25,7 @@ from triton_doctor.static.variability.written_shapes import (
     UNPACKING,
     ShapeNote,
     brackets,
+    may_annotate,
     note_of_axes,
     read_annotation,
     read_note,
@@ -54,6 +55,7 @@ _OF_SEVERAL_RANKS = re.compile(
     r"^(?![ \t]*assert\b).*?\b([A-Za-z_]\w*)\.(?:dim\(\)|ndim)[ \t]*(?:==|<|>|in\b)", re.MULTILINE
 )
 _STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
+_EINOPS_FUNCTIONS = ("rearrange(", "reduce(", "repeat(")
 _EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
 _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 
@@ -76,11 +78,13 @@ def notes_of(function: Function) -> ShapeNotes:
 
     Of several notes for one parameter the nearest counts: its annotation, its comment, the docstring, an assert.
     """
-    text, remarks = function.text.text, _remarks_of(function)
-    found = _read(remarks, text, function.line, _lines_that_rebind(function))
+    text = function.text.text
+    if not _may_have_notes(text):
+        return ShapeNotes({}, {}, {})
+    found = _read(_remarks_of(function), text, function.line, _lines_that_rebind(function))
     if not (found.parameters or found.assigned):
         return found
-    for tensor in _OF_SEVERAL_RANKS.findall(text) if "dim" in text else ():
+    for tensor in _OF_SEVERAL_RANKS.findall(text) if ".dim()" in text or ".ndim" in text else ():
         found.parameters.pop(tensor, None)
     for tensor, position in _STRIDE_OF_ONE.findall(text) if ".stride(" in text else ():
         note = found.parameters.get(tensor)
@@ -93,6 +97,25 @@ def notes_of(function: Function) -> ShapeNotes:
         {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
         _sizes(function, parameters.values()),
     )
+
+
+def _may_have_notes(text: str) -> bool:
+    """Whether `text` has a comment with a bracket, a docstring, or what else a note can stand in."""
+    return (
+        (COMMENT.search(text) is not None)
+        or ('"""' in text or "'''" in text)
+        or may_annotate(text)
+        or _may_assert(text)
+        or _may_rearrange(text)
+    )
+
+
+def _may_assert(text: str) -> bool:
+    return "==" in text and ("assert" in text or "_check" in text) and (".shape" in text or ".size" in text)
+
+
+def _may_rearrange(text: str) -> bool:
+    return "->" in text and any(name in text for name in _EINOPS_FUNCTIONS)
 
 
 def _sizes(function: Function, notes: Iterable[ShapeNote]) -> dict[str, tuple[ShapeNote, int]]:
@@ -201,13 +224,13 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
 
 def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
     """What asserts, `torch._check` and einops patterns say of `names`."""
-    if ".shape" in text or ".size" in text:
-        for found in _ASSERTED.finditer(text) if "==" in text else ():
+    if _may_assert(text):
+        for found in _ASSERTED.finditer(text):
             line = start + text.count("\n", 0, found.start())
             note = read_note(f"shape {_first_bracket(text[found.end() :])}", "assert", line)
             if note is not None and found[1] in names:
                 yield found[1], note
-    for found in _EINOPS.finditer(text) if "->" in text else ():
+    for found in _EINOPS.finditer(text) if _may_rearrange(text) else ():
         axes = [OPEN if axis == OPEN else "*".join(axis.strip("()").split()) for axis in _EINOPS_AXIS.findall(found[2])]
         note = note_of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
         if note is not None and found[1] in names:

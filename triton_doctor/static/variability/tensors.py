@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability.dims import Dim, DimFactor, DimProduct, Origin, RemainingDims, axis, whole
 from triton_doctor.static.variability.hints import AxisContext, apply_hints
-from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Term, Variability, join
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import AxisOrder, SymbolicValue, Tensor
 
@@ -41,28 +42,32 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
 
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
     root, line = atom.root, atom.root.line
-    known = AxisContext(tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
+    known = partial(AxisContext, tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
             text, note = _axis_text(root, position), root.note
             toward = note.toward(position) if note is not None else None
             if note is None or toward is None:
-                applied = apply_hints(replace(known, position=position), root.path, root.line)
+                applied = apply_hints(known(position=position), root.path, root.line)
             elif note.is_written:
                 noted = AxisContext(noted=toward, is_weight=root.weight)
                 text, line = f"{text}: {note.says}", note.line
                 applied = apply_hints(noted, root.path, note.line)
             else:
                 applied = apply_hints(AxisContext(unpacked=toward, is_weight=root.weight), root.path, note.line)
-            if known.is_activation:
+            if not (root.weight or root.item):
                 applied |= root.hints.get(position, frozenset())
         case RemainingDims(_, front, _):
-            applied = apply_hints(replace(known, folded_after=front, is_rest=is_rest), root.path, root.line)
+            applied = apply_hints(known(folded_after=front, is_rest=is_rest), root.path, root.line)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
             if atom == RemainingDims(root, 0, 0):
                 text = f"the number of elements of `{root.name}`"
-    return UNKNOWN.add_hints(applied)._replace(
-        size=DimProduct((atom,)), atoms=frozenset({atom}), trail=(Note(root.path, line, text),)
+    return AbstractNumber(
+        kind=Variability.UNKNOWN,
+        terms=frozenset({Term(applied)}),
+        size=DimProduct((atom,)),
+        atoms=frozenset({atom}),
+        trail=(Note(root.path, line, text),),
     )
 
 

@@ -24,6 +24,7 @@ _NAMED = re.compile(r"[A-Za-z]")
 _LETTERS = re.compile(r"[A-Z][A-Z0-9]{0,4}(?:_\w{1,4})?|[a-z]\d?")
 _ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re.IGNORECASE)
 _JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
+_BEFORE_AXES = tuple(re.compile(rf"{name}\s*,\s*[\"']") for name in ("Tensor", "Array", "ndarray"))
 _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _BEFORE_SHAPE = re.compile(r"(?:shape|size|dims?|layout)\s*[:=]?\s*(?:is|are|of)?\s*[`'\"]*\Z", re.IGNORECASE)
 
@@ -111,6 +112,11 @@ def read_annotation(annotation: str, line: int) -> ShapeNote | None:
         items = [OPEN if item in ("...", "") else item for item in items]
         return note_of_axes(items, f"[{found[1].strip()}]", "annotation", line)
     return None
+
+
+def may_annotate(text: str) -> bool:
+    """Whether `text` may hold an annotation that names axes."""
+    return "Tensor[" in text or "TensorType[" in text or any(pattern.search(text) for pattern in _BEFORE_AXES)
 
 
 def note_of_axes(axes: Sequence[str], quote: str, kind: str, line: int) -> ShapeNote | None:
