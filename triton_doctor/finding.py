@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 _CELL = re.compile(r"(.*\.ipynb):cell ([0-9]{1,9})", re.DOTALL)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from triton_doctor.plan import Plan
 
 
@@ -61,6 +63,24 @@ class HintNote:
     weight: int
     says: str
     place: Location | None
+
+
+class Undecided(NamedTuple):
+    """A constexpr that no launch in sight decides: `place` is a launch, `hints` those that come nearest."""
+
+    kernel: str
+    kernel_place: Location
+    parameter: str
+    place: Location
+    hints: tuple[HintNote, ...]
+
+    def relocate(self, show: Callable[[Location], Location]) -> Undecided:
+        """The same with each of its places as `show` gives it."""
+        return self._replace(
+            kernel_place=show(self.kernel_place),
+            place=show(self.place),
+            hints=tuple(replace(one, place=show(one.place)) if one.place is not None else one for one in self.hints),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

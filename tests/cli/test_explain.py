@@ -93,6 +93,38 @@ def test_explain_lists_the_nearest_hints_of_what_is_undecided_and_the_ways_to_de
     ]
 
 
+def test_check_counts_what_is_undecided_and_lists_it_when_asked_with_and_without_the_cache(
+    doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("why.py").write_text(WHY, encoding="utf-8")
+
+    cold = doctor("check", "--show", "undecided", "why.py").out
+    warm = doctor("check", "--show", "undecided", "why.py").out
+    counted = json.loads(doctor("check", "--output-format", "json", "why.py").out)["summary"]["constexprs_undecided"]
+
+    listed = cold.partition("undecided constexprs:\n")[2].splitlines()[:2]
+    assert counted == 1
+    assert "1 launch; 1 constexpr undecided\n" in cold
+    assert [line.strip() for line in listed] == [
+        "why.py:12: `m` of `kernel`: data 1 of 2 (name)",
+        "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`",
+    ]
+    assert warm == cold
+    assert "undecided constexprs" not in doctor("check", "why.py").out
+
+
+def test_declared_constexpr_is_undecided_no_more(
+    doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("why.py").write_text(WHY, encoding="utf-8")
+    Path("pyproject.toml").write_text('[tool.triton-doctor]\nfixed = ["m"]\n', encoding="utf-8")
+
+    assert "undecided" not in doctor("check", "why.py").out
+
+
 def test_check_why_lists_the_hints_that_decided_below_the_finding(
     doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,6 +244,7 @@ def test_json_has_every_key_for_every_finding() -> None:
                 "launches": 9,
                 "launches_resolved": 8,
                 "seconds": 0.25,
+                "constexprs_undecided": 0,
             },
         }
     )

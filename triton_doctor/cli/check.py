@@ -65,7 +65,8 @@ def check(
     show: Annotated[
         list[Show] | None,
         typer.Option(
-            help="What the form full leaves out: info lists infos, all shows the code of each cause too.",
+            help="What the form full leaves out: info lists infos, undecided the constexprs that no launch "
+            "decides, all shows the code of each cause too.",
             show_default="none",
         ),
     ] = None,

@@ -28,6 +28,7 @@ class Show(StrEnum):
     """The words of `check --show`: what the form `full` leaves out of a long report."""
 
     INFO = "info"
+    UNDECIDED = "undecided"
     ALL = "all"
 
 

@@ -56,6 +56,8 @@ def summarize(scan: Scan) -> str:
             plural(scan.summary.launches, "launch", "launches") + tell_unresolved(scan),
         ]
     )
+    if scan.summary.constexprs_undecided:
+        looked += f"; {plural(scan.summary.constexprs_undecided, 'constexpr')} undecided"
     if not scan.findings:
         return f"no problems in {looked}"
     counts = Counter(finding.severity for finding in scan.findings)

@@ -19,7 +19,7 @@ from triton_doctor.report import Show
 from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
-from triton_doctor.report.hints import describe_hints
+from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest
 from triton_doctor.report.statistics import count_rules, tell_counts
 from triton_doctor.report.verdicts import tell_verdicts
 from triton_doctor.rulebook import page_uri, rule_name
@@ -79,7 +79,19 @@ def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
         yield Text()
         left = plural(count - detailed, "cause is", "causes are")
         yield from hang("", f"{left} shown without code: `--show all` shows it, or name a file", width)
+    if Show.UNDECIDED in view.show and scan.undecided:
+        yield from draw_undecided(scan, width)
     yield from draw_sums(scan, listed, view, width)
+
+
+def draw_undecided(scan: Scan, width: int) -> Iterator[Text]:
+    """A line for each constexpr that is undecided, with the nearest hints, and the ways to decide them."""
+    yield Text("undecided constexprs:", "bold")
+    for one in scan.undecided:
+        where = f"{one.place.path}:{one.place.line}"
+        yield from hang("  ", f"{where}: `{one.parameter}` of `{one.kernel}`: {name_nearest(one.hints)}", width)
+    yield from hang("  ", WAYS_TO_DECIDE, width)
+    yield Text()
 
 
 def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iterator[Text]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.hints import weight_needed
 
+WAYS_TO_DECIDE = "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`"
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -32,3 +34,9 @@ def summarize_hints(hints: Iterable[HintNote]) -> str:
     data = sum(weight for (toward, _), weight in weights.items() if toward == Toward.DATA.value)
     model = sum(weights.values()) - data
     return f"data {data} of {weight_needed(model)}" + (f", model {model}" if model else "")
+
+
+def name_nearest(hints: Sequence[HintNote]) -> str:
+    """The weight of the nearest hints and their names: `data 1 of 2 (name)`."""
+    names = ", ".join(dict.fromkeys(hint.name for hint in hints))
+    return summarize_hints(hints) + (f" ({names})" if names else "")

@@ -13,7 +13,7 @@ from rich.text import Text
 from triton_doctor.report.concise import plural
 from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
-from triton_doctor.report.hints import describe_hints, summarize_hints
+from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest, summarize_hints
 from triton_doctor.report.json import hint_object
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.terminal import environment_of_console, escape_line
@@ -186,10 +186,8 @@ def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
         lead = " " * len("unknown: ")
         for one in kernel.parameters:
             if one.name in kernel.undecided and one.hints:
-                nearest = ", ".join(dict.fromkeys(hint.name for hint in one.hints))
-                yield from hang(lead, f"`{one.name}` has {summarize_hints(one.hints)} ({nearest})", width)
-        ways = "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`"
-        yield from hang(lead, ways, width)
+                yield from hang(lead, f"`{one.name}` has {name_nearest(one.hints)}", width)
+        yield from hang(lead, WAYS_TO_DECIDE, width)
 
 
 def _json(kernel: ExplainedKernel) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, split_cell
@@ -19,7 +20,7 @@ from triton_doctor.static.project.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACH
 from triton_doctor.static.project.visibility import MORE_THAN_SEARCHED, Visibility
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
-from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells
+from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_place
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
 from triton_doctor.static.suppression.asked_places import concerns, place_at_asked
 from triton_doctor.static.suppression.own_variables import leave_out_own
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Undecided
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.analysis import Judge
+    from triton_doctor.static.project.results import Result
     from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.sources.files import SourceFile
 
@@ -46,11 +48,12 @@ class Summary:
     launches: int
     launches_resolved: int
     seconds: float
+    constexprs_undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What was found, in the order of `Finding.order`, and what was looked at.
+    """What was found, in the order of `Finding.order`, what was looked at, and which constexprs are `undecided`.
 
     `fail_on` is the least severity that `--fix` edits for. `limits` tell what was not looked at, and what follows.
     `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
@@ -58,6 +61,7 @@ class Scan:
 
     findings: tuple[Finding, ...]
     summary: Summary
+    undecided: tuple[Undecided, ...] = ()
     limits: tuple[str, ...] = ()
     fail_on: Severity = Severity.INFO
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
@@ -138,6 +142,9 @@ def scan(
     notebooks = NotebookCells(files, library.source_of)
     if notebooks:
         seen = [show_cells(finding, notebooks.read) for finding in seen]
+    undecided = undecided_still(result)
+    if notebooks:
+        undecided = tuple(one.relocate(partial(show_place, read=notebooks.read)) for one in undecided)
     seen = list(leave_out_own([*place_at_asked(seen, asked, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
@@ -150,15 +157,29 @@ def scan(
             launches=result.launches,
             launches_resolved=result.launches_resolved,
             seconds=round(time.perf_counter() - began, 3),
+            constexprs_undecided=len(undecided),
         ),
+        undecided=undecided,
         source_of=notebooks.source_of,
     )
 
 
 def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
     """`scan` of files below `base` as somebody in `cwd` is to see it; nothing is to be edited by it any more."""
+    if base == cwd:
+        return scan
     show = path_shower(base, cwd)
-    return scan if base == cwd else replace(scan, findings=tuple(show_finding(one, show) for one in scan.findings))
+    return replace(
+        scan,
+        findings=tuple(show_finding(one, show) for one in scan.findings),
+        undecided=tuple(one.relocate(lambda at: replace(at, path=show(at.path))) for one in scan.undecided),
+    )
+
+
+def undecided_still(result: Result) -> tuple[Undecided, ...]:
+    """The undecided constexprs of `result` that no recorded run decides."""
+    judged = {(one.facts.kernel_place, one.facts.parameter) for one in result.found if one.evidence is not None}
+    return tuple(one for one in result.undecided if (one.kernel_place, one.parameter) not in judged)
 
 
 class NotebookCells:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Undecided
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.database import Database
     from triton_doctor.static.project.dependencies import Changes
@@ -30,8 +30,10 @@ Judge: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 class Find(Protocol):
     """How rules are looked for."""
 
-    def __call__(self, project: Project, path: str, *, codes: frozenset[str]) -> tuple[Finding, ...]:
-        """Find what the rules of `codes` say of `project`, the part about `path`."""
+    def __call__(
+        self, project: Project, path: str, *, codes: frozenset[str]
+    ) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
+        """Find what the rules of `codes` say of `project`, the part about `path`, and what stays undecided there."""
         ...
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_ty
 
 import msgspec
 
-from triton_doctor.finding import Evidence, Facts, Finding, HintNote, Location, Span, Step
+from triton_doctor.finding import Evidence, Facts, Finding, HintNote, Location, Span, Step, Undecided
 from triton_doctor.plan import Change, Plan
 from triton_doctor.static.project.database import FileFacts
 from triton_doctor.static.project.dependencies import Dependencies
@@ -70,7 +70,7 @@ class _Layout(NamedTuple):
 
 
 # Annotations also name what their module imports for type checkers alone.
-_NAMES = {"Span": Span, "Plan": Plan, "Finding": Finding, "Dependencies": Dependencies}
+_NAMES = {"Span": Span, "Plan": Plan, "Finding": Finding, "Undecided": Undecided, "Dependencies": Dependencies}
 _LAYOUTS: dict[type, _Layout] = {}
 _RECORD_OF: dict[type, type] = {}
 
@@ -128,7 +128,7 @@ def _unpack(value: Any) -> Any:
 
 
 _OF_FINDINGS = (Location, Step, HintNote, Facts, Evidence, *get_args(Change), Plan, Finding)
-_HELD = (*_OF_FINDINGS, Directive, FileSummary, FileResult)
+_HELD = (*_OF_FINDINGS, Undecided, Directive, FileSummary, FileResult)
 for _of in (*_HELD, KernelUses, FileFindings, FileReport, _Head, _Details):  # each after those that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())
@@ -146,7 +146,9 @@ def encode(memory: ScanCache) -> bytes:
         members=known.members,
         setting=known.setting,
         shares={path: share._replace(unreadable=()) for path, share in outcome.shares.items()},
-        answers={path: answer._replace(found=(), unreadable=()) for path, answer in outcome.answers.items()},
+        answers={
+            path: answer._replace(found=(), undecided=(), unreadable=()) for path, answer in outcome.answers.items()
+        },
     )
     head = _Head(
         digests=dict(seen.digests),
@@ -180,8 +182,10 @@ def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCa
     for path, result in head.results.items():
         shares[path] = details.shares[path]._replace(unreadable=result.unreadable)
         if path in details.answers and result.reading is not None:
-            found, unreadable, _ = result.reading
-            answers[path] = details.answers[path]._replace(found=found, unreadable=unreadable)
+            reading = result.reading
+            answers[path] = details.answers[path]._replace(
+                found=reading.found, undecided=reading.undecided, unreadable=reading.unreadable
+            )
     return ScanCache(
         FileStamps(head.digests, head.statuses), known, ScanResult(head.checks, shares, answers), head.uses
     )

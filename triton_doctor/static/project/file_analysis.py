@@ -16,7 +16,7 @@ from triton_doctor.static.python.unreadable import explain_unreadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.database import Database
     from triton_doctor.static.project.dependencies import Changes, Dependencies
     from triton_doctor.static.project.project import Project
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class Analysis(NamedTuple):
     """What is to be found: by `find`, in `library`, where what `memory` holds may stand after `changes`.
 
-    `find` gives the findings of the part of a project about a path. `project` has no files yet. `asked` are the files
-    to report on, None for all.
+    `find` gives the findings of the part of a project about a path, and the constexprs that stay undecided there.
+    `project` has no files yet. `asked` are the files to report on, None for all.
     """
 
     project: Project
     library: Database
-    find: Callable[[Project, str], tuple[Finding, ...]]
+    find: Callable[[Project, str], tuple[tuple[Finding, ...], tuple[Undecided, ...]]]
     memory: ScanCache
     changes: Changes
     asked: frozenset[str] | None = None
@@ -89,15 +89,15 @@ def _analyze_file(inquiry: Analysis, shares: FileSummaries, path: str, launchers
     variables = TrackedVariables(shares.variables)
     project = replace(inquiry.project, set_anywhere=variables)
 
-    def find() -> tuple[tuple[Finding, ...], Dependencies]:
+    def find() -> tuple[tuple[Finding, ...], tuple[Undecided, ...], Dependencies]:
         own = project_part(project, inquiry.library, path, starting)
-        return inquiry.find(own, path), own.modules.dependencies()
+        return *inquiry.find(own, path), own.modules.dependencies()
 
     try:
-        found, dependencies = with_own_stack(find)
+        found, undecided, dependencies = with_own_stack(find)
         unreadable = tuple(inquiry.library.unreadable_among({path, *dependencies.files}))
     except RecursionError as error:
         modules = TrackedModules(inquiry.library)
         modules.source(path)
-        found, dependencies, unreadable = (), modules.dependencies(), (explain_unreadable(path, error),)
-    return FileResult(found, unreadable, launchers, frozenset(variables.asked), dependencies)
+        found, undecided, dependencies, unreadable = (), (), modules.dependencies(), (explain_unreadable(path, error),)
+    return FileResult(found, undecided, unreadable, launchers, frozenset(variables.asked), dependencies)

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Undecided
 
 
 class FileFindings(NamedTuple):
-    """What the checks `found` in one file, the TRD900 of the files that they could not read, and all that they read."""
+    """What the checks `found` in one file, the TRD900 of the files that they could not read, and all that they read.
+
+    `undecided` are constexprs of its kernels.
+    """
 
     found: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
     unreadable: tuple[Finding, ...]
     read: frozenset[str]
 
@@ -39,6 +43,7 @@ class Result(NamedTuple):
     """
 
     found: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
     unreadable: tuple[Finding, ...]
     files_read: int
     kernels: int
@@ -77,6 +82,9 @@ def combine_results(files: Mapping[str, FileReport], asked: frozenset[str] | Non
     unreadable = [*(one.unreadable for one in files.values()), *(reading.unreadable for reading in checked.values())]
     return Result(
         found=tuple(finding for path in sorted(checked) for finding in checked[path].found),
+        undecided=tuple(
+            one for path in sorted(checked) if asked is None or path in asked for one in checked[path].undecided
+        ),
         unreadable=_first_of_each_file(finding for findings in unreadable for finding in findings),
         files_read=len(frozenset[str]().union(*own_read)),
         kernels=sum(one.kernels for one in own),

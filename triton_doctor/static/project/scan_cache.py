@@ -14,7 +14,7 @@ from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.database import Database
     from triton_doctor.static.project.dependencies import Dependencies
     from triton_doctor.static.project.kernel_uses import KernelUses
@@ -41,13 +41,14 @@ class FileSummary(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """What is `found` in one file, whose kernels the files `launchers` launch.
+    """What is `found` in one file, whose kernels the files `launchers` launch, and what stays `undecided` of these.
 
     `unreadable` are the findings of the files that should have been read for it, and could not be. `variables` are
     those that it was asked of whether some file sets them, and whether one did.
     """
 
     found: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
     unreadable: tuple[Finding, ...]
     launchers: tuple[str, ...]
     variables: frozenset[tuple[str, bool]]
@@ -75,7 +76,7 @@ class ScanResult(NamedTuple):
             unreadable=share.unreadable,
             reading=None
             if answer is None
-            else FileFindings(answer.found, answer.unreadable, answer.dependencies.files),
+            else FileFindings(answer.found, answer.undecided, answer.unreadable, answer.dependencies.files),
         )
 
 

@@ -9,12 +9,13 @@ from functools import cache
 from importlib import import_module
 from typing import TypeAlias
 
-from triton_doctor.finding import Finding
+from triton_doctor.finding import Finding, Undecided
 from triton_doctor.plan import Change, DropArgument, Plan, Replace
 from triton_doctor.static import rules
 from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.source_text import SourceText
+from triton_doctor.static.variability.explain import find_undecided
 from triton_doctor.static.variability.tuning import fold_tuning
 
 Check: TypeAlias = Callable[[Project], Iterator[Finding]]
@@ -39,9 +40,12 @@ def all_rules() -> dict[str, Rule]:
     return {rule.code: rule for rule in sorted(found, key=lambda rule: rule.code)}
 
 
-def find_planned(project: Project, path: str, *, codes: frozenset[str]) -> tuple[Finding, ...]:
-    """What the rules of `codes` find in `project`, the part about `path`, with how it could be fixed."""
-    return tuple(plan_fix(project, finding) for finding in fold_tuning(run_checks(project, codes, path)))
+def find_planned(
+    project: Project, path: str, *, codes: frozenset[str]
+) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
+    """What the rules of `codes` find in `project`, the part about `path`, with its fixes, and what stays undecided."""
+    found = tuple(plan_fix(project, finding) for finding in fold_tuning(run_checks(project, codes, path)))
+    return found, find_undecided(project)
 
 
 def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:

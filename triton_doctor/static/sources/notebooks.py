@@ -139,15 +139,23 @@ def cell_path(path: str, number: int) -> str:
     return f"{path}:cell {number}"
 
 
+def show_place(place: Location, read: Callable[[str], Notebook]) -> Location:
+    """`place` as a line of its cell, if it is in a notebook, which `read` gives by path."""
+    cell = read(place.path).cell_at(place.line) if place.path.endswith(SUFFIX) else None
+    if cell is None:
+        return place
+    return Location(cell_path(place.path, cell.number), place.line - cell.first + 1)
+
+
 def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
     """`finding` with its lines of notebooks, which `read` gives by path, as lines of their cells."""
 
     def show(path: str, line: int) -> tuple[str, int]:
-        cell = read(path).cell_at(line) if path.endswith(SUFFIX) else None
-        return (path, line) if cell is None else (cell_path(path, cell.number), line - cell.first + 1)
+        place = show_place(Location(path, line), read)
+        return place.path, place.line
 
-    def show_place(place: Location | None) -> Location | None:
-        return Location(*show(place.path, place.line)) if place is not None else None
+    def show_any(place: Location | None) -> Location | None:
+        return show_place(place, read) if place is not None else None
 
     facts, span = finding.facts, finding.span
     path, line = show(finding.path, span.line)
@@ -162,10 +170,10 @@ def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
         span=span._replace(line=line, end_line=span.end_line + shift),
         facts=replace(
             facts,
-            kernel_place=show_place(facts.kernel_place),
-            parameter_place=show_place(facts.parameter_place),
+            kernel_place=show_any(facts.kernel_place),
+            parameter_place=show_any(facts.parameter_place),
             also=tuple(Location(*show(place.path, place.line)) for place in facts.also),
-            hints=tuple(replace(hint, place=show_place(hint.place)) for hint in facts.hints),
+            hints=tuple(replace(hint, place=show_any(hint.place)) for hint in facts.hints),
         ),
         trail=tuple(Step(*show(step.path, step.line), step.text) for step in finding.trail),
     )

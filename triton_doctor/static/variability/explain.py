@@ -9,12 +9,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.finding import Location
+from triton_doctor.finding import Location, Undecided
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.description import hint_notes, spelled, trail
 from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameters
+from triton_doctor.static.variability.parameters import Parameters, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -102,6 +102,21 @@ def explain(
         ]
         explained.append(_explained(kernel, parameters, launches.get(kernel.key, ())))
     return tuple(explained)
+
+
+def find_undecided(project: Project) -> tuple[Undecided, ...]:
+    """The constexprs that kernels of `project` read, and that none of their launches in sight decides."""
+    return tuple(
+        Undecided(
+            kernel=one.kernel.name,
+            kernel_place=Location(one.kernel.path, one.kernel.span.line),
+            parameter=one.param.name,
+            place=Location(one.sources[0].path, one.sources[0].span.line),
+            hints=hint_notes(one.sources[0].scalar),
+        )
+        for one in parameters(project)
+        if one.param.is_constexpr and one.use != "unread" and one.sources and one.worst is None
+    )
 
 
 def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> ExplainedKernel:
