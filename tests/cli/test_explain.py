@@ -89,7 +89,7 @@ def test_explain_lists_the_nearest_hints_of_what_is_undecided_and_the_ways_to_de
     assert [line.strip() for line in lines if line] == [
         "1 constexpr that could not be followed: `m`",
         "`m` has data 1 of 2 (name)",
-        "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`",
+        "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies",
     ]
 
 
@@ -109,7 +109,7 @@ def test_check_counts_what_is_undecided_and_lists_it_when_asked_with_and_without
     assert "1 launch; 1 constexpr undecided\n" in cold
     assert [line.strip() for line in listed] == [
         "why.py:12: `m` of `kernel`: data 1 of 2 (name)",
-        "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`",
+        "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies",
     ]
     assert warm == cold
     assert "undecided constexprs" not in doctor("check", "why.py").out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.hints import weight_needed
 
-WAYS_TO_DECIDE = "`per-call` and `fixed` in the settings decide them, and so do `check --recording` and `check --dry`"
+WAYS_TO_DECIDE = "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies"
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

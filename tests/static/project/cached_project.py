@@ -11,7 +11,7 @@ from triton_doctor.static.sources.files import find_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.cache_folder import CacheStore
 
 KERNEL = """\
@@ -34,6 +34,7 @@ FIXED = "def size(rows):\n    return 16\n"
 PROJECT = {"kernels.py": KERNEL, "launch.py": LAUNCH, "sizes.py": VARYING}
 
 
-def found(folder: Path, cache: CacheStore | None) -> tuple[Finding, ...]:
+def found(folder: Path, cache: CacheStore | None) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
     chosen = Settings(root=folder)
-    return scan(list(find_files([folder], chosen, cwd=folder)), chosen, cwd=folder, cache=cache).findings
+    seen = scan(list(find_files([folder], chosen, cwd=folder)), chosen, cwd=folder, cache=cache)
+    return seen.findings, seen.undecided

@@ -64,14 +64,7 @@ class FileFacts(NamedTuple):
 
     def but(self, paths: frozenset[str]) -> FileFacts:
         """What is known of other files than those at `paths`."""
-        return FileFacts(
-            roles=_but(self.roles, paths),
-            words=_but(self.words, paths),
-            members=_but(self.members, paths),
-            setting=_but(self.setting, paths),
-            directives=_but(self.directives, paths),
-            mentions=_but(self.mentions, paths),
-        )
+        return FileFacts._make(_but(known, paths) for known in self)
 
 
 def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
@@ -279,19 +272,27 @@ class Database:
         for path in sorted(paths):
             module = self._modules.get(path)
             if module is not None and module.unread:
-                yield min((explain_unreadable(path, error) for error in module.unread), key=lambda one: one.span)
+                matters = [error for error in module.unread if self._matters(path, error)]
+                if matters:
+                    yield min((explain_unreadable(path, error) for error in matters), key=lambda one: one.span)
             elif path in self._unparsed:
                 yield self._unparsed[path]
             elif path in self.unopened:
                 yield self.unopened[path]
+
+    def _matters(self, path: str, error: Exception) -> bool:
+        """Whether the checks lose something by the text in a Python file that `error` is about.
+
+        They lose nothing by a file in newer syntax that has no kernel and no launch.
+        """
+        return newer_syntax(error) is None or self.is_code(path)
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
         """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""
         try:
             return with_own_stack(read, path, texts[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError, TooLargeError) as error:
-            # The checks lose nothing by a file in newer syntax that has no kernel and no launch.
-            if newer_syntax(error) is None or texts is not self.python or self.is_code(path):
+            if texts is not self.python or self._matters(path, error):
                 self._unparsed[path] = explain_unreadable(path, error)
             return None
         except Exception as error:
