@@ -170,7 +170,7 @@ class Editor:
             assert isinstance(change, types.TextDocumentEdit)
             path = Path(change.text_document.uri.removeprefix("file://"))
             assert change.text_document.version == self._versions.get(path)
-            text = self.texts.get(path, path.read_text() if path.exists() else "")
+            text = self.texts[path] if path in self.texts else path.read_text() if path.exists() else ""
             for one in sorted(change.edits, key=lambda one: (-one.range.start.line, -one.range.start.character)):
                 start, end = _offset(text, one.range.start), _offset(text, one.range.end)
                 text = text[:start] + one.new_text + text[end:]

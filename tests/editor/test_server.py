@@ -13,6 +13,7 @@ import pytest
 from lsprotocol import types
 
 from tests.editor.driver import Editor, editing
+from triton_doctor.editor.actions import declare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,6 +143,30 @@ def test_ignoring_adds_the_comment_and_ends_the_diagnostic(project: Path) -> Non
             assert "# triton-doctor: ignore[TRD201] " in editor.texts[caller]
 
     asyncio.run(scenario())
+
+
+def test_edits_keep_the_letters_of_a_file_in_another_encoding(project: Path) -> None:
+    caller = project / "caller.py"
+    text = f"# -*- coding: latin-1 -*-\n# é\n{CALLER}"
+    caller.write_bytes(text.encode("latin-1"))
+
+    async def scenario() -> None:
+        async with editing(project) as editor:
+            editor.open(caller, text)
+            (finding,) = await editor.codes(caller, "TRD201")
+            (ignore,) = [one for one in await editor.actions(caller, finding.range) if one.title.startswith("Ignore")]
+            editor.apply(ignore.edit)
+            await editor.codes(caller)
+            assert editor.texts[caller].startswith("# -*- coding: latin-1 -*-\n# é\n")
+            assert "\ufffd" not in editor.texts[caller]
+
+    asyncio.run(scenario())
+
+
+def test_settings_of_another_shape_are_left_alone() -> None:
+    assert declare('[tool]\ntriton-doctor = "no table"\n', "fixed", "n") is None
+    assert declare("tool = 3\n", "fixed", "n") is None
+    assert declare('[tool.triton-doctor]\nper-call = ["n"]  # kept\n', "fixed", "n") is not None
 
 
 def test_declaring_a_value_fixed_writes_the_settings(project: Path) -> None:

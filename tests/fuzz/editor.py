@@ -26,11 +26,7 @@ _OPEN = 3
 
 def make_trial(random: Random, sources: Sources) -> Trial:
     """Files of a folder of a library, some of them open, of which one is edited, saved, closed or opened at a time."""
-    kernels = sources.kernel_path(random)
-    home = kernels.parent
-    around = sorted(path for path in home.rglob("*.py") if path.stat().st_size < 20_000 and path != kernels)
-    paths = [kernels, *random.sample(around, min(len(around), _MOST_FILES))]
-    files = {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
+    files = sources.neighbors(random, _MOST_FILES)
 
     def run(folder: Path) -> str | None:
         folder = folder.resolve()

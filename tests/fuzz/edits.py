@@ -11,6 +11,7 @@ from tests.fuzz.python import MUTATIONS
 from triton_doctor.cli import main
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from random import Random
 
@@ -22,11 +23,7 @@ _MOST_FILES = 10
 
 def make_trial(random: Random, sources: Sources) -> Trial:
     """Files of a folder of a library, of which one is damaged, mended, removed or moved at a time."""
-    kernels = sources.kernel_path(random)
-    home = kernels.parent
-    around = sorted(path for path in home.rglob("*.py") if path.stat().st_size < 20_000 and path != kernels)
-    paths = [kernels, *random.sample(around, min(len(around), _MOST_FILES))]
-    files = {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
+    files = sources.neighbors(random, _MOST_FILES)
 
     def run(folder: Path) -> str | None:
         _check(folder)
@@ -40,7 +37,7 @@ def make_trial(random: Random, sources: Sources) -> Trial:
     return Trial(files=files, run=run)
 
 
-def _edit(folder: Path, files: dict[str, bytes], random: Random) -> str:
+def _edit(folder: Path, files: Mapping[str, bytes], random: Random) -> str:
     """Make one edit, and say what it was."""
     name, other = random.choice(list(files)), random.choice(list(files))
     path = folder / name

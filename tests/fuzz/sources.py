@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from random import Random
 
 ROOT = Path(__file__).parent.parent.parent
 # What is larger takes long to read, and is damaged in one place all the same.
 LARGEST_BYTES = 60_000
+_SMALL_BYTES = 20_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,14 @@ class Sources:
     def kernel_path(self, random: Random) -> Path:
         """A file that defines kernels; each folder is as likely, however many it has."""
         return random.choice(random.choice(self.kernels))
+
+    def neighbors(self, random: Random, most: int) -> Mapping[str, bytes]:
+        """A file that defines kernels, and at most `most` small files of its folder, by their paths from there."""
+        kernels = self.kernel_path(random)
+        home = kernels.parent
+        around = sorted(path for path in home.rglob("*.py") if path.stat().st_size < _SMALL_BYTES and path != kernels)
+        paths = [kernels, *random.sample(around, min(len(around), most))]
+        return {path.relative_to(home).as_posix(): path.read_bytes() for path in paths}
 
     def kernel(self, random: Random) -> bytes:
         """The text of a file that defines kernels."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
+from triton_doctor.editor.documents import decode
 from triton_doctor.finding import split_cell
 from triton_doctor.plan import Safety
 from triton_doctor.static.suppression.add_ignore import add_ignores
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.scan import Scan
 
 FIX_ALL = "source.fixAll.triton-doctor"
-REASON = "TODO: say why"
+REASON = "say why it is fine here"
 
 
 class Edits:
@@ -110,10 +112,7 @@ def fix_all_action(folder: CheckedFolder, path: str, edits: Edits) -> CodeAction
         narrow=lambda found: replace(found, findings=tuple(_in(found, path))),
         cache=folder.memory,
     )
-    by_path = {
-        shown: edits.positions_of(shown).edits_to(file.after.decode("utf-8", "replace"))
-        for shown, file in fixed.files.items()
-    }
+    by_path = {shown: edits.positions_of(shown).edits_to(decode(file.after)) for shown, file in fixed.files.items()}
     if not by_path:
         return None
     return CodeAction(title="Apply all safe fixes of triton-doctor", kind=FIX_ALL, edit=edits.of(by_path))
@@ -127,7 +126,7 @@ def ignore_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> Cod
     silenced, left = add_ignores(source, [finding], REASON)
     if left or silenced == source:
         return None
-    after = silenced.decode("utf-8", "replace")
+    after = decode(silenced)
     return CodeAction(
         title=f"Ignore {finding.code} here, with a reason",
         kind=CodeActionKind.QuickFix,
@@ -165,16 +164,16 @@ def declare(text: str, key: str, name: str) -> str | None:
     """`text`, a pyproject.toml, with `name` among the names of `key`, and not of the other; None if it cannot be."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
-    from tomlkit.items import Array, Table
+    from tomlkit.items import Array
 
     try:
         document = tomlkit.parse(text)
     except TOMLKitError:
         return None
     tool = document.setdefault("tool", tomlkit.table(is_super_table=True))
-    if not isinstance(tool, Table) and not hasattr(tool, "setdefault"):
+    table = tool.setdefault("triton-doctor", tomlkit.table()) if isinstance(tool, MutableMapping) else None
+    if not isinstance(table, MutableMapping):
         return None
-    table = tool.setdefault("triton-doctor", tomlkit.table())
     other = table.get("per-call" if key == "fixed" else "fixed")
     if isinstance(other, Array) and name in other:
         other.remove(name)

@@ -47,7 +47,7 @@ class DoctorServer(LanguageServer):
         self._published: dict[str, list[types.Diagnostic]] = {}
         self._told: dict[str, tuple[Finding, ...]] = {}
         self._complained: set[str] = set()
-        self._explained: dict[tuple[int, str], ExplainedFile] = {}
+        self._explained: dict[str, tuple[Checked, ExplainedFile]] = {}
         self._runs: dict[tuple[tuple[Path, int], ...], RecordedRuns] = {}
 
     @property
@@ -196,21 +196,21 @@ class DoctorServer(LanguageServer):
 
     async def explained(self, checked: Checked, path: str) -> ExplainedFile:
         """What is known of the file at the absolute `path`."""
-        key = (id(checked), path)
-        if key not in self._explained:
-            folder = self.session.owner(path)
-            if folder is None:
-                return ExplainedFile()
-            memory = folder.memory
-            try:
-                self._explained[key] = await self.session.work_out(
-                    lambda: explain_file(checked.workspace, checked.shown(path), memory)
-                )
-            except Exception as error:
-                _LOG.exception("explaining %s failed", path)
-                self.fail(error)
-                return ExplainedFile()
-        return self._explained[key]
+        known = self._explained.get(path)
+        if known is not None and known[0] is checked:
+            return known[1]
+        folder = self.session.owner(path)
+        if folder is None:
+            return ExplainedFile()
+        memory = folder.memory
+        try:
+            found = await self.session.work_out(lambda: explain_file(checked.workspace, checked.shown(path), memory))
+        except Exception as error:
+            _LOG.exception("explaining %s failed", path)
+            self.fail(error)
+            return ExplainedFile()
+        self._explained[path] = (checked, found)
+        return found
 
     async def runs(self, checked: Checked, path: str) -> RecordedRuns:
         """What the recordings for the file at the absolute `path` saw."""
