@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.call_graph import bind
 from triton_doctor.static.python.ir import Const, Name
-from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
@@ -57,12 +57,17 @@ MOST_CALLERS = 16
 
 
 class Query(NamedTuple):
-    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`."""
+    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`.
+
+    Or the `rest` of its axes, without the first `position` and the last `size`. `rank` is the number of axes that the
+    function which asks knows of.
+    """
 
     what: str
     position: int = 0
     size: int = 0
     is_open: bool = False
+    rank: int | None = None
 
 
 _VALUE = Query("value")
@@ -121,11 +126,15 @@ class CallerArguments:
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
-        return self._answer(thing, frame, Query("axis", position))
+        return self._answer(thing, frame, Query("axis", position, rank=thing.root.rank))
+
+    def rest(self, thing: SymbolicValue, front: int, back: int, frame: CallFrame) -> AbstractNumber | None:
+        """The product of the axes of what is passed, without the first `front` and the last `back`."""
+        return self._answer(thing, frame, Query("rest", front, back, rank=thing.root.rank))
 
     def stride(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """A stride of what is passed."""
-        return self._answer(thing, frame, Query("stride", position))
+        return self._answer(thing, frame, Query("stride", position, rank=thing.root.rank))
 
     def part(
         self, thing: SymbolicValue, position: int, size: int, frame: CallFrame, *, is_open: bool
@@ -180,7 +189,7 @@ class CallerArguments:
             return min(found, key=lean)
         if (
             found
-            and query.what in ("axis", "part")
+            and query.what in ("axis", "part", "rest")
             and all(one.decide() is Variability.UNKNOWN and one.atoms for one in found)
         ):
             # What none of them knows, they may suspect alike.
@@ -223,7 +232,8 @@ class CallerArguments:
             asked = [(option, limited_axis(flow, one, arg.id, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
-            if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}) > 1:
+            ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
+            if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):
                 scalars = [least_certain(scalars)]
             chosen = choice(scalars)
             if query.what != "value" and not all(one.literal == 1 for one in scalars):
@@ -234,7 +244,13 @@ class CallerArguments:
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
         """An axis, stride or part of `value`; None where it has no such thing."""
         flow = self._flow
+        if query.rank is not None and isinstance(value, Tensor):
+            value = views.of_rank(value, query.rank)
+            if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
+                return UNKNOWN
         match query.what, value:
+            case "rest", Tensor() | SymbolicValue():
+                return axes.rest(flow, value, query.position, query.size, frame)
             case "axis", Tensor() | SymbolicValue():
                 return flow.axis(value, query.position, frame)
             case "stride", Tensor() | SymbolicValue():

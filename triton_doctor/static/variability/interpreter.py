@@ -25,14 +25,13 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
-from triton_doctor.static.variability.indexing import attribute, element, item, part
+from triton_doctor.static.variability.indexing import attribute, element, item, part, starred
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
@@ -42,16 +41,18 @@ from triton_doctor.static.variability.lattice import (
     join,
     least_certain,
 )
-from triton_doctor.static.variability.layouts import Layouts, noted_stride, stride
+from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
+from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
 from triton_doctor.static.variability.values import (
     Context,
     Instance,
+    Shape,
     SymbolicValue,
     Tensor,
     TupleValue,
@@ -61,6 +62,8 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Module
@@ -81,7 +84,7 @@ class Interpreter:
         self.asks = asks
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._active: set[tuple[int, str, int]] = set()
-        self._asked = CallerArguments(self)
+        self.asked = CallerArguments(self)
         self.layouts = Layouts(self)
 
     @cached_property
@@ -122,7 +125,7 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self._asked.value(value, frame) or value.scalar
+                return self.asked.value(value, frame) or value.scalar
             case Union(options):
                 return choice([self.as_scalar(option, frame) for option in options])
             case TupleValue() if value.count:
@@ -131,44 +134,24 @@ class Interpreter:
                 return UNKNOWN
 
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-        """`value.shape[position]`, asked of the callers where the function itself does not tell."""
-        own = tensors.axis_at(value, position)
-        if not isinstance(value, SymbolicValue) or own.kind is not Variability.UNKNOWN:
-            return own
-        if own.decide() is Variability.PER_MODEL:
-            # What a caller allocated outranks a guess.
-            asked = self._asked.axis(value, position, frame)
-            if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
-                return own
-            return asked.settle()._replace(size=own.size)
-        if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
-            asked = self._asked.axis(value, position, frame)
-            if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
-                # A suspicion of the callers adds to the function's own.
-                undecided = own.decide() is Variability.UNKNOWN
-                return own.add_hints(asked.hints) if undecided else own
-            if asked is None or (asked.only_shown and own.decide() is Variability.PER_CALL):
-                return own
-            return asked._replace(size=own.size)
-        return own
+        """`value.shape[position]`."""
+        return axes.axis(self, value, position, frame)
+
+    def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+        """`value.numel()`."""
+        return axes.explained(self, tensors.numel(value), frame)
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""
-        own = stride(self, value, position, frame)
-        if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
-            asked = self._asked.stride(value, position, frame)
-            if asked is None or asked.decide() is Variability.UNKNOWN:
-                return noted_stride(self, value, position, frame) or own
-            return asked
-        return own
+        return axes.stride(self, value, position, frame)
 
-    def part(self, value: Value, position: int | None, size: int, is_open: bool, frame: CallFrame) -> Value | None:
+    def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
         """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
 
         The callers are asked where it is an argument: they may pass a shape or a tuple.
         """
-        if isinstance(value, SymbolicValue) and position is not None:
-            asked = self._asked.part(value, position, size, frame, is_open=is_open)
+        if isinstance(value, SymbolicValue):
+            asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
                 return asked
         return part(self, value, position, size, is_open, frame)
@@ -182,12 +165,14 @@ class Interpreter:
                 return name_value(self, name, place)
             case Attr(base, name):
                 return self._attribute(base, name, place)
-            case Unpacked(of, position, size, open_):
+            case Unpacked(of, None, size, _, before):
+                return starred(self, self.value(of, place), before, size - before, place.frame)
+            case Unpacked(of, int(position), size, open_):
                 return self._part(of, position, size, open_, place)
             case Subscript(base, key):
                 return self._item(base, key, place)
             case BinaryOp(op, operands):
-                return apply(op, [self.scalar(operand, place) for operand in operands])
+                return operate(self, op, [self.value(operand, place) for operand in operands], place.frame)
             case Compare():
                 return FEW
             case Conditional(_, options):
@@ -228,7 +213,7 @@ class Interpreter:
         """`len(value)`."""
         match value:
             case SymbolicValue() if not is_used_as_tensor(value):
-                return self._asked.length(value, frame) or length_of_thing(value)
+                return self.asked.length(value, frame) or length_of_thing(value)
             case SymbolicValue() | Tensor():
                 return self.axis(value, 0, frame)
             case Union(options):
@@ -251,18 +236,24 @@ class Interpreter:
             case _:
                 return attribute(self, value, name, base, place)
 
-    def _part(self, of: Expr, position: int | None, size: int, open_: bool, place: ProgramPoint) -> Value:
+    def _part(self, of: Expr, position: int, size: int, open_: bool, place: ProgramPoint) -> Value:
         value = self.value(of, place)
         options = value.options if isinstance(value, Union) else (value,)
         found = [self.part(option, position, size, open_, place.frame) for option in options]
         known = [one for one in found if one is not None]
-        return limited_item(self, either(known), of, position, place) if known else UNKNOWN
+        return limited_item(self, self._either(known, options, place), of, position, place) if known else UNKNOWN
 
     def _item(self, base: Expr, key: Expr, place: ProgramPoint) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Union) else (value,)
-        found = either([item(self, option, base, key, place) for option in options])
+        found = self._either([item(self, option, base, key, place) for option in options], options, place)
         return limited_item(self, found, base, key.value, place) if isinstance(key, Const) else found
+
+    def _either(self, found: Sequence[Value], options: Sequence[Value], place: ProgramPoint) -> Value:
+        """One of the parts `found` of `options`."""
+        if views.differ_in_order(options) and not any(isinstance(one, Tensor | TupleValue | Shape) for one in found):
+            return least_certain(self.as_scalar(one, place.frame) for one in found)
+        return either(found)
 
     def _call(self, call: Call, place: ProgramPoint) -> Value:
         frame = place.frame
