@@ -94,7 +94,8 @@ class CallGraph:
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, for `__main__`.
 
-        For `__main__` is what its guard holds, and a function without arguments that only such code calls.
+        For `__main__` is what its guard holds, and what only such code calls: a function without arguments, or one that
+        stands in a block of the top level itself.
         """
         if module.path in self._project.tests or any(arm.is_main for arm in arms):
             return True
@@ -154,9 +155,7 @@ class CallGraph:
         outer = module.functions.get(function.parent or "")
         if outer is not None and outer.name != "<module>":
             return self.is_test(module, outer, ())
-        if function.class_name is not None or any(
-            not param.variadic and param.default is None for param in function.params
-        ):
+        if function.class_name is not None or not (_stands_in_block(function) or _takes_nothing(function)):
             return False
         found = False
         for caller in self.anywhere(module, function):
@@ -182,6 +181,16 @@ class CallGraph:
         base, _, last = called.name.rpartition(".")
         found = names.applied(path, base) if last == "apply" and base else names.locate(path, called.name)
         return found[:2] if found is not None and found.kind is DefinitionKind.FUNCTION else None
+
+
+def _takes_nothing(function: Function) -> bool:
+    """Whether it can be called without arguments."""
+    return all(param.variadic or param.default is not None for param in function.params)
+
+
+def _stands_in_block(function: Function) -> bool:
+    """Whether a function of the top level stands in an `if` or another block there."""
+    return function.text.text[:1].isspace()
 
 
 def read_metadata(module: Module, name: str) -> tuple[str, ...]:

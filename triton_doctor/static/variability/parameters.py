@@ -15,8 +15,9 @@ from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.launch_hints import interpreter_of, spanned
+from triton_doctor.static.variability.name_words import names_block, names_of_width
 from triton_doctor.static.variability.origins import declared
-from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
+from triton_doctor.static.variability.parameter_uses import ParameterUses, keys, spanned_expressions
 from triton_doctor.static.variability.program_point import CallFrame, end_of
 from triton_doctor.static.variability.scopes import hint_from_name
 from triton_doctor.static.variability.values import DictValue
@@ -231,20 +232,40 @@ class Parameters:
         if name in self._project.declared:
             frame = self._flow.at(source.launch).frame
             return source._replace(scalar=declared(self._project, name, frame))
-        scalar = hint_from_name(source.scalar, name, kernel.path, line)
+        is_height = any(other.is_constexpr and other.name in names_of_width(name) for other in kernel.params)
+        scalar = hint_from_name(source.scalar, name, kernel.path, line, is_height=is_height)
         if scalar.kind is not Variability.UNKNOWN:
             return source._replace(scalar=scalar)
         loaded = AxisContext(is_loaded=name in kernel.replaced and bool(scalar.atoms))
         scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
         covered = AxisContext(is_covered=True)
-        if name in kernel.walked and (scalar.atoms or scalar.from_data):
+        is_count = _is_count(source)
+        if name in kernel.walked and (scalar.atoms or scalar.from_data or is_count):
             return source._replace(scalar=scalar.add_hints(apply_hints(covered, kernel.path, line)))
         launch = source.launch
         spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
         # The grid is looked at where that can matter.
-        if scalar.atoms and spanned_by_grid.decide() is not scalar.decide() and scalar.atoms & self._grid(launch):
+        if spanned_by_grid.decide() is scalar.decide():
+            return source._replace(scalar=scalar)
+        by_name = is_count and source.expr in spanned_expressions(launch)
+        if by_name or (scalar.atoms and scalar.atoms & self._grid(launch)):
             return source._replace(scalar=spanned_by_grid)
         return source._replace(scalar=scalar)
+
+
+def _is_count(source: ParameterSource) -> bool:
+    """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
+    match source.expr:
+        case Name(name):
+            return (
+                any(param.name == name for param in source.launch.function.params)
+                and name not in source.launch.function.bindings
+                and not names_block(name)
+                and source.scalar.leans_to_data
+                and not source.scalar.leans_to_model
+            )
+        case _:
+            return False
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:
