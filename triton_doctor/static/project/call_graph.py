@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.applied_names import APPLIED_NAMES, is_applied
 from triton_doctor.static.project.dependencies import declare_query
+from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.project.resolver import DefinitionKind
 from triton_doctor.static.project.trials import Trials
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
@@ -38,11 +39,15 @@ class Caller(NamedTuple):
 
 
 class CallGraph:
-    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for."""
+    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for.
 
-    def __init__(self, project: Project) -> None:
+    Those are files that say Triton; where `in_all_files`, any file that imports the module of what is called.
+    """
+
+    def __init__(self, project: Project, *, in_all_files: bool = False) -> None:
         """Nothing is looked up yet."""
         self._project = project
+        self._in_all_files = in_all_files
         self._for_main: dict[int, bool] = {}
         self._has_guard: dict[str, bool] = {}
         self._trials = Trials(project)
@@ -70,10 +75,22 @@ class CallGraph:
         found = self._project.modules.search(
             CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
         )
+        searched = set[str]()
         for path, calls in found:
+            searched.add(path)
             yield from self._among(path, calls, wanted, function)
+        if self._in_all_files:
+            yield from self._in_importers(module, wanted, function, searched)
         if member is not None:
             yield from self._by_applied_names(module.path, wanted, function)
+
+    def _in_importers(self, module: Module, wanted: str, function: Function, searched: set[str]) -> Iterator[Caller]:
+        """The calls of what is called `wanted` that reach `function`, in files that import `module`, but for some."""
+        modules = self._project.modules
+        for path in modules.importers(last_name(module.path), [calling(wanted)]):
+            other = modules.get(path) if path not in searched and path not in self._project.tests else None
+            if other is not None:
+                yield from self._among(path, read_calls(other, wanted), wanted, function)
 
     def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""

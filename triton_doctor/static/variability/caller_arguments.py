@@ -219,8 +219,9 @@ class CallerArguments:
             return
         options = value.options if isinstance(value, Union) else (value,)
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
-        if isinstance(arg, Name) and query.what == "axis":
-            asked = [(option, limited_axis(flow, one, arg.id, query.position, place)) for option, one in asked]
+        if query.what == "axis":
+            tensor = arg.id if isinstance(arg, Name) else ""
+            asked = [(option, limited_axis(flow, one, tensor, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
             if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}) > 1:

@@ -71,14 +71,18 @@ class Interpreter:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
     `hints` are those on the axes of arguments, by path, function and argument. What callers pass, and what others
-    store in objects, is looked for only where it `asks` for that.
+    store in objects, is looked for only where it `asks` for that; of callers in files that do not say Triton it asks
+    only where it `asks_all`.
     """
 
-    def __init__(self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True) -> None:
+    def __init__(
+        self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True, asks_all: bool = False
+    ) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self.hints: ArgumentHints = hints or {}
         self.asks = asks
+        self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = CallerArguments(self)
@@ -87,7 +91,7 @@ class Interpreter:
     @cached_property
     def callers(self) -> CallGraph:
         """The index of calls, made when it is first needed."""
-        return CallGraph(self.project)
+        return CallGraph(self.project, in_all_files=self._asks_all)
 
     @cached_property
     def reachability(self) -> Reachability:
