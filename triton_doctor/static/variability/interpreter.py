@@ -42,7 +42,7 @@ from triton_doctor.static.variability.lattice import (
     join,
     least_certain,
 )
-from triton_doctor.static.variability.layouts import Layouts, noted_stride, stride
+from triton_doctor.static.variability.layouts import Layouts, presumed_stride, stride
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
@@ -162,7 +162,7 @@ class Interpreter:
         if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
             asked = self._asked.stride(value, position, frame)
             if asked is None or asked.decide() is Variability.UNKNOWN:
-                return noted_stride(self, value, position, frame) or own
+                return presumed_stride(self, value, position, frame) or own
             return asked
         return own
 

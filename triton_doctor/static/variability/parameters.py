@@ -68,6 +68,13 @@ class Parameter(NamedTuple):
     worst: ParameterSource | None = None
 
     @property
+    def undecided(self) -> ParameterSource | None:
+        """The first value that leaves open how often the parameter changes: not where another changes on each call."""
+        if self.worst is not None and self.worst.kind is Variability.PER_CALL:
+            return None
+        return next((source for source in self.sources if source.kind is Variability.UNKNOWN), None)
+
+    @property
     def in_autotune_key(self) -> bool:
         """Whether each value is a round of tuning too."""
         return in_autotune_key(self.kernel, self.param)
