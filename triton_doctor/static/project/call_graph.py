@@ -11,7 +11,7 @@ from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.project.resolver import DefinitionKind
 from triton_doctor.static.project.trials import Trials
-from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
+from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -75,20 +75,18 @@ class CallGraph:
         found = self._project.modules.search(
             CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
         )
-        searched = set[str]()
         for path, calls in found:
-            searched.add(path)
             yield from self._among(path, calls, wanted, function)
         if self._in_all_files:
-            yield from self._in_importers(module, wanted, function, searched)
+            yield from self.without_triton(module, function)
         if member is not None:
             yield from self._by_applied_names(module.path, wanted, function)
 
-    def _in_importers(self, module: Module, wanted: str, function: Function, searched: set[str]) -> Iterator[Caller]:
-        """The calls of what is called `wanted` that reach `function`, in files that import `module`, but for some."""
-        modules = self._project.modules
-        for path in modules.importers(last_name(module.path), [calling(wanted)]):
-            other = modules.get(path) if path not in searched and path not in self._project.tests else None
+    def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` of `module` in files that import that module, and do not say Triton."""
+        wanted = (function.class_name or "").rpartition(".")[2] if is_applied(function) else function.name
+        for path in self._project.modules.bystanders(last_name(module.path), calling(wanted)):
+            other = self._project.modules.get(path) if path not in self._project.tests else None
             if other is not None:
                 yield from self._among(path, read_calls(other, wanted), wanted, function)
 
@@ -275,31 +273,6 @@ def _last(expr: Expr) -> str | None:
             return name
         case _:
             return None
-
-
-def bind(function: Function, call: Call) -> dict[str, Expr]:
-    """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
-    positional = [param for param in function.params if not param.keyword_only and not param.variadic]
-    bound: dict[str, Expr] = {}
-    for param, arg in zip(positional[_implicit(function) :], call.args, strict=False):
-        if isinstance(arg, Star):
-            break
-        bound[param.name] = arg
-    names = {param.name for param in function.params}
-    for name, value in call.keywords:
-        if name is not None and name in names:
-            bound[name] = value
-    return bound
-
-
-def _implicit(function: Function) -> int:
-    """How many leading parameters a call does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
-    if function.class_name is None:
-        return 0
-    static = any(_last(decorator) == "staticmethod" for decorator in function.decorators)
-    if static:
-        return 1 if function.name in ("forward", "backward") else 0
-    return 1
 
 
 def _is_test_function(function: Function) -> bool:

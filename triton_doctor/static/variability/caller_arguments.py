@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.argument_positions import bind
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext

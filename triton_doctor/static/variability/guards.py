@@ -75,7 +75,7 @@ def _limits(name: str, axis: int | None, place: ProgramPoint) -> Iterator[Assert
 def _holds(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
     """Whether `limit`, a test of `name`, holds at `place`.
 
-    `if x is not None: assert x.shape[0] == 1` holds behind the branch too, where x is None, and has no shape, or passed.
+    `if x is not None: assert x.shape[0] == 1` holds behind the branch too: there `x` is None, or has passed.
     """
     arms = {arm for arm in limit.arms if limit.axis is None or arm.given != name}
     return limit.order < place.order and arms <= set(place.arms)
@@ -124,7 +124,9 @@ def _bounded(
         return FIXED._replace(literal=number, low=number, high=number, trail=scalar.trail)
     if limit.choices:
         return FEW._replace(trail=scalar.trail)
-    high = flow.scalar(limit.high, place).literal if limit.high is not None else None
+    # As it was when it was tested: later it may be what this very limit leaves of it.
+    at = ProgramPoint(place.frame, limit.order, limit.arms)
+    high = flow.scalar(limit.high, at).literal if limit.high is not None else None
     if isinstance(high, int) and (scalar.high is None or high < scalar.high):
         return scalar._replace(high=high)
     return None

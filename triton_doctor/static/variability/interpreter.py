@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.call_graph import CallGraph, bind
+from triton_doctor.static.project.argument_positions import bind
+from triton_doctor.static.project.call_graph import CallGraph
 from triton_doctor.static.project.reachability import Reachability
 from triton_doctor.static.python.ir import (
     Attr,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Param
-    from triton_doctor.static.variability.dims import DimFactor
+    from triton_doctor.static.variability.dims import DimFactor, Origin
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.values import Value
 
@@ -128,6 +128,7 @@ class Parameters:
         self._launches = launches_of(project)
         self._uses = ParameterUses(project, self._launches)
         self._grids: dict[int, frozenset[DimFactor]] = {}
+        self._elsewhere: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def _thorough(self) -> Parameters:
@@ -237,13 +238,31 @@ class Parameters:
         hinted = self._hinted(source, kernel, param)
         if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.scalar.hints:
             return hinted
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.scalar.atoms):
+            return hinted
         thorough = self._thorough
         with suppress(RecursionError):
             for _, other in with_own_stack(thorough._sources, source.launch, kernel, (param.name,)):
                 if (other.path, other.span) == (source.path, source.span):
                     known = thorough._hinted(other, kernel, param)
-                    return known if known.kind is not Variability.UNKNOWN else hinted
+                    says_more = known.kind is not Variability.UNKNOWN and (
+                        known.kind is not Variability.PER_CALL or known.scalar.bound is not None
+                    )
+                    return known if says_more else hinted
         return hinted
+
+    def _is_called_elsewhere(self, root: Origin) -> bool:
+        """Whether a file that does not say Triton calls the function of which `root` is an argument."""
+        key = (root.path, root.function)
+        if key not in self._elsewhere:
+            module = self._project.modules.get(root.path)
+            function = module.functions.get(root.function) if module is not None else None
+            self._elsewhere[key] = (
+                module is not None
+                and function is not None
+                and any(True for _ in self._flow.callers.without_triton(module, function))
+            )
+        return self._elsewhere[key]
 
     def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
