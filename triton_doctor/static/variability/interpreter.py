@@ -27,7 +27,7 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
@@ -191,6 +191,8 @@ class Interpreter:
                 return self._part(of, position, size, open_, place)
             case Subscript(base, key):
                 return self._item(base, key, place)
+            case BinaryOp("//", (over, under)):
+                return apply("//", [self.scalar(dividend(over, under), place), self.scalar(under, place)])
             case BinaryOp(op, operands):
                 return apply(op, [self.scalar(operand, place) for operand in operands])
             case Compare():
