@@ -62,6 +62,7 @@ _PROSE_PARTS = frozenset("chunk chunks block blocks tile tiles".split())
 _QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
 _MOST_STEPS = 4
 _FEWEST_BEFORE_STATE = 3
+_WITH_HEADS = 4
 
 
 @lru_cache(maxsize=8192)
@@ -119,6 +120,9 @@ class AxisMeanings:
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
             elif axis == "M" and at:
                 meanings[at] = None
+        is_open = meanings[-1:] == [None] and axes[-1].lower() != "s"
+        if is_open and len(axes) == _WITH_HEADS and axes[0] in _BATCHES and _names_heads(axes[1:3]):
+            meanings[-1] = False  # how wide a head is, whatever its letter
         if len(axes) > 2 and axes[0] in _BATCHES and meanings[-1] is False and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
             if len(unknown) == 1 and axes[unknown[0]] in _LENGTH_LETTERS:
@@ -179,6 +183,10 @@ class AxisMeanings:
                 return self._of_expr(over, steps)
             case _:
                 return None
+
+
+def _names_heads(axes: Sequence[str]) -> bool:
+    return any(name_words.names_heads(axis) for axis in axes)
 
 
 def _names_time(axes: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import AxisContext, Toward
-from triton_doctor.static.variability.name_words import names_data, names_model, names_pool, names_stack
+from triton_doctor.static.variability.name_words import names_data, names_items, names_model, names_pool, names_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,6 +88,13 @@ HINTS: tuple[Hint, ...] = (
         says="of four axes it is neither the batch, nor the heads, nor the last: the length",
         example="batch, heads, n, dim = q.shape",
         applies=lambda axis: axis.is_beside_heads,
+    ),
+    Hint(
+        name="one for each sequence",
+        toward=Toward.DATA,
+        says="the tensor has an item for each sequence or token",
+        example="n = seq_lens.shape[0]",
+        applies=lambda axis: axis.is_first and axis.is_activation and names_items(axis.tensor),
     ),
     Hint(
         name="covered by programs",
