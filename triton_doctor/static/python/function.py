@@ -17,8 +17,8 @@ class BranchArm(NamedTuple):
     """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
 
     `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, and
-    `is_true` which. `expects_error` marks what a test expects to fail; such an arm is the only
-    one of its branch, and always runs.
+    `is_true` which. `given` is a name of which this arm asks no more than that it is not None. `expects_error` marks
+    what a test expects to fail; such an arm is the only one of its branch, and always runs.
     """
 
     branch: int
@@ -28,6 +28,7 @@ class BranchArm(NamedTuple):
     is_main: bool = False
     flag: str | None = None
     is_true: bool = True
+    given: str | None = None
     expects_error: bool = False
 
 

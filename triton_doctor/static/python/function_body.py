@@ -10,6 +10,7 @@ from triton_doctor.static.python.conditions import (
     catches_compile_error,
     decided_flag,
     expects_error,
+    given_name,
     is_main_guard,
     limits_of,
 )
@@ -151,12 +152,14 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *decided_flag(test, holds=True)))
+        flag, given = decided_flag(test, holds=True), given_name(test, holds=True)
+        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *flag, given))
         if test is not None:
             self._limit(test, holds=True)
         self.read(body)
         if orelse:
-            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *decided_flag(test, holds=False)))
+            flag, given = decided_flag(test, holds=False), given_name(test, holds=False)
+            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *flag, given))
             if test is not None:
                 self._limit(test, holds=False)
             self.read(orelse)

@@ -13,7 +13,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import AxisContext, Toward
-from triton_doctor.static.variability.name_words import names_data, names_length, names_model, names_pool, names_stack
+from triton_doctor.static.variability.name_words import (
+    names_data,
+    names_items,
+    names_length,
+    names_model,
+    names_pool,
+    names_stack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -102,6 +109,13 @@ HINTS: tuple[Hint, ...] = (
         says="it is bound beside the width of an image",
         example="batch, channels, h, w = x.shape",
         applies=lambda axis: axis.is_height,
+    ),
+    Hint(
+        name="one for each sequence",
+        toward=Toward.DATA,
+        says="the tensor has an item for each sequence or token",
+        example="n = seq_lens.shape[0]",
+        applies=lambda axis: axis.is_first and axis.is_activation and names_items(axis.tensor),
     ),
     Hint(
         name="covered by programs",

@@ -28,6 +28,8 @@ _WEIGHT_WORDS = frozenset(
     "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
     "centroids alpha alphas".split()
 )
+# Tensors with an item for each sequence or token.
+_ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
@@ -124,6 +126,13 @@ def names_weight(name: str) -> bool:
 def names_settings(name: str) -> bool:
     """Whether a list's name says that the model, or its set-up, decides how long it is."""
     return bool(words(name) & _SETTING_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_items(name: str) -> bool:
+    """Whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`."""
+    counts = "num" in words(name)
+    return bool(words(name) & _ITEM_WORDS) and not (counts or names_settings(name) or names_weight(name))
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import BinaryOp, Call, Const, Expr, Lambda, Name, Subscript, TupleExpr, children, dotted
+from triton_doctor.static.python.ir import (
+    BinaryOp,
+    Call,
+    Const,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    TupleExpr,
+    children,
+    dotted,
+)
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 

@@ -59,7 +59,7 @@ def name_value(flow: Interpreter, name: str, place: ProgramPoint) -> Value:
     if not values:
         return UNKNOWN
     value = either(values)
-    return limited(flow, value, name, place) if name in frame.function.limits else value
+    return limited(flow, value, name, place) if frame.function.limits else value
 
 
 def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
