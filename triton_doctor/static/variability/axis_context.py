@@ -20,10 +20,10 @@ class AxisContext:
     `name` is what the size is called, which `is_axis` where it is one axis of a tensor, and `is_end` where that is the
     last; `is_height` where the name goes with that of a width beside it. `tensor` names the tensor whose axis at
     `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those whose
-    product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the model,
-    `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor says of
-    the axis, `unpacked` what the names say together that the function unpacks the shape into; its position says nothing
-    then.
+    product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
+    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
+    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position
+    says nothing then.
     """
 
     name: str = ""

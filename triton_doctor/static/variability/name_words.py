@@ -83,7 +83,7 @@ def names_heads(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def names_length(name: str) -> bool:
-    """Whether a name speaks of batch, sequence, tokens or rows in a whole word, and not of the most there is room for."""
+    """Whether a name speaks of batch, sequence, tokens or rows in a whole word, and of no maximum."""
     return names_data(name) and any(len(word) > 2 for word in words(name) & _DATA_WORDS) and "max" not in words(name)
 
 

@@ -195,7 +195,7 @@ def _hint_from_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> Ab
 
 
 def _is_height(binding: Binding, frame: CallFrame) -> bool:
-    """Whether the name of an axis is that of a height, and the width beside it is bound to an axis of the same shape."""
+    """Whether the name of an axis is that of a height, and that of the width is bound to an axis of the same shape."""
     widths = names_of_width(binding.name)
     if not widths:
         return False
