@@ -48,7 +48,8 @@ class KernelHints:
         spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
         if spanned_by_grid.decide() is scalar.decide():
             return scalar
-        if (is_count and expr in spanned_expressions(launch)) or (scalar.atoms and scalar.atoms & self._grid(launch)):
+        is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))
+        if is_spanned or (scalar.atoms and scalar.atoms & self._grid(launch)):
             return spanned_by_grid
         return scalar
 
