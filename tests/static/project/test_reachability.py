@@ -54,6 +54,11 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         ),
         pytest.param({"ops.py": OPS, "main.py": "import ops\nops.used(1)\n"}, INFO, id="module imported, never called"),
         pytest.param({"ops.py": OPS, "main.py": "import ops\nops.launch(1)\n"}, WARNING, id="called by its module"),
+        pytest.param(
+            {"pkg/ops.py": OPS, "main.py": "from pkg import ops\nops.launch(1)\n"},
+            WARNING,
+            id="called by its module, out of a package",
+        ),
         pytest.param({"ops.py": OPS, "main.py": "from ops import *\n"}, WARNING, id="all is taken"),
         pytest.param(
             {

@@ -272,7 +272,7 @@ class Database:
     def _matters(self, path: str, error: Exception) -> bool:
         """Whether the checks lose something by the text in a Python file that `error` is about.
 
-        They lose nothing by a file in newer syntax that has no kernel and no launch, other than in a string of one line.
+        They lose nothing by a file in newer syntax that has no kernel and no launch but in strings of one line.
         """
         if newer_syntax(error) is None:
             return True

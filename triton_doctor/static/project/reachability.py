@@ -82,7 +82,9 @@ class Reachability:
         return not any(True for _ in self._importers_of(module)) or any(
             _hands_on(other, imported)
             or any(
-                _counts(other.path, read_mentions(other, one), own) for one in names if imported.member in (None, one)
+                _counts(other.path, read_mentions(other, one), own)
+                for one in names
+                if imported.member in (None, one, last_name(module.path))
             )
             for other, imported in self._importers_of(module, names)
         )
