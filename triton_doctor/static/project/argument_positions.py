@@ -1,4 +1,4 @@
-"""Launches to positions: which parameter of the kernel each positional argument is, those behind `*q.stride()` too.
+"""Launches and calls to positions: which parameter each positional argument is, those behind `*q.stride()` too.
 
 `kernel[grid](q, *q.stride(), n, BLOCK=64)`: Triton fills a prefix of the parameters by position. Where the parameters
 that are given by name, by a config or by a heuristic show where that prefix ends, `n` is its last parameter, and the
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Star, Unpacked
+from triton_doctor.static.python.ir import Star, Unpacked, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from triton_doctor.static.python.function import Argument, Launch
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.function import Argument, Function, Launch
+    from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.python.module import Kernel
 
 
@@ -79,3 +79,28 @@ def _positional_count(launch: Launch, kernel: Kernel) -> int | None:
     last = kernel.params[total - 1] if total else None
     is_open = last is not None and (last.default is not None or (tuned is None and last.is_constexpr))
     return None if is_open else total
+
+
+def bind(function: Function, call: Call) -> dict[str, Expr]:
+    """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
+    positional = [param for param in function.params if not param.keyword_only and not param.variadic]
+    bound: dict[str, Expr] = {}
+    for param, arg in zip(positional[_implicit(function) :], call.args, strict=False):
+        if isinstance(arg, Star):
+            break
+        bound[param.name] = arg
+    names = {param.name for param in function.params}
+    for name, value in call.keywords:
+        if name is not None and name in names:
+            bound[name] = value
+    return bound
+
+
+def _implicit(function: Function) -> int:
+    """How many leading parameters a call does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
+    if function.class_name is None:
+        return 0
+    static = any((dotted(one) or "").rpartition(".")[2] == "staticmethod" for one in function.decorators)
+    if static:
+        return 1 if function.name in ("forward", "backward") else 0
+    return 1

@@ -18,11 +18,10 @@ import msgspec
 
 from triton_doctor.finding import Evidence, Facts, Finding, HintNote, Location, Span, Step, Undecided
 from triton_doctor.plan import Change, Plan
-from triton_doctor.static.project.database import FileFacts
 from triton_doctor.static.project.dependencies import Dependencies
 from triton_doctor.static.project.kernel_uses import KernelUses
 from triton_doctor.static.project.results import FileFindings, FileReport
-from triton_doctor.static.project.roles import Role
+from triton_doctor.static.project.roles import FileFacts, Role
 from triton_doctor.static.project.scan_cache import (
     NO_CACHED_SCAN,
     NO_SCAN_CACHE,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.applied_names import APPLIED_NAMES, is_applied
 from triton_doctor.static.project.dependencies import declare_query
+from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.project.resolver import DefinitionKind
 from triton_doctor.static.project.trials import Trials
-from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Star, dotted
+from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -38,24 +39,29 @@ class Caller(NamedTuple):
 
 
 class CallGraph:
-    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for."""
+    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for.
 
-    def __init__(self, project: Project) -> None:
+    Those are files that say Triton; where `in_all_files`, any file that imports the module of what is called.
+    """
+
+    def __init__(self, project: Project, *, in_all_files: bool = False) -> None:
         """Nothing is looked up yet."""
         self._project = project
+        self._in_all_files = in_all_files
         self._for_main: dict[int, bool] = {}
         self._has_guard: dict[str, bool] = {}
         self._trials = Trials(project)
 
-    def of(self, module: Module, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`, by path and place."""
+    def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
+        """The calls that reach `function` of `module`, by path and place; those for `__main__` too where `of_tests`."""
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
             callers = self.anywhere(module, function)
         else:
             callers = self._among(module.path, read_calls(module, function.name), function.name, function)
         for caller in callers:
-            if caller.module.path not in self._project.tests and not self.is_test(
-                caller.module, caller.function, caller.site.arms
+            if of_tests or (
+                caller.module.path not in self._project.tests
+                and not self.is_test(caller.module, caller.function, caller.site.arms)
             ):
                 yield caller
 
@@ -72,8 +78,18 @@ class CallGraph:
         )
         for path, calls in found:
             yield from self._among(path, calls, wanted, function)
+        if self._in_all_files:
+            yield from self.without_triton(module, function)
         if member is not None:
             yield from self._by_applied_names(module.path, wanted, function)
+
+    def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` of `module` in files that import that module, and do not say Triton."""
+        wanted = (function.class_name or "").rpartition(".")[2] if is_applied(function) else function.name
+        for path in self._project.modules.bystanders(last_name(module.path), calling(wanted)):
+            other = self._project.modules.get(path) if path not in self._project.tests else None
+            if other is not None:
+                yield from self._among(path, read_calls(other, wanted), wanted, function)
 
     def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
@@ -94,13 +110,14 @@ class CallGraph:
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, for `__main__`.
 
-        For `__main__` is what its guard holds, and a function without arguments that only such code calls.
+        For `__main__` is what its guard holds, functions too, and a function without arguments that only such code
+        calls.
         """
         if module.path in self._project.tests or any(arm.is_main for arm in arms):
             return True
         if function.name == "<module>":
             return False
-        if _is_test_function(function):
+        if function.is_for_main or _is_test_function(function):
             return True
         if module.path not in self._has_guard:
             self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")
@@ -258,31 +275,6 @@ def _last(expr: Expr) -> str | None:
             return name
         case _:
             return None
-
-
-def bind(function: Function, call: Call) -> dict[str, Expr]:
-    """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
-    positional = [param for param in function.params if not param.keyword_only and not param.variadic]
-    bound: dict[str, Expr] = {}
-    for param, arg in zip(positional[_implicit(function) :], call.args, strict=False):
-        if isinstance(arg, Star):
-            break
-        bound[param.name] = arg
-    names = {param.name for param in function.params}
-    for name, value in call.keywords:
-        if name is not None and name in names:
-            bound[name] = value
-    return bound
-
-
-def _implicit(function: Function) -> int:
-    """How many leading parameters a call does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
-    if function.class_name is None:
-        return 0
-    static = any(_last(decorator) == "staticmethod" for decorator in function.decorators)
-    if static:
-        return 1 if function.name in ("forward", "backward") else 0
-    return 1
 
 
 def _is_test_function(function: Function) -> bool:

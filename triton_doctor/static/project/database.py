@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
@@ -14,6 +14,7 @@ from triton_doctor.static.environment.read_python import may_set, python_may_set
 from triton_doctor.static.project.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.import_index import ImportIndex
 from triton_doctor.static.project.roles import (
+    FileFacts,
     Role,
     imported_words,
     role_of,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvironmentFile
     from triton_doctor.static.project.dependencies import ModuleQuery, QueryKind
     from triton_doctor.static.project.import_index import NamingFiles
-    from triton_doctor.static.project.kernel_uses import MentionedWords
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
@@ -44,31 +44,9 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 
 _WORD_START = re.compile(rb"\b")
+# Not of several lines, which may stand around a kernel.
+_STRING = re.compile(rb"(?<![\"'])(\"|')(?!\1)(?:\\.|(?!\1)[^\\\n])*\1")
 _BEFORE_IMPORT = re.compile(rb"[ \t\\\n]+import\b")
-
-
-class FileFacts(NamedTuple):
-    """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
-
-    `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
-    something. `mentions` are what Python files name at run time, None for nothing, and are not kept on disk. Nobody has
-    asked about the files that are not there.
-    """
-
-    roles: dict[str, Role]
-    words: dict[str, frozenset[str]]
-    members: dict[str, frozenset[str]]
-    setting: dict[str, bool]
-    directives: dict[str, tuple[Directive, ...]]
-    mentions: dict[str, MentionedWords | None]
-
-    def but(self, paths: frozenset[str]) -> FileFacts:
-        """What is known of other files than those at `paths`."""
-        return FileFacts._make(_but(known, paths) for known in self)
-
-
-def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
-    return {path: one for path, one in known.items() if path not in paths}
 
 
 class Database:
@@ -90,6 +68,7 @@ class Database:
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._answers: dict[tuple[str, str, str], object] = {}
         self._importers_by_name: dict[str, tuple[str, ...]] = {}
+        self._bystanders_by_name: dict[str, tuple[str, ...]] = {}
         self._fingerprints: dict[tuple[str, ModuleQuery], bytes | None] = {}
         for file in files:
             try:
@@ -228,6 +207,12 @@ class Database:
             self._importers_by_name[name] = tuple(self.importing(name, self.python))
         return self._importers_by_name[name]
 
+    def bystanders(self, name: str) -> tuple[str, ...]:
+        """The bystanders among the Python files that import a module called `name`, or something of it."""
+        if name not in self._bystanders_by_name:
+            self._bystanders_by_name[name] = tuple(self.importing(name, self._bystanders))
+        return self._bystanders_by_name[name]
+
     def handling(self, paths: Sequence[str], signs: Iterable[TextPattern]) -> Sequence[str]:
         """Those of `paths` that show one of `signs`, are packages, or take all names of some module."""
         shown = frozenset[str]().union(*(self.showing(sign, paths) for sign in signs))
@@ -250,6 +235,10 @@ class Database:
     def _importers(self) -> ImportIndex:
         named = (path for path, role in self.roles.items() if role is not Role.BYSTANDER)
         return ImportIndex(self.python, {path: self.words(path) for path in named})
+
+    @cached_property
+    def _bystanders(self) -> Sequence[str]:
+        return [path for path, role in self.roles.items() if role is Role.BYSTANDER]
 
     @cached_property
     def _setting(self) -> Sequence[str]:
@@ -283,9 +272,12 @@ class Database:
     def _matters(self, path: str, error: Exception) -> bool:
         """Whether the checks lose something by the text in a Python file that `error` is about.
 
-        They lose nothing by a file in newer syntax that has no kernel and no launch.
+        They lose nothing by a file in newer syntax that has no kernel and no launch but in strings of one line.
         """
-        return newer_syntax(error) is None or self.is_code(path)
+        if newer_syntax(error) is None:
+            return True
+        text = _STRING.sub(b"''", self.python[path]) if self.is_code(path) else b""
+        return role_of(text) is Role.SUBJECT or LAUNCH in text
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
         """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""

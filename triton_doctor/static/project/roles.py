@@ -1,15 +1,25 @@
-"""Bytes of a Python file to its role: what could it hold that matters? Asked of every file, so it only searches."""
+"""Bytes of files to what they tell: of a Python file its role, what it could hold that matters.
+
+This is asked of every file, so it only searches.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
 from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
 from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.sources.directives import MARK
+
+if TYPE_CHECKING:
+    from triton_doctor.static.project.kernel_uses import MentionedWords
+    from triton_doctor.static.sources.directives import Directive
+
+Read = TypeVar("Read")
 
 _CLOCKS = (
     re.compile(rb"time(?:r|_ns)?\(\)"),
@@ -37,7 +47,8 @@ class Role(Enum):
 
     A `SUBJECT` may hold anything that a check speaks of, a `SETTER` variables of the environment. A `LAUNCHER`, and a
     `SETTER` too, may hold a launch if it can name a kernel. A `CALLER` names Triton, and so may call what launches. It
-    is read, as a `BYSTANDER` is, when something leads there; but nobody looks for callers among bystanders.
+    is read, as a `BYSTANDER` is, when something leads there. Callers are looked for among bystanders only where hints
+    alone would make a finding.
     """
 
     SUBJECT = "subject"
@@ -45,6 +56,30 @@ class Role(Enum):
     LAUNCHER = "launcher"
     CALLER = "caller"
     BYSTANDER = "bystander"
+
+
+class FileFacts(NamedTuple):
+    """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
+
+    `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
+    something. `mentions` are what Python files name at run time, None for nothing, and are not kept on disk. Nobody has
+    asked about the files that are not there.
+    """
+
+    roles: dict[str, Role]
+    words: dict[str, frozenset[str]]
+    members: dict[str, frozenset[str]]
+    setting: dict[str, bool]
+    directives: dict[str, tuple[Directive, ...]]
+    mentions: dict[str, MentionedWords | None]
+
+    def but(self, paths: frozenset[str]) -> FileFacts:
+        """What is known of other files than those at `paths`."""
+        return FileFacts._make(_but(known, paths) for known in self)
+
+
+def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
+    return {path: one for path, one in known.items() if path not in paths}
 
 
 def role_of(data: bytes) -> Role:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from triton_doctor.static.project.database import FileFacts
 from triton_doctor.static.project.dependencies import ChangedFile, Changes
 from triton_doctor.static.project.import_index import last_name
 from triton_doctor.static.project.results import FileFindings, FileReport
-from triton_doctor.static.project.roles import Role, taken_names
+from triton_doctor.static.project.roles import FileFacts, Role, taken_names
 from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
 
 if TYPE_CHECKING:

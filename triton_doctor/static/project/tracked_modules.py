@@ -127,6 +127,16 @@ class TrackedModules(Mapping[str, "Module"]):
         found = self._library.importers(name)
         return found if signs is None else self._library.handling(found, signs)
 
+    def bystanders(self, name: str, sign: TextPattern) -> Sequence[str]:
+        """The files without Triton, by path, that import a module called `name`, or something of it, and show `sign`.
+
+        The answer depends on that no other file imports it. It reads none.
+        """
+        self._unimported.add(name)
+        found = self._library.bystanders(name)
+        showing = self._library.showing(sign, found)
+        return [path for path in found if path in showing]
+
 
 def _interned(words: Iterable[str]) -> frozenset[str]:
     return frozenset(map(intern, words))

@@ -37,7 +37,7 @@ def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, fram
     if own.kind is Variability.UNKNOWN and not own.atoms:
         asked = flow.asked.stride(value, position, frame)
         if asked is None or asked.decide() is Variability.UNKNOWN:
-            return layouts.noted_stride(flow, value, position, frame) or own
+            return layouts.presumed_stride(flow, value, position, frame) or own
         return asked
     return own
 

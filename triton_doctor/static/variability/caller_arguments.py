@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.argument_positions import bind
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
@@ -228,8 +228,9 @@ class CallerArguments:
             return
         options = value.options if isinstance(value, Union) else (value,)
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
-        if isinstance(arg, Name) and query.what == "axis":
-            asked = [(option, limited_axis(flow, one, arg.id, query.position, place)) for option, one in asked]
+        if query.what == "axis":
+            tensor = arg.id if isinstance(arg, Name) else ""
+            asked = [(option, limited_axis(flow, one, tensor, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}

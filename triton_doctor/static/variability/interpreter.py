@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.call_graph import CallGraph, bind
+from triton_doctor.static.project.argument_positions import bind
+from triton_doctor.static.project.call_graph import CallGraph
 from triton_doctor.static.project.reachability import Reachability
 from triton_doctor.static.python.ir import (
     Attr,
@@ -26,6 +27,7 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
 from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
@@ -74,14 +76,18 @@ class Interpreter:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
     `hints` are those on the axes of arguments, by path, function and argument. What callers pass, and what others
-    store in objects, is looked for only where it `asks` for that.
+    store in objects, is looked for only where it `asks` for that; of callers in files that do not say Triton it asks
+    only where it `asks_all`.
     """
 
-    def __init__(self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True) -> None:
+    def __init__(
+        self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True, asks_all: bool = False
+    ) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self.hints: ArgumentHints = hints or {}
         self.asks = asks
+        self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self.asked = CallerArguments(self)
@@ -90,7 +96,7 @@ class Interpreter:
     @cached_property
     def callers(self) -> CallGraph:
         """The index of calls, made when it is first needed."""
-        return CallGraph(self.project)
+        return CallGraph(self.project, in_all_files=self._asks_all)
 
     @cached_property
     def reachability(self) -> Reachability:
@@ -171,6 +177,8 @@ class Interpreter:
                 return self._part(of, position, size, open_, place)
             case Subscript(base, key):
                 return self._item(base, key, place)
+            case BinaryOp("//", (over, under)):
+                return apply("//", [self.scalar(dividend(over, under), place), self.scalar(under, place)])
             case BinaryOp(op, operands):
                 return operate(self, op, [self.value(operand, place) for operand in operands], place.frame)
             case Compare():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.argument_positions import bind
 from triton_doctor.static.python.ir import Conditional, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
