@@ -52,15 +52,16 @@ class CallGraph:
         self._has_guard: dict[str, bool] = {}
         self._trials = Trials(project)
 
-    def of(self, module: Module, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`, by path and place."""
+    def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
+        """The calls that reach `function` of `module`, by path and place; those for `__main__` too where `of_tests`."""
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
             callers = self.anywhere(module, function)
         else:
             callers = self._among(module.path, read_calls(module, function.name), function.name, function)
         for caller in callers:
-            if caller.module.path not in self._project.tests and not self.is_test(
-                caller.module, caller.function, caller.site.arms
+            if of_tests or (
+                caller.module.path not in self._project.tests
+                and not self.is_test(caller.module, caller.function, caller.site.arms)
             ):
                 yield caller
 
@@ -109,13 +110,14 @@ class CallGraph:
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
         """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, for `__main__`.
 
-        For `__main__` is what its guard holds, and a function without arguments that only such code calls.
+        For `__main__` is what its guard holds, functions too, and a function without arguments that only such code
+        calls.
         """
         if module.path in self._project.tests or any(arm.is_main for arm in arms):
             return True
         if function.name == "<module>":
             return False
-        if _is_test_function(function):
+        if function.is_for_main or _is_test_function(function):
             return True
         if module.path not in self._has_guard:
             self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")

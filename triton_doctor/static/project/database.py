@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 
 _WORD_START = re.compile(rb"\b")
+# Not of several lines, which may stand around a kernel.
+_STRING = re.compile(rb"(?<![\"'])(\"|')(?!\1)(?:\\.|(?!\1)[^\\\n])*\1")
 _BEFORE_IMPORT = re.compile(rb"[ \t\\\n]+import\b")
 
 
@@ -270,9 +272,12 @@ class Database:
     def _matters(self, path: str, error: Exception) -> bool:
         """Whether the checks lose something by the text in a Python file that `error` is about.
 
-        They lose nothing by a file in newer syntax that has no kernel and no launch.
+        They lose nothing by a file in newer syntax that has no kernel and no launch but in strings of one line.
         """
-        return newer_syntax(error) is None or self.is_code(path)
+        if newer_syntax(error) is None:
+            return True
+        text = _STRING.sub(b"''", self.python[path]) if self.is_code(path) else b""
+        return role_of(text) is Role.SUBJECT or LAUNCH in text
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
         """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""

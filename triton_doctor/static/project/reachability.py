@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.dependencies import declare_query
 from triton_doctor.static.project.import_index import last_name
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, children
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, children, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.call_graph import CallGraph
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.function import BranchArm, Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Import, Module
 
 # Callers of callers are followed so far; behind that, a function is taken to be in reach.
 _MOST_DEPTH = 6
+# Called or not, these give back a function, and keep it nowhere.
+_KEEPING_NOTHING = frozenset(
+    "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
+    "autocast custom_fwd custom_bwd contextmanager".split()
+)
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
 _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 
@@ -60,9 +65,9 @@ class Reachability:
             if forward is None or f"{function.class_name}.backward" not in module.functions:
                 return True
             name, entered = function.class_name.rpartition(".")[2], forward
-        if any(isinstance(decorator, Call) for decorator in function.decorators):
-            return True  # it may register the function
-        callers = list(self._callers.of(module, entered))
+        if any(_may_register(decorator) for decorator in function.decorators):
+            return True
+        callers = list(self._callers.of(module, entered, of_tests=True))
         own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
         names = {name, *_aliases(module, name)}
         if any(self._is_used(module, one, own) for one in sorted(names)):
@@ -77,7 +82,9 @@ class Reachability:
         return not any(True for _ in self._importers_of(module)) or any(
             _hands_on(other, imported)
             or any(
-                _counts(other.path, read_mentions(other, one), own) for one in names if imported.member in (None, one)
+                _counts(other.path, read_mentions(other, one), own)
+                for one in names
+                if imported.member in (None, one, last_name(module.path))
             )
             for other, imported in self._importers_of(module, names)
         )
@@ -120,7 +127,9 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
         is_exported=is_package and any(one.member == name for one in module.imports.values()),
         is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
         functions=tuple(
-            one.qualname for one in module.functions.values() if one is not top and one.shows(mention(name))
+            one.qualname
+            for one in module.functions.values()
+            if one is not top and not one.is_for_main and one.shows(mention(name))
         ),
     )
     return found if any(found) else None
@@ -169,15 +178,28 @@ def _is_related(one: str, other: str) -> bool:
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
+def _may_register(decorator: Expr) -> bool:
+    """Whether a decorator may keep the function for others to call: `@register("scale")`, not `@torch.no_grad()`."""
+    match decorator:
+        case Call(func):
+            return (dotted(func) or "").rpartition(".")[2] not in _KEEPING_NOTHING
+        case _:
+            return False
+
+
 def _expressions(function: Function, name: str) -> Iterator[Expr]:
-    """The expressions of assignments and calls, but for those that only give `name` another."""
-    values = (one.value for bindings in function.bindings.values() for one in bindings)
-    pending: list[Expr] = [value for value in values if not _is_alias(value, name)]
-    pending += [site.call for site in function.calls]
+    """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
+    bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
+    pending: list[Expr] = [one.value for one in bindings if not _is_alias(one.value, name)]
+    pending += [site.call for site in function.calls if not _is_for_main(site.arms)]
     while pending:
         expr = pending.pop()
         yield expr
         pending.extend(children(expr))
+
+
+def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:
+    return any(arm.is_main for arm in arms)
 
 
 def _names(expr: Expr, name: str) -> bool:

@@ -163,7 +163,10 @@ class FunctionSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
-    """A function that runs on the host. The module's own top level is one, named `<module>`."""
+    """A function that runs on the host. The module's own top level is one, named `<module>`.
+
+    `is_for_main` where it is defined under the main guard of its module.
+    """
 
     name: str
     qualname: str
@@ -174,6 +177,7 @@ class Function:
     class_name: str | None
     parent: str | None
     text: FunctionSource
+    is_for_main: bool = False
 
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the text of the function."""

@@ -48,7 +48,10 @@ def may_launch(data: bytes) -> bool:
 
 
 class Body:
-    """Collects one function; nested definitions are handed back through `nested`, to be read on their own."""
+    """Collects one function; nested definitions are handed back through `nested`, to be read on their own.
+
+    `for_main` has the lines of those that stand under a main guard.
+    """
 
     def __init__(self, source: SourceText) -> None:
         """Nothing is read yet: `read` the statements, then ask for the `contents`."""
@@ -65,6 +68,7 @@ class Body:
         self._limits: dict[str, list[AssertedBound]] = {}
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
+        self.for_main: set[int] = set()
 
     def contents(self) -> Contents:
         """What was read so far."""
@@ -139,6 +143,8 @@ class Body:
                 self.read(node.finalbody)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 self.nested.append((node, self._lowering.lower_all(node.decorator_list)))
+                if any(arm.is_main for arm in self._arms):
+                    self.for_main.add(node.lineno)
             case ast.Assert(test=test):
                 lower(test)
                 self._limit(test, holds=True)
