@@ -11,15 +11,13 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
-from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.kernel_hints import KernelHints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
-from triton_doctor.static.variability.launch_hints import interpreter_of, spanned, thorough_interpreter_of
+from triton_doctor.static.variability.launch_hints import interpreter_of, thorough_interpreter_of
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
 from triton_doctor.static.variability.program_point import CallFrame, end_of
-from triton_doctor.static.variability.scopes import hint_from_name
 from triton_doctor.static.variability.values import DictValue
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Param
-    from triton_doctor.static.variability.dims import DimFactor, Origin
+    from triton_doctor.static.variability.dims import Origin
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.values import Value
 
@@ -127,7 +125,7 @@ class Parameters:
         self._flow = flow or interpreter_of(project)
         self._launches = launches_of(project)
         self._uses = ParameterUses(project, self._launches)
-        self._grids: dict[int, frozenset[DimFactor]] = {}
+        self._hints = KernelHints(self._flow)
         self._elsewhere: dict[tuple[str, str], bool] = {}
 
     @cached_property
@@ -227,12 +225,6 @@ class Parameters:
                     return found[0] if len(found) == 1 else None
         return None
 
-    def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
-        """The undecided axes that the grid of a launch spans."""
-        if id(launch) not in self._grids:
-            self._grids[id(launch)] = spanned(launch, self._flow)
-        return self._grids[id(launch)]
-
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
@@ -266,24 +258,11 @@ class Parameters:
 
     def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
-        name, line = param.name, param.span.line
-        if name in self._project.declared:
+        if param.name in self._project.declared:
             frame = self._flow.at(source.launch).frame
-            return source._replace(scalar=declared(self._project, name, frame))
-        scalar = hint_from_name(source.scalar, name, kernel.path, line)
-        if scalar.kind is not Variability.UNKNOWN:
-            return source._replace(scalar=scalar)
-        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(scalar.atoms))
-        scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
-        covered = AxisContext(is_covered=True)
-        if name in kernel.walked and (scalar.atoms or scalar.from_data):
-            return source._replace(scalar=scalar.add_hints(apply_hints(covered, kernel.path, line)))
-        launch = source.launch
-        spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
-        # The grid is looked at where that can matter.
-        if scalar.atoms and spanned_by_grid.decide() is not scalar.decide() and scalar.atoms & self._grid(launch):
-            return source._replace(scalar=spanned_by_grid)
-        return source._replace(scalar=scalar)
+            return source._replace(scalar=declared(self._project, param.name, frame))
+        hinted = self._hints.add_to(source.scalar, source.expr, source.launch, kernel, param)
+        return source._replace(scalar=hinted)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:
