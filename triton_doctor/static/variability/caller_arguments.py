@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.argument_positions import bind
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import collections.abc
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.calls.call_graph import Caller
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.argument_positions import bind
-from triton_doctor.static.project.call_graph import CallGraph
-from triton_doctor.static.project.reachability import Reachability
+from triton_doctor.static.project.calls.call_graph import CallGraph
+from triton_doctor.static.project.calls.reachability import Reachability
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
