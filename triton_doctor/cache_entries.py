@@ -1,4 +1,6 @@
-"""One entry of a pack to its folder in a cache, beside processes that look for it, compile it, or place it too.
+"""Entries of Triton's cache folder, placed in another than where they were made.
+
+Other processes may look for an entry, compile it, or place it at the same time.
 
 Only what Python brings is imported here, as every process that compiles a kernel may import this.
 """
@@ -9,6 +11,7 @@ import json
 import os
 import re
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -54,6 +57,34 @@ def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder:
     if not is_complete(final, group, files, seen_at / key):
         return UNUSABLE
     return WRITTEN if added else PRESENT
+
+
+def write_entries(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    """Write `files`, (entry/name, content) as Triton made them elsewhere, below the cache folder `folder`.
+
+    Entries that are there stay as they are.
+    """
+    entries: defaultdict[str, dict[str, bytes]] = defaultdict(dict)
+    for name, content in files:
+        entry, _, inner = name.partition("/")
+        entries[entry][inner] = content
+    if entries:
+        folder.mkdir(parents=True, exist_ok=True)
+    for entry, contents in entries.items():
+        group = next((name for name in contents if name.startswith(GROUP)), None)
+        kernel = None
+        if group is not None:
+            kernel = group.removeprefix(GROUP).removesuffix(SUFFIX)
+            named = json.loads(contents.pop(group))["child_paths"]
+            contents = {name: contents[name] for name in named} | contents
+        place_entry(entry, kernel, contents, folder, folder)
+
+
+def list_kernel_entries(folder: Path) -> Iterator[tuple[str, str]]:
+    """(entry, kernel) of each entry in `folder` that holds a whole kernel."""
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        for group in sorted(entry.glob(f"{GROUP}*{SUFFIX}")) if entry.is_dir() else ():
+            yield entry.name, group.name.removeprefix(GROUP).removesuffix(SUFFIX)
 
 
 def group_files(group: str | None, files: Mapping[str, bytes], seen_at: Path) -> Iterator[tuple[str, bytes]]:
