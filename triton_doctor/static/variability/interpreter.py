@@ -30,7 +30,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
-from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments, scalar_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part
@@ -127,7 +127,7 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self._asked.value(value, frame) or value.scalar
+                return self._asked.value(value, frame) or scalar_of(value)
             case Union(options):
                 return choice([self.as_scalar(option, frame) for option in options])
             case TupleValue() if value.count:
