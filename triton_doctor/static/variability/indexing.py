@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -219,9 +218,7 @@ def part(flow: Interpreter, value: Value, position: int, size: int, open_: bool,
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case SymbolicValue(root, scalar, _):
-            return SymbolicValue(
-                root=replace(root, name=f"{root.name}[{position}]", rank=None, hints={}), scalar=scalar
-            )
+            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), scalar=scalar)
         case _:
             return UNKNOWN
 
@@ -252,7 +249,7 @@ def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
         case ListValue(one, _):
             return one
         case SymbolicValue(root, scalar, _):
-            inner = replace(root, name=f"{root.name}[i]", rank=None, hints={})
+            inner = root.item_called(f"{root.name}[i]")
             return SymbolicValue(root=inner, scalar=scalar._replace(terms=frozenset()))
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN

@@ -35,7 +35,8 @@ class KernelHints:
     ) -> AbstractNumber:
         """`scalar`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
         name, line = param.name, param.span.line
-        is_height = any(other.is_constexpr and other.name in names_of_width(name) for other in kernel.params)
+        widths = names_of_width(name)
+        is_height = bool(widths) and any(other.is_constexpr and other.name in widths for other in kernel.params)
         scalar = hint_from_name(scalar, name, kernel.path, line, is_height=is_height)
         if scalar.kind is not Variability.UNKNOWN:
             return scalar
@@ -43,7 +44,9 @@ class KernelHints:
         scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
         covered = AxisContext(is_covered=True)
         is_count = _is_count(scalar, expr, launch)
-        if name in kernel.walked and (scalar.atoms or scalar.from_data or is_count):
+        if (name in kernel.walked and (scalar.atoms or scalar.from_data)) or (
+            is_count and name in kernel.walked | kernel.bounds
+        ):
             return scalar.add_hints(apply_hints(covered, kernel.path, line))
         spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
         if spanned_by_grid.decide() is scalar.decide():

@@ -33,7 +33,7 @@ def indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: E
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
         if isinstance(value, SymbolicValue):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
-            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, hints={})
+            root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
             return SymbolicValue(root=root, scalar=value.scalar._replace(terms=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Subscript(base, key), None, place)

@@ -16,6 +16,7 @@ from triton_doctor.static.variability.values import SymbolicValue, Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 ONE = FIXED._replace(literal=1, low=1, high=1)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
