@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.database.database import Database
 
 SEED = Path(__file__).parents[2] / "fixtures" / "seeds" / "ragged_attention_mask.py"
 

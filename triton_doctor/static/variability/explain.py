@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Location, Undecided
-from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.description import hint_notes, spelled, trail
 from triton_doctor.static.variability.lattice import Variability

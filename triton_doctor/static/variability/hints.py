@@ -120,7 +120,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         name="covered by programs",
         toward=Toward.DATA,
-        says="the grid spans it, or the kernel walks it in blocks",
+        says="the grid spans it, or the kernel walks it in blocks or bounds its offsets by it",
         example="kernel[(triton.cdiv(n, 64),)](x, n)",
         applies=lambda axis: axis.is_covered,
     ),

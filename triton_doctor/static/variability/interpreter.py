@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.argument_positions import bind
-from triton_doctor.static.project.call_graph import CallGraph
-from triton_doctor.static.project.reachability import Reachability
+from triton_doctor.static.project.calls.call_graph import CallGraph
+from triton_doctor.static.project.calls.reachability import Reachability
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -30,7 +30,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
-from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments, scalar_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part
@@ -127,7 +127,7 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self._asked.value(value, frame) or value.scalar
+                return self._asked.value(value, frame) or scalar_of(value)
             case Union(options):
                 return choice([self.as_scalar(option, frame) for option in options])
             case TupleValue() if value.count:

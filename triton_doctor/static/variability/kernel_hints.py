@@ -43,7 +43,9 @@ class KernelHints:
         scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
         covered = AxisContext(is_covered=True)
         is_count = _is_count(scalar, expr, launch)
-        if name in kernel.walked and (scalar.atoms or scalar.from_data or is_count):
+        if (name in kernel.walked and (scalar.atoms or scalar.from_data)) or (
+            is_count and name in kernel.walked | kernel.bounds
+        ):
             return scalar.add_hints(apply_hints(covered, kernel.path, line))
         spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
         if spanned_by_grid.decide() is scalar.decide():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.argument_positions import bind
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, dotted
 from triton_doctor.static.variability import tensors

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
 from triton_doctor.static.variability.kernel_hints import KernelHints

@@ -157,12 +157,14 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
 
 def _noted(value: Value, binding: Binding, frame: CallFrame) -> Value:
     """The value with the shape that the comment behind its assignment tells, where nothing else does."""
+    if not _takes_note(value):
+        return value
     note = notes_of(frame.function).assigned.get(binding.line)
     if note is None or note.rank is None:
         return value
     path, function = frame.module.path, frame.function.qualname
     weight = names_weight(binding.name)
-    root = Origin(path, function, binding.name, binding.line, note.rank, weight, note=note)
+    root = Origin(path, function, binding.name, binding.line, note.rank, weight, read_note=lambda: note)
     match value:
         case SymbolicValue(_, scalar, None):
             return value if scalar.kind is not Variability.UNKNOWN else SymbolicValue(root=root, scalar=scalar)
@@ -175,6 +177,19 @@ def _noted(value: Value, binding: Binding, frame: CallFrame) -> Value:
             return SymbolicValue(root=root, scalar=value)
         case _:
             return value
+
+
+def _takes_note(value: Value) -> bool:
+    """Whether a note may say more of `value` than is known."""
+    match value:
+        case SymbolicValue(_, _, origin):
+            return origin is None
+        case Tensor(front, _, open_):
+            return not all(map(_is_told, front)) or (open_ is not None and not _is_told(open_))
+        case AbstractNumber():
+            return not _is_told(value)
+        case _:
+            return False
 
 
 def _is_told(scalar: AbstractNumber) -> bool:
