@@ -8,8 +8,8 @@ import pytest
 
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.parameters import parameters
