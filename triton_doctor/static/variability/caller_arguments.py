@@ -171,7 +171,8 @@ class CallerArguments:
                     varies = scalar.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(scalar)
         if varying:
-            return choice(varying)._replace(trail=varying[0].trail)
+            # What is certain of one caller is not told by what another's author wrote.
+            return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
         if shown and not serves:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
             one = choice(shown)
