@@ -23,8 +23,9 @@ _MOST_ITEMS = 8
 
 def operate(flow: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
     """The value of `op` on one or two operands."""
-    if all(type(operand) is AbstractNumber for operand in operands):
-        return apply(op, operands)  # type: ignore[arg-type]
+    numbers = [operand for operand in operands if isinstance(operand, AbstractNumber)]
+    if len(numbers) == len(operands):
+        return apply(op, numbers)
     if any(isinstance(operand, Tensor) for operand in operands):
         things = [operand for operand in operands if isinstance(operand, Tensor | SymbolicValue)]
         if op != "@":

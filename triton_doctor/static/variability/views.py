@@ -108,9 +108,11 @@ def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | Sym
 
 def differ_in_order(options: Sequence[object]) -> bool:
     """Whether they are one tensor with its axes in different orders: `x` here, `x.transpose(1, 2)` there."""
+    if len(options) == 1:
+        return False
     tensors_of = [option.of if isinstance(option, Shape) else option for option in options]
     turned = [one for one in tensors_of if isinstance(one, Tensor) and one.moved is not None]
-    if not turned or len(options) == 1:
+    if not turned:
         return False
     roots = {_root(one) if isinstance(one, Tensor | SymbolicValue) else None for one in tensors_of}
     return None not in roots and len(roots) == 1
