@@ -15,6 +15,7 @@ from triton_doctor.static.python.functions import host_params
 from triton_doctor.static.python.imports import Imports, import_statements
 from triton_doctor.static.python.ir import Call, Comprehension, Const, Expr, IterItem, Opaque, TupleExpr
 from triton_doctor.static.python.lower import Lowering
+from triton_doctor.static.python.pieces import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +86,7 @@ class Routine:
             self.name = node.name
             self.params = frozenset(param.name for param in host_params(node.args))
             self.decorators = trace.lowering.lower_all(node.decorator_list)
-            self.line, self.last_line = _lines(node)
+            self.line, self.last_line = lines_of(node)
         self._trace = trace
         self._node = node
 
@@ -144,20 +145,28 @@ class Trace:
 
 
 class _LocatedLowering(Lowering):
-    """Lowers without a gap: what is Opaque keeps the expressions in it. `places` are of each by its identity."""
+    """Lowers each node once and without a gap: what is Opaque keeps the expressions in it.
+
+    `places` are the nodes of expressions, and of keywords of calls, by their identity.
+    """
 
     def __init__(self) -> None:
         super().__init__(lambda node, call: None, lambda name, value, line: None)
         self.places: dict[int, tuple[object, ast.expr | ast.keyword]] = {}
+        self._lowered: dict[int, Expr] = {}
 
     def lower(self, node: ast.expr) -> Expr:
+        known = self._lowered.get(id(node))
+        if known is not None:
+            return known
         expr = super().lower(node)
         if type(expr) is Opaque:
             expr = Opaque(expr.what, self._parts(node))
         elif type(expr) is Call and isinstance(node, ast.Call):
             for pair, keyword in zip(expr.keywords, node.keywords, strict=True):
                 self.places[id(pair)] = (pair, keyword)
-        self.places[id(expr)] = (expr, node)
+        self.places.setdefault(id(expr), (expr, node))  # `(y := x)` has the value of `x`
+        self._lowered[id(node)] = expr
         return expr
 
     def _parts(self, node: ast.expr) -> tuple[Expr, ...]:
@@ -188,7 +197,7 @@ class _TracedBody(Body):
     def read(self, statements: Sequence[ast.stmt]) -> None:
         around, extent = self._around, self._extent
         for statement in statements:
-            self._extent = _lines(statement)
+            self._extent = lines_of(statement)
             self._statement(statement)
             if isinstance(statement, ast.If) and not statement.orelse and _leaves(statement.body):
                 test = self._lowering.lower(statement.test)
@@ -280,11 +289,6 @@ class _TracedBody(Body):
 
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
         self.values.setdefault(self._class + name, []).append(value)
-
-
-def _lines(node: ast.stmt) -> tuple[int, int]:
-    decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(one.lineno for one in decorators)]), node.end_lineno or node.lineno
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
