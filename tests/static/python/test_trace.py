@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from triton_doctor.static.python.ir import Call, Const, Name, Opaque, children, dotted
+from triton_doctor.static.python.ir import Call, Const, Name, Opaque, dotted
 from triton_doctor.static.python.parse import read_trace
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.python.trace import Condition, LoopOver, Managed, Surrounding
+from triton_doctor.static.python.step import Condition, LoopOver, Managed, Surrounding
 
 
 def around_of_use(text: str) -> list[str]:
@@ -69,19 +69,20 @@ def test_every_call_is_part_of_a_step_and_has_its_place(text: str) -> None:
 
     (call,) = (call for call in trace.calls() if dotted(call.func) == "f")
 
-    line = text.splitlines()[trace.span(call).line - 1]
-    assert line[trace.span(call).column - 1 : trace.span(call).end_column - 1] in {"f(x)", "f(k)"}
+    line = text.splitlines()[trace.lowering.span(call).line - 1]
+    assert line[trace.lowering.span(call).column - 1 : trace.lowering.span(call).end_column - 1] in {"f(x)", "f(k)"}
 
 
 def test_place_of_a_keyword_holds_its_name() -> None:
     trace = read_trace(b"use(1, env=x)\n")
     (call,) = trace.calls()
 
-    assert trace.source.text_at(trace.span(call.keywords[0])) == "env=x"
+    assert trace.source.text_at(trace.lowering.span(call.keywords[0])) == "env=x"
 
 
-def test_function_that_nobody_asks_about_is_not_lowered() -> None:
-    trace = read_trace(b"use(1)\ndef f():\n    use(2)\n")
+def test_expression_is_lowered_when_it_is_asked_for_and_once() -> None:
+    (first, second) = read_trace(b"use(1)\nf(2)\n").module.steps
 
-    assert [children(step.value)[1:] for step in trace.module.steps] == [(Const(1),)]
-    assert all(Const(2) != part for part, _ in trace.lowering.places.values())
+    assert first.value is first.value
+    assert first.value == Call(Name("use"), (Const(1),), ())
+    assert second.line == 2

@@ -111,9 +111,9 @@ def _timings(trace: Trace) -> Iterator[Timing]:
     for call in trace.calls():
         full = names.full_name(call.func)
         if full in _CLOCKS:
-            yield Timing(span=trace.span(call), text=full)
+            yield Timing(span=trace.lowering.span(call), text=full)
         elif full in _EVENTS and ("enable_timing", Const(True)) in call.keywords:
-            yield Timing(span=trace.span(call), text=f"{full}(enable_timing=True)")
+            yield Timing(span=trace.lowering.span(call), text=f"{full}(enable_timing=True)")
 
 
 def hides_gpus(settings: tuple[EnvSetting, ...]) -> bool:

@@ -8,65 +8,22 @@ from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.python.function_body import Body
-from triton_doctor.static.python.functions import host_params
 from triton_doctor.static.python.imports import Imports, import_statements
-from triton_doctor.static.python.ir import Call, Comprehension, Const, Expr, IterItem, Opaque, TupleExpr
-from triton_doctor.static.python.lower import Lowering
+from triton_doctor.static.python.ir import Call, Const, Expr, IterItem, Opaque
+from triton_doctor.static.python.located import LocatedLowering, pending
 from triton_doctor.static.python.pieces import lines_of
+from triton_doctor.static.python.step import Condition, LoopOver, Managed, Step, Surrounding, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from triton_doctor.finding import Span
     from triton_doctor.static.sources.source_text import SourceText
 
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _LEAVING_CALLS = frozenset({"exit", "quit", "_exit", "skip"})
-
-
-class Condition(NamedTuple):
-    """`test` has that `outcome`. Of an `except` and a `case`, it is Opaque with what is caught, or with nothing.
-
-    `is_left` where the other outcome has left the block above: `if test: return`.
-    """
-
-    test: Expr
-    outcome: bool
-    is_left: bool = False
-
-
-class LoopOver(NamedTuple):
-    """The body of `for target in source`."""
-
-    target: Expr
-    source: Expr
-
-
-class Managed(NamedTuple):
-    """The body of `with manager`."""
-
-    manager: Expr
-
-
-Surrounding: TypeAlias = Condition | LoopOver | Managed
-
-
-class Step(NamedTuple):
-    """A statement evaluates `value`, and assigns it to `target` where there is one, by `operator`.
-
-    `line` and `last_line` are those of the statement; `around` is what it stands in, outermost first.
-    An import has the value `Opaque("Import", (Const(module),))`.
-    """
-
-    value: Expr
-    target: Expr | None
-    operator: str
-    line: int
-    last_line: int
-    around: tuple[Surrounding, ...]
 
 
 class Routine:
@@ -77,22 +34,20 @@ class Routine:
     ) -> None:
         """`around` is what its definition stands in."""
         self.outer = outer
-        self.around = around
+        self._around = around
         self.name: str | None = None
         self.params = frozenset[str]()
-        self.decorators: tuple[Expr, ...] = ()
         self.line, self.last_line = 1, trace.source.last_line
-        if not isinstance(node, ast.Module):
-            self.name = node.name
-            self.params = frozenset(param.name for param in host_params(node.args))
-            self.decorators = trace.lowering.lower_all(node.decorator_list)
-            self.line, self.last_line = lines_of(node)
         self._trace = trace
         self._node = node
+        if not isinstance(node, ast.Module):
+            self.name = node.name
+            self.params = frozenset(arg.arg for arg in ast.iter_child_nodes(node.args) if isinstance(arg, ast.arg))
+            self.line, self.last_line = lines_of(node)
 
     @cached_property
     def _body(self) -> _TracedBody:
-        body = _TracedBody(self, self._trace)
+        body = _TracedBody(self, self._trace, self._around)
         body.read(self._node.body)
         body.release()
         return body
@@ -107,10 +62,20 @@ class Routine:
         """The functions that stand in it, methods too."""
         return self._body.functions
 
-    @property
-    def bindings(self) -> Mapping[str, Sequence[Expr]]:
-        """All that it assigns to a name, to `self.name`, and to `Class.name` in the body of a class."""
-        return self._body.values
+    @cached_property
+    def around(self) -> tuple[Surrounding, ...]:
+        """What its definition stands in, outermost first."""
+        return tuple([resolve(one, self._trace.lowering) for one in self._around])
+
+    @cached_property
+    def decorators(self) -> tuple[Expr, ...]:
+        """Its decorators."""
+        listed = [] if isinstance(self._node, ast.Module) else self._node.decorator_list
+        return self._trace.lowering.lower_all(listed)
+
+    def values(self, name: str) -> Sequence[Expr]:
+        """All that it assigns to `name`: to `self.name` too, and to `Class.name` in the body of a class."""
+        return [self._trace.lowering.resolve(value) for value in self._body.values.get(name, ())]
 
     def all_functions(self) -> Iterator[Routine]:
         """The functions in it, and those in them."""
@@ -125,92 +90,52 @@ class Trace:
     def __init__(self, tree: ast.Module, source: SourceText) -> None:
         """Nothing but the imports is read yet; the tree is held as long as this is."""
         self.source = source
-        self.lowering = _LocatedLowering()
+        self.lowering = LocatedLowering(source)
         self.imports = Imports()
         for _, node in import_statements(tree.body):
             self.imports.add(node)
         self.module = Routine(self, tree, None, ())
-
-    def span(self, part: Expr | tuple[str | None, Expr]) -> Span:
-        """Where `part` stands: an expression, or a keyword of a call."""
-        return self.source.span(self.lowering.places[id(part)][1])
+        self._tree = tree
 
     def calls(self) -> Iterator[Call]:
         """Every call of the file, in no order."""
-        for routine in (self.module, *self.module.all_functions()):
-            _ = routine.steps
-        for part, _ in self.lowering.places.values():
-            if type(part) is Call:
-                yield part
-
-
-class _LocatedLowering(Lowering):
-    """Lowers each node once and without a gap: what is Opaque keeps the expressions in it.
-
-    `places` are the nodes of expressions, and of keywords of calls, by their identity.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(lambda node, call: None, lambda name, value, line: None)
-        self.places: dict[int, tuple[object, ast.expr | ast.keyword]] = {}
-        self._lowered: dict[int, Expr] = {}
-
-    def lower(self, node: ast.expr) -> Expr:
-        known = self._lowered.get(id(node))
-        if known is not None:
-            return known
-        expr = super().lower(node)
-        if type(expr) is Opaque:
-            expr = Opaque(expr.what, self._parts(node))
-        elif type(expr) is Call and isinstance(node, ast.Call):
-            for pair, keyword in zip(expr.keywords, node.keywords, strict=True):
-                self.places[id(pair)] = (pair, keyword)
-        self.places.setdefault(id(expr), (expr, node))  # `(y := x)` has the value of `x`
-        self._lowered[id(node)] = expr
-        return expr
-
-    def _parts(self, node: ast.expr) -> tuple[Expr, ...]:
-        if isinstance(node, ast.DictComp):
-            first = node.generators[0]
-            names = tuple(name.id for name in ast.walk(first.target) if isinstance(name, ast.Name))
-            item = TupleExpr((self.lower(node.key), self.lower(node.value)))
-            return (Comprehension(item, names, self.lower(first.iter), bool(first.ifs)),)
-        return tuple([self.lower(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)])
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call):
+                call = self.lowering.lower(node)
+                assert isinstance(call, Call)
+                yield call
 
 
 class _TracedBody(Body):
     """Keeps the steps of `routine`, beside what every body keeps."""
 
-    def __init__(self, routine: Routine, trace: Trace) -> None:
+    def __init__(self, routine: Routine, trace: Trace, around: tuple[Surrounding, ...]) -> None:
         super().__init__(trace.source)
-        self._lowering = trace.lowering
         self._evaluate = self._step
         self._routine = routine
         self._trace = trace
-        self._around = routine.around
-        self._extent = (1, 1)
+        self._around = around
+        self._lines = (1, 1)
         self._class = ""
         self.steps: list[Step] = []
         self.functions: list[Routine] = []
         self.values: dict[str, list[Expr]] = {}
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
-        around, extent = self._around, self._extent
+        around, lines = self._around, self._lines
         for statement in statements:
-            self._extent = lines_of(statement)
+            self._lines = lines_of(statement)
             self._statement(statement)
             if isinstance(statement, ast.If) and not statement.orelse and _leaves(statement.body):
-                test = self._lowering.lower(statement.test)
-                self._around = (*self._around, Condition(test, False, is_left=True))
-        self._around, self._extent = around, extent
+                self._around = (*self._around, Condition(pending(statement.test), False, is_left=True))
+        self._around, self._lines = around, lines
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                function = Routine(self._trace, node, self._routine, self._around)
-                self.functions.append(function)
-                for decorator in function.decorators:
-                    self._add_step(decorator)
+                self.functions.append(Routine(self._trace, node, self._routine, self._around))
+                for decorator in node.decorator_list:
+                    self._step(decorator)
             case ast.ClassDef():
                 self._evaluate_parts(node)
                 outer = self._class
@@ -218,13 +143,13 @@ class _TracedBody(Body):
                 self.read(node.body)
                 self._class = outer
             case ast.If(test=test, body=body, orelse=orelse):
-                tested = self._step(test)
-                self._read_within(body, Condition(tested, True))
-                self._read_within(orelse, Condition(tested, False))
+                self._step(test)
+                self._read_within(body, Condition(pending(test), True))
+                self._read_within(orelse, Condition(pending(test), False))
             case ast.Try() | ast.TryStar():
                 self.read(node.body)
                 for handler in node.handlers:
-                    caught = () if handler.type is None else (self._lowering.lower(handler.type),)
+                    caught = () if handler.type is None else (self._trace.lowering.lower(handler.type),)
                     self._read_within(handler.body, Condition(Opaque("ExceptHandler", caught), True))
                 self.read(node.orelse)
                 self.read(node.finalbody)
@@ -233,10 +158,10 @@ class _TracedBody(Body):
                 for case in cases:
                     self._read_within(case.body, Condition(Opaque("match_case"), True))
             case ast.With() | ast.AsyncWith():
-                outer_around = self._around
-                self._around += tuple(Managed(self._lowering.lower(item.context_expr)) for item in node.items)
+                around = self._around
+                self._around = (*around, *(Managed(pending(item.context_expr)) for item in node.items))
                 super()._statement(node)
-                self._around = outer_around
+                self._around = around
             case ast.Import(names=names):
                 for alias in names:
                     self._add_step(Opaque("Import", (Const(alias.name),)))
@@ -253,17 +178,17 @@ class _TracedBody(Body):
             return
         self._assign(*target)
         assert isinstance(target[1], IterItem)
-        self._read_within(body, LoopOver(self._lowering.lower(target[0]), target[1].source))
+        self._read_within(body, LoopOver(pending(target[0]), target[1].source))
         self.read(orelse)
 
     def _read_within(self, statements: Sequence[ast.stmt], surrounding: Surrounding) -> None:
-        outer = self._around
-        self._around = (*outer, surrounding)
+        around = self._around
+        self._around = (*around, surrounding)
         self.read(statements)
-        self._around = outer
+        self._around = around
 
     def _step(self, node: ast.expr) -> Expr:
-        value = self._lowering.lower(node)
+        value = pending(node)
         self._add_step(value)
         return value
 
@@ -272,11 +197,12 @@ class _TracedBody(Body):
             if isinstance(part, ast.expr | ast.keyword):
                 self._step(part.value if isinstance(part, ast.keyword) else part)
 
-    def _add_step(self, value: Expr, target: Expr | None = None, operator: str = "=") -> None:
-        self.steps.append(Step(value, target, operator, *self._extent, self._around))
+    def _add_step(self, value: Expr, target: ast.expr | None = None, operator: str = "=") -> None:
+        to = pending(target) if target is not None else None
+        self.steps.append(Step(self._trace.lowering, value, to, operator, self._lines, self._around))
 
     def _assign(self, target: ast.expr, value: Expr, line: int) -> None:
-        self._add_step(value, self._lowering.lower(target))
+        self._add_step(value, target)
         match target:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 self._bind(f"self.{name}", value, line)
@@ -284,11 +210,15 @@ class _TracedBody(Body):
                 super()._assign(target, value, line)
 
     def _augment(self, target: ast.expr, value: ast.BinOp, line: int) -> None:
-        super()._augment(target, value, line)
-        self._add_step(self._step(value.right), self._lowering.lower(target), f"{type(value.op).__name__}=")
+        self._add_step(self._step(value.right), target, f"{type(value.op).__name__}=")
+        if isinstance(target, ast.Name):
+            self._bind(target.id, Opaque("AugAssign"), line)
 
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
         self.values.setdefault(self._class + name, []).append(value)
+
+    def _limit(self, test: ast.expr, *, holds: bool) -> None:
+        """What tests say of sizes is no step."""
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -98,7 +98,7 @@ class Collected:
         """The variable `name` is set at `part`; of several values for one place the first that is no 0 stays."""
         if not (name in variables() or name == "CUDA_VISIBLE_DEVICES" or looks_like_triton(name)):
             return
-        span = self._trace.span(part)
+        span = self._trace.lowering.span(part)
         guarded = reading.guarded or self.here.is_switched(name)
         earlier = self.found.get((name, span))
         if earlier is not None and (guarded or not earlier.guarded) and earlier.value != "0":

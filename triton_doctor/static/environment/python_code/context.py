@@ -9,12 +9,13 @@ from triton_doctor.static.environment.python_code.entries import entries
 from triton_doctor.static.environment.python_code.guards import every_part, holds, is_switch
 from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.python.ir import Attr, Call, DictExpr, Expr, Name, Opaque, TupleExpr
-from triton_doctor.static.python.trace import Condition, LoopOver, Managed
+from triton_doctor.static.python.step import Condition, LoopOver, Managed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.python.trace import Routine, Step, Trace
+    from triton_doctor.static.python.step import Step
+    from triton_doctor.static.python.trace import Routine, Trace
 
 _LONGEST_LOOP = 64
 

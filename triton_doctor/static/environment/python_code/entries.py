@@ -18,7 +18,7 @@ from triton_doctor.static.python.ir import (
     Opaque,
     TupleExpr,
 )
-from triton_doctor.static.python.trace import Condition
+from triton_doctor.static.python.step import Condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

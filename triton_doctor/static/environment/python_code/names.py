@@ -42,10 +42,10 @@ class Names:
             return (self._given[name],)
         routine = self._routine
         while routine.outer is not None:
-            if name in routine.bindings:
-                return [unpacked(value) for value in routine.bindings[name]]
+            if values := routine.values(name):
+                return list(map(unpacked, values))
             routine = routine.outer
-        return () if self.is_param(name.partition(".")[0]) else list(map(unpacked, routine.bindings.get(name, ())))
+        return () if self.is_param(name.partition(".")[0]) else list(map(unpacked, routine.values(name)))
 
     def value(self, expr: Expr) -> Expr | None:
         """The one expression that the name `expr` stands for; None where there are several, or none."""

@@ -8,13 +8,14 @@ from triton_doctor.static.environment.python_code.guards import every_part
 from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.environment.setting import RunOrder
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Opaque
-from triton_doctor.static.python.trace import Condition
+from triton_doctor.static.python.step import Condition, lines_touch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from triton_doctor.static.environment.python_code.setters import FunctionCall
-    from triton_doctor.static.python.trace import Routine, Surrounding, Trace
+    from triton_doctor.static.python.step import Surrounding
+    from triton_doctor.static.python.trace import Routine, Trace
 
 # triton.language functions that are jitted kernels themselves (triton 3.9 language/standard.py, random.py): decorated
 # when Triton is imported, so interpreted only if the variable was set before.
@@ -29,7 +30,7 @@ class _DecoratedKernel(NamedTuple):
     line: int
     function: str | None
     name: str
-    helper: str | None
+    body: Routine | None
 
 
 class _ImportOfTriton(NamedTuple):
@@ -46,8 +47,11 @@ class Program:
         self._names = Names(trace.module, trace.imports)
         self._kernels: list[_DecoratedKernel] = []
         self._imports: list[_ImportOfTriton] = []
+        self._helpers: dict[Routine | None, str | None] = {}
+        makers = {name for name, one in trace.imports.names.items() if one.member == "jit"}
+        self._lines = trace.source.lines_with([b"triton", b"jit", *(name.encode() for name in makers)])
         self._read(trace, trace.module)
-        self._kernels.sort()
+        self._kernels.sort(key=lambda kernel: kernel.line)
 
     def order(self, line: int, function: str | None) -> RunOrder:
         """What had run before line `line`, which stands in `function`."""
@@ -60,7 +64,7 @@ class Program:
             kernel_decorated=before[-1].line if before else None,
             kernel=before[-1].name if before else None,
             kernels_after=tuple(kernel.name for kernel in after),
-            helper=next((kernel.helper for kernel in after if kernel.helper), None),
+            helper=next(filter(None, map(self._helper, after)), None),
         )
 
     def _module_line(self, line: int, function: str | None) -> float:
@@ -71,7 +75,7 @@ class Program:
 
     def _read(self, trace: Trace, routine: Routine) -> None:
         for step in routine.steps:
-            if _is_for_types(step.around):
+            if not lines_touch(step, self._lines) or _is_for_types(step.around):
                 continue
             match step.value:
                 case Opaque("Import", (Const(str(module)),)) if _is_triton(module):
@@ -85,15 +89,20 @@ class Program:
             if made_by is None:
                 self._read(trace, function)
             else:
-                line, name = trace.span(made_by).line, function.name or ""
-                self._kernels.append(_DecoratedKernel(line, routine.name, name, self._helper(function)))
+                line, name = trace.lowering.span(made_by).line, function.name or ""
+                self._kernels.append(_DecoratedKernel(line, routine.name, name, function))
 
     def _is_jit(self, expr: Expr) -> bool:
         full = self._names.full_name(expr.func if isinstance(expr, Call) else expr) or ""
         return _is_triton(full) and full.rpartition(".")[2] == "jit"
 
-    def _helper(self, kernel: Routine) -> str | None:
-        for step in kernel.steps:
+    def _helper(self, kernel: _DecoratedKernel) -> str | None:
+        if kernel.body not in self._helpers:
+            self._helpers[kernel.body] = self._find_helper(kernel.body)
+        return self._helpers[kernel.body]
+
+    def _find_helper(self, body: Routine | None) -> str | None:
+        for step in body.steps if body is not None else ():
             for part in every_part(step.value):
                 full = self._names.full_name(part.func) if isinstance(part, Call) else None
                 module, _, name = (full or "").rpartition(".")

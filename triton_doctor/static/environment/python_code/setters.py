@@ -25,7 +25,7 @@ from triton_doctor.static.python.ir import (
     TupleExpr,
     children,
 )
-from triton_doctor.static.python.trace import Condition
+from triton_doctor.static.python.step import Condition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.python_code.collected import Collected
     from triton_doctor.static.environment.python_code.context import StepContext
     from triton_doctor.static.environment.python_code.entries import Keyword
-    from triton_doctor.static.python.trace import Step, Trace
+    from triton_doctor.static.python.step import Step
+    from triton_doctor.static.python.trace import Trace
 
 _ENVIRONMENT_NAMED = re.compile(
     r"(?:\w+_)?env(?:s|iron|ironment)?(?:_?(?:vars?|variables|dict|overrides|updates?|extra))?", re.IGNORECASE
@@ -171,7 +172,7 @@ class Setters:
         """Keep that `call` runs a function, or a method of the same object."""
         match call.func:
             case Name(name) | Attr(Name("self" | "cls"), name):
-                line = self._trace.span(call).line
+                line = self._trace.lowering.span(call).line
                 made = FunctionCall(line, self._here.function, self._here.is_switched(None))
                 self.called.setdefault(name, []).append(made)
 

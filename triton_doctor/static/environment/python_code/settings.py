@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,14 @@ from triton_doctor.static.environment.python_code.collected import Collected
 from triton_doctor.static.environment.python_code.context import contexts
 from triton_doctor.static.environment.python_code.order import Program
 from triton_doctor.static.environment.python_code.setters import Setters
+from triton_doctor.static.python.step import lines_touch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.static.environment.python_code.collected import ReadShell
     from triton_doctor.static.environment.setting import EnvSetting
-    from triton_doctor.static.python.trace import Routine, Step, Trace
+    from triton_doctor.static.python.trace import Trace
 
 # A line with none of these sets nothing, and starts nothing that does; knobs are told by their last names.
 _WORTH_READING = (
@@ -58,14 +58,9 @@ def _read(trace: Trace, collected: Collected, lines: Sequence[int]) -> Setters:
     while pending:
         routine = pending.pop()
         for step in routine.steps:
-            if _has_any(lines, step):
+            if lines_touch(step, lines):
                 for context in contexts(trace, routine, step):
                     collected.here = context
                     setters.read_step(step)
-        pending += [function for function in routine.functions if _has_any(lines, function)]
+        pending += [function for function in routine.functions if lines_touch(function, lines)]
     return setters
-
-
-def _has_any(lines: Sequence[int], part: Routine | Step) -> bool:
-    place = bisect_left(lines, part.line)
-    return place < len(lines) and lines[place] <= part.last_line
