@@ -39,7 +39,7 @@ class Managed(NamedTuple):
 Surrounding: TypeAlias = Condition | LoopOver | Managed
 
 
-class Step:
+class ProgramStep:
     """A statement evaluates a value, and assigns it to a target where there is one, by `operator`.
 
     `line` and `last_line` are those of the statement. What it says is lowered when it is asked for.
@@ -89,12 +89,12 @@ def resolve(one: Surrounding, lowering: LocatedLowering) -> Surrounding:
             return Managed(lowering.resolve(manager))
 
 
-class _Lines(Protocol):
+class _Extent(Protocol):
     line: int
     last_line: int
 
 
-def lines_touch(part: _Lines, lines: Sequence[int]) -> bool:
+def lines_touch(part: _Extent, lines: Sequence[int]) -> bool:
     """Whether one of `lines`, which are in order, is a line of `part`."""
     place = bisect_left(lines, part.line)
     return place < len(lines) and lines[place] <= part.last_line

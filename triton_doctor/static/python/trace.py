@@ -15,7 +15,7 @@ from triton_doctor.static.python.imports import Imports, import_statements
 from triton_doctor.static.python.ir import Call, Const, Expr, IterItem, Opaque
 from triton_doctor.static.python.located import LocatedLowering, pending
 from triton_doctor.static.python.pieces import lines_of
-from triton_doctor.static.python.step import Condition, LoopOver, Managed, Step, Surrounding, resolve
+from triton_doctor.static.python.step import Condition, LoopOver, Managed, ProgramStep, Surrounding, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ class Routine:
         return body
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[ProgramStep]:
         """What it does, in the order of its text; not what the functions in it do."""
         return self._body.steps
 
@@ -117,7 +117,7 @@ class _TracedBody(Body):
         self._around = around
         self._lines = (1, 1)
         self._class = ""
-        self.steps: list[Step] = []
+        self.steps: list[ProgramStep] = []
         self.functions: list[Routine] = []
         self.values: dict[str, list[Expr]] = {}
 
@@ -199,7 +199,7 @@ class _TracedBody(Body):
 
     def _add_step(self, value: Expr, target: ast.expr | None = None, operator: str = "=") -> None:
         to = pending(target) if target is not None else None
-        self.steps.append(Step(self._trace.lowering, value, to, operator, self._lines, self._around))
+        self.steps.append(ProgramStep(self._trace.lowering, value, to, operator, self._lines, self._around))
 
     def _assign(self, target: ast.expr, value: Expr, line: int) -> None:
         self._add_step(value, target)

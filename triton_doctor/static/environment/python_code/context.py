@@ -14,7 +14,7 @@ from triton_doctor.static.python.step import Condition, LoopOver, Managed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.python.step import Step
+    from triton_doctor.static.python.step import ProgramStep
     from triton_doctor.static.python.trace import Routine, Trace
 
 _LONGEST_LOOP = 64
@@ -46,7 +46,7 @@ class StepContext:
         )
 
 
-def contexts(trace: Trace, routine: Routine, step: Step) -> Iterator[StepContext]:
+def contexts(trace: Trace, routine: Routine, step: ProgramStep) -> Iterator[StepContext]:
     """The contexts in which `step` runs: one for each round of the loops over literals around it."""
     # A test around a definition decides over the definition, not over what is called.
     inherited = [one for one in routine.around if not isinstance(one, Condition) or isinstance(one.test, Opaque)]

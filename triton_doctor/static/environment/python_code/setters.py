@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.python_code.collected import Collected
     from triton_doctor.static.environment.python_code.context import StepContext
     from triton_doctor.static.environment.python_code.entries import Keyword
-    from triton_doctor.static.python.step import Step
+    from triton_doctor.static.python.step import ProgramStep
     from triton_doctor.static.python.trace import Trace
 
 _ENVIRONMENT_NAMED = re.compile(
@@ -71,7 +71,7 @@ class Setters:
         self._given_to_children = given
         self.called: dict[str, list[FunctionCall]] = {}
 
-    def read_step(self, step: Step) -> None:
+    def read_step(self, step: ProgramStep) -> None:
         """Take in `step`; the value that it assigns is a step of its own."""
         match step.target:
             case None:
