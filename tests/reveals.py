@@ -11,8 +11,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import emptying_scan_caches
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.parameters import parameters
 

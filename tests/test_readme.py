@@ -12,8 +12,8 @@ import yaml
 
 from triton_doctor.cli import app
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:

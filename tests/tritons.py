@@ -1,7 +1,7 @@
 """What runs kernels: released Tritons, in a cache folder of the user's, and the torch and triton of this environment.
 
-Without torch or triton a test that needs them is skipped: one that imports them, or starts a program that does. The
-failed import itself says so, and no list has to be kept of these tests.
+Without torch, triton or the packages of an extra, a test that needs them is skipped: one that imports them, or starts a
+program that does. The failed import itself says so, and no list has to be kept of these tests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-OPTIONAL = ("torch", "triton")
+OPTIONAL = ("torch", "triton", "lsprotocol", "pygls", "pytest_lsp", "zstandard")
 
 
 def skip_for_import(error: ModuleNotFoundError) -> None:

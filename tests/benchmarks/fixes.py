@@ -22,8 +22,8 @@ from triton_doctor.evidence.trials.verify import TrialOutcome, verify
 from triton_doctor.settings import Settings
 from triton_doctor.static.fix.rounds import fix, name_of
 from triton_doctor.static.fix.write import write_all
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import find_files
 

@@ -18,8 +18,8 @@ from tests.benchmarks.packages import FLA, FLAG_GEMS, LIGER, fetch
 from tests.benchmarks.seen_values import PACKAGES, read_truth
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.settings import load_settings
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.hints import HINTS, Hint

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.dependencies import NO_CHANGES
-from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.project.analysis.summaries import summarize_files
+from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:

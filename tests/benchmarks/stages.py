@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.dependencies import NO_CHANGES
-from triton_doctor.static.project.file_analysis import Analysis, analyze_files
-from triton_doctor.static.project.parts import empty_project
-from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
-from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.project.analysis.file_analysis import Analysis, analyze_files
+from triton_doctor.static.project.analysis.parts import empty_project
+from triton_doctor.static.project.analysis.summaries import summarize_files
+from triton_doctor.static.project.cache.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.rules.registry import all_rules, find_planned
 from triton_doctor.static.sources.files import find_files
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.database.database import Database
 
 SEED = Path(__file__).parents[2] / "fixtures" / "seeds" / "ragged_attention_mask.py"
 
@@ -113,6 +113,24 @@ def test_check_counts_what_is_undecided_and_lists_it_when_asked_with_and_without
     ]
     assert warm == cold
     assert "undecided constexprs" not in doctor("check", "why.py").out
+
+
+def test_constexpr_that_one_launch_fixes_and_another_leaves_open_is_undecided(
+    doctor: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    Path("why.py").write_text(f"{WHY}\n\ndef launch_one(out):\n    kernel[(1,)](out, 1, 64, 1)\n", encoding="utf-8")
+
+    (explained,) = json.loads(doctor("explain", "kernel", "why.py", "--output-format", "json").out)["kernels"]
+
+    assert {one["parameter"]: (one["variability"], one["given"]) for one in explained["parameters"]} == {
+        "rows": ("per_call", "x.shape[0]"),
+        "width": ("per_model", "x.shape[1]"),
+        "m": ("unknown", "m"),
+        "out": ("unknown", "out"),
+    }
+    assert "`m` of `kernel`" in doctor("check", "--show", "undecided", "why.py").out
 
 
 def test_declared_constexpr_is_undecided_no_more(

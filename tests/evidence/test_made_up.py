@@ -8,8 +8,8 @@ import pytest
 
 from triton_doctor.evidence.trials.made_up import made_up
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.parts import whole_project
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import FileKind, SourceFile
 
 KERNEL = "import triton, torch\n\n@triton.jit\ndef fill(x, KIND):\n    pass\n\ndef launch(x):\n    fill[(4,)](x, {})\n"

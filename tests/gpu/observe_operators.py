@@ -42,8 +42,8 @@ def import_driver(library: str) -> ModuleType:
     if hasattr(driver, "REPOSITORY") or hasattr(driver, "PACKAGE"):
         checkout = find_source(driver)
         sys.path[:0] = [str(checkout / folder) for folder in getattr(driver, "FOLDERS", (".",))]
-    stand_in(getattr(driver, "UNUSED", ()))
     skip_initializers(getattr(driver, "BARE", ()))
+    stand_in(getattr(driver, "UNUSED", ()))
     return driver
 
 

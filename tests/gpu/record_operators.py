@@ -41,8 +41,18 @@ def stand_in(packages: tuple[str, ...]) -> None:
         if importlib.util.find_spec(name) is None:
             made = ModuleType(name)
             made.__path__ = []
-            made.__getattr__ = lambda attribute: type(attribute, (), {"__new__": _as_it_is})
+            made.__getattr__ = _make_class
             sys.modules[name] = made
+            parent, _, last = name.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], last, made)
+
+
+def _make_class(name: str) -> type:
+    """A class for a name in a module that stands in; such a module has no file and no documentation."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return type(name, (), {"__new__": _as_it_is, "__class_getitem__": classmethod(lambda cls, _: cls)})
 
 
 def _as_it_is(cls: type, *given: object, **named: object) -> object:
@@ -79,8 +89,8 @@ def record_one(out: Path, library: str, operator: str, configs_kept: int) -> int
 
     tune(configs_kept)
     module = importlib.import_module(f"tests.gpu.operators.{library}")
-    stand_in(getattr(module, "UNUSED", ()))
     skip_initializers(getattr(module, "BARE", ()))
+    stand_in(getattr(module, "UNUSED", ()))
     tensors = importlib.import_module("tests.gpu.operators.tensors")
     shapes = getattr(module, "SHAPES_OF", {}).get(operator, getattr(module, "SHAPES", tensors.ANY))
     done, failed = 0, ""

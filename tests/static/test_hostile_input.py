@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import KERNEL
 from triton_doctor.static.environment.settings_files import yaml as yaml_settings
-from triton_doctor.static.project.resolver import Resolver
+from triton_doctor.static.project.names.resolver import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.project.database import Database
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.project import Project
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.module import Kernel, Module

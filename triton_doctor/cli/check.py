@@ -124,7 +124,7 @@ def check(
     from triton_doctor.report.statistics import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
-    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.project.cache.folder import CacheStore
     from triton_doctor.static.scan import Scan, scan, show_scan
     from triton_doctor.static.sources.git_changes import changed_files
     from triton_doctor.static.sources.workspace import find_workspace

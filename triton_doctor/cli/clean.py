@@ -19,8 +19,8 @@ def clean(
     Links are not followed, and files that triton-doctor did not write stay. The exit status is 2 if a folder stays.
     """
     from triton_doctor.errors import DoctorError
-    from triton_doctor.static.project.cache_folder import FOLDER
-    from triton_doctor.static.project.cache_folder import clean as clean_folder
+    from triton_doctor.static.project.cache.folder import FOLDER
+    from triton_doctor.static.project.cache.folder import clean as clean_folder
     from triton_doctor.terminal import escape_text
 
     removed, left = 0, 0

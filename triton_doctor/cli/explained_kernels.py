@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.dependencies import NO_CHANGES
-from triton_doctor.static.project.parts import empty_project, parts_about, whole_project
-from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.project.analysis.parts import empty_project, parts_about, whole_project
+from triton_doctor.static.project.cache.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.sources.directives import read_python_directives
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.finding import Finding
+    from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.sources.workspace import Workspace
     from triton_doctor.static.variability.explain import ExplainedKernel
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.fix.rounds import Fixed
-    from triton_doctor.static.project.analysis import Judge
-    from triton_doctor.static.project.scan_cache import ScanStore
+    from triton_doctor.static.project.analysis.analysis import Judge
+    from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.scan import Scan
     from triton_doctor.static.sources.workspace import Workspace
 
@@ -130,8 +130,8 @@ def _withdrawn(
     """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
     from triton_doctor.evidence.trials.verify import TrialOutcome, verify
     from triton_doctor.static.fix.rounds import name_of
-    from triton_doctor.static.project.database import Database
-    from triton_doctor.static.project.parts import whole_project
+    from triton_doctor.static.project.analysis.parts import whole_project
+    from triton_doctor.static.project.database.database import Database
 
     verdicts = verify(
         whole_project(Database(workspace.files), workspace.settings, workspace.base),

@@ -59,8 +59,8 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
 
 def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
     """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`."""
-    from triton_doctor.static.project.database import Database
-    from triton_doctor.static.project.unresolved import unresolved_launches
+    from triton_doctor.static.project.analysis.unresolved import unresolved_launches
+    from triton_doctor.static.project.database.database import Database
 
     show = path_shower(workspace.base, cwd)
     for one in unresolved_launches(Database(workspace.files), workspace.asked):

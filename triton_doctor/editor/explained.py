@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.scan_caches import emptying_scan_caches
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.dependencies import NO_CHANGES
-from triton_doctor.static.project.parts import empty_project, project_part
-from triton_doctor.static.project.scan_cache import NO_SCAN_CACHE
-from triton_doctor.static.project.summaries import FileSummaries
+from triton_doctor.static.project.analysis.parts import empty_project, project_part
+from triton_doctor.static.project.analysis.summaries import FileSummaries
+from triton_doctor.static.project.cache.scan_cache import NO_SCAN_CACHE
+from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 from triton_doctor.static.variability.description import hint_notes, trail
@@ -22,8 +22,8 @@ from triton_doctor.static.variability.parameters import Parameters
 
 if TYPE_CHECKING:
     from triton_doctor.finding import HintNote, Step
+    from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.project.scan_cache import ScanStore
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.sources.workspace import Workspace
     from triton_doctor.static.variability.lattice import Variability

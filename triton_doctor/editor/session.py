@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from triton_doctor.editor.folder import CheckedFolder
 from triton_doctor.errors import DoctorError
-from triton_doctor.static.project.roles import Role, role_of
+from triton_doctor.static.project.database.roles import Role, role_of
 from triton_doctor.static.sources.files import FileKind, kind_of
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.dependencies import NO_CHANGES
-from triton_doctor.static.project.kernel_uses import find_uses
-from triton_doctor.static.project.results import combine_results
-from triton_doctor.static.project.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache
-from triton_doctor.static.project.visibility import MORE_THAN_SEARCHED, Visibility
+from triton_doctor.static.project.cache.results import combine_results
+from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache
+from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.database.dependencies import NO_CHANGES
+from triton_doctor.static.project.database.kernel_uses import find_uses
+from triton_doctor.static.project.database.visibility import MORE_THAN_SEARCHED, Visibility
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_place
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.settings import Settings
-    from triton_doctor.static.project.analysis import Judge
-    from triton_doctor.static.project.results import Result
-    from triton_doctor.static.project.scan_cache import ScanStore
+    from triton_doctor.static.project.analysis.analysis import Judge
+    from triton_doctor.static.project.cache.results import Result
+    from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.sources.files import SourceFile
 
 
@@ -95,7 +95,7 @@ def scan(
         library.known.directives.update(kept.directives)
         checks = kept.checks
     else:
-        from triton_doctor.static.project.analysis import analyze
+        from triton_doctor.static.project.analysis.analysis import analyze
         from triton_doctor.static.rules.registry import all_rules, find_planned
 
         memory = kept.recall()

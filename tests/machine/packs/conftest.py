@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.runtime.tritons import Runner, triton_folder
+from tests.tritons import skip_without
 from triton_doctor.machine.packs.gather import gather
 from triton_doctor.machine.packs.manifest import KeyParts
-from triton_doctor.machine.packs.pack import write_pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +41,9 @@ def make_kernel(folder: Path, key: str, kernel: str = "add", **metadata: object)
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
     """A pack of two kernels."""
+    skip_without("zstandard")
+    from triton_doctor.machine.packs.pack import write_pack
+
     for key in KEYS:
         make_kernel(tmp_path / "cache", key)
     write_pack(gather(tmp_path / "cache", PARTS), tmp_path / "two.tar.zst")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.project import visibility
+from triton_doctor.static.project.database import visibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable

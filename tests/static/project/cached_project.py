@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.finding import Finding, Undecided
-    from triton_doctor.static.project.cache_folder import CacheStore
+    from triton_doctor.static.project.cache.folder import CacheStore
 
 KERNEL = """\
 import triton

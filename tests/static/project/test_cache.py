@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from tests.static.project.cached_project import FIXED, KERNEL, LAUNCH, VARYING, found
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.cache_folder import FOLDER, CacheStore
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.summaries import summarize_files
+from triton_doctor.static.project.analysis.summaries import summarize_files
+from triton_doctor.static.project.cache.folder import FOLDER, CacheStore
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources import contents
 from triton_doctor.static.sources.files import find_files
 

@@ -14,9 +14,9 @@ import pytest
 
 from tests.static.project.cached_project import FIXED, KERNEL, PROJECT, found
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.cache_folder import FOLDER, CacheStore
-from triton_doctor.static.project.cache_key import find_key
-from triton_doctor.static.project.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE
+from triton_doctor.static.project.cache.folder import FOLDER, CacheStore
+from triton_doctor.static.project.cache.key import find_key
+from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

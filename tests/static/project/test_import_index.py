@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from triton_doctor.static.project.import_index import ImportIndex
-from triton_doctor.static.project.roles import imported_words
+from triton_doctor.static.project.database.import_index import ImportIndex
+from triton_doctor.static.project.database.roles import imported_words
 
 HOME = {"pkg/__init__.py": b"from .impl import f\n", "pkg/impl.py": b"def f(x): ...\n"}
 

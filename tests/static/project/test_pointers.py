@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database import Database
-from triton_doctor.static.project.parts import whole_project
-from triton_doctor.static.project.surroundings import pointers
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.calls.surroundings import pointers
+from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import FileKind, SourceFile
 
 

@@ -10,11 +10,11 @@ import pytest
 
 # Those of later passes declare queries too.
 import triton_doctor.static.variability.attribute_stores
-from triton_doctor.static.project.dependencies import QUERIES
+from triton_doctor.static.project.database.dependencies import QUERIES
 from triton_doctor.static.python.parse import read_consulted
 
 if TYPE_CHECKING:
-    from triton_doctor.static.project.dependencies import QueryKind
+    from triton_doctor.static.project.database.dependencies import QueryKind
 
 assert triton_doctor.static.variability.attribute_stores.STORES.kind in QUERIES
 FIXTURES = Path(__file__).parents[3] / "fixtures"

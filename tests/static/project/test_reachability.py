@@ -38,6 +38,7 @@ def wrap(x):
 APPLIED = OPS.replace(
     "def launch(x):", "class Op(torch.autograd.Function):\n  @staticmethod\n  def forward(ctx, x):"
 ) + ("\n  @staticmethod\n  def backward(ctx, y):\n    return y\n\n\nop = Op.apply\n")
+FOR_MAIN = "\n\nif __name__ == '__main__':\n"
 INFO, WARNING = Severity.INFO, Severity.WARNING
 
 
@@ -53,6 +54,11 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         ),
         pytest.param({"ops.py": OPS, "main.py": "import ops\nops.used(1)\n"}, INFO, id="module imported, never called"),
         pytest.param({"ops.py": OPS, "main.py": "import ops\nops.launch(1)\n"}, WARNING, id="called by its module"),
+        pytest.param(
+            {"pkg/ops.py": OPS, "main.py": "from pkg import ops\nops.launch(1)\n"},
+            WARNING,
+            id="called by its module, out of a package",
+        ),
         pytest.param({"ops.py": OPS, "main.py": "from ops import *\n"}, WARNING, id="all is taken"),
         pytest.param(
             {
@@ -77,6 +83,26 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         ),
         pytest.param(
             {"ops.py": OPS + WRAPPED, "main.py": "from ops import wrap\nwrap(1)\n"}, WARNING, id="its caller is"
+        ),
+        pytest.param(
+            {"ops.py": OPS + FOR_MAIN + "    def check(x):\n        launch(x)\n", "main.py": "from ops import used\n"},
+            INFO,
+            id="called by a function under the main guard",
+        ),
+        pytest.param(
+            {"ops.py": OPS + FOR_MAIN + "    RUNS = {'launch': launch}\n", "main.py": "from ops import used\n"},
+            INFO,
+            id="in a table under the main guard",
+        ),
+        pytest.param(
+            {"ops.py": OPS.replace("def launch", "@torch.no_grad()\ndef launch"), "main.py": "from ops import used\n"},
+            INFO,
+            id="decorated, never called",
+        ),
+        pytest.param(
+            {"ops.py": OPS.replace("def launch", "@register('op')\ndef launch"), "main.py": "from ops import used\n"},
+            WARNING,
+            id="registered",
         ),
         pytest.param({"ops.py": APPLIED, "main.py": "from ops import used, op\n"}, INFO, id="autograd, never applied"),
         pytest.param(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triton_doctor.static.environment.read_python import python_may_set, read_setter
-from triton_doctor.static.project.roles import Role, role_of
+from triton_doctor.static.project.database.roles import Role, role_of
 from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.parse import read_module

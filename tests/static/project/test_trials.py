@@ -64,8 +64,10 @@ def test_script_that_compares_or_times_its_kernels_when_it_runs_is_a_demonstrati
 @pytest.mark.parametrize(
     ("path", "text", "told"),
     [
-        pytest.param("app.py", "from kernels.add import launch\n", Severity.WARNING, id="a function"),
-        pytest.param("app.py", "def f():\n    from kernels import add\n", Severity.WARNING, id="the module"),
+        pytest.param("app.py", "from kernels.add import launch\nlaunch(x)\n", Severity.WARNING, id="a function"),
+        pytest.param(
+            "app.py", "def f(x):\n    from kernels import add\n    add.launch(x)\n", Severity.WARNING, id="the module"
+        ),
         pytest.param("app.py", "import kernels.add\n", Severity.WARNING, id="the module by its full name"),
         pytest.param("kernels/__init__.py", "from .add import (\n    launch,\n)\n", Severity.WARNING, id="handed on"),
         pytest.param("kernels/__init__.py", "from .add import *\n", Severity.WARNING, id="all of it handed on"),

@@ -59,6 +59,7 @@ def test_file_in_newer_syntax_is_told_if_it_could_hold_a_kernel(
     write("a.py", f"{kernel}def run(x):\n    k[(1,)](x, size(x))\n")
     write("sizes.py", "def size(x):\n    return t'{x}'\n")
     write("b.py", f"{kernel}x = t'{{k}}'\n")
+    write("names_a_kernel.py", 'SOURCE = "import triton\\n@triton.jit\\ndef k(x): ..."\nx = t"{SOURCE}"\n')
 
     outcome = doctor("check", "--select", "TRD900", "--output-format", "concise", ".")
 

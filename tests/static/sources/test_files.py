@@ -10,7 +10,7 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.roles import Role, imported_words, role_of
+from triton_doctor.static.project.database.roles import Role, imported_words, role_of
 from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.static.project.launches import launches_of, spelled_out
+from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Compare, Const, Name
 from triton_doctor.static.variability.integers import is_integer
 from triton_doctor.static.variability.launch_hints import interpreter_of

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.cache_entries import is_file_name
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX, read_entries
 from triton_doctor.machine.packs.functions import find_functions
 from triton_doctor.machine.packs.manifest import (
@@ -20,7 +21,6 @@ from triton_doctor.machine.packs.manifest import (
     PackedEntry,
     PackedFile,
 )
-from triton_doctor.machine.packs.placement import is_file_name
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.variables import variables
 from triton_doctor.version import __version__

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from triton_doctor.cache_entries import is_file_name
 from triton_doctor.errors import DoctorError
 from triton_doctor.machine.cache_entries import ENTRY_NAME
-from triton_doctor.machine.packs.placement import is_file_name
 
 SCHEMA = 1
 MANIFEST = "manifest.json"

@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from triton_doctor.cache_entries import list_kernel_entries, write_entries
 from triton_doctor.runtime.prewarm.engine import run_tasks
-from triton_doctor.runtime.prewarm.entries import list_kernel_entries, write_entries
 from triton_doctor.runtime.prewarm.plan import Prewarmed
 from triton_doctor.runtime.prewarm.tasks import Task
 

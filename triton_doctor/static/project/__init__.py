@@ -1,18 +1,13 @@
 """Modules to a project: names resolved, launches linked to kernels, and what each answer depends on.
 
 In: the files of a scan. Out: a `Project` for each file with kernels or settings: these, and all launches of the
-kernels wherever they stand; then a `FileResult`, what the rules find in it.
+kernels wherever they stand; then a `FileResult`, what the rules find in it. Each folder is a step, with a page of its
+own; a contract holds their order: `analysis` > `cache`, `calls` > `launches` > `project` > `names` > `database`.
 
-- The **database** reads a file when somebody asks for it, and keeps it.
-- The **role** of a file is why it is read: it may hold kernels, launches, callers or settings, or nothing of interest.
-- The **resolver** follows a name through imports and re-exports to what it stands for.
-- A **linked launch** is a launch with the kernels that it may start.
-- The **dependencies** of an answer are the files, names and queries that it was made from. After an edit, an answer
-  whose dependencies are unchanged is taken from the **scan cache**.
-- A **query** asks one module one thing, such as who calls a name. What it says is compared after an edit, so that
-  other edits of the module do not matter. `modules[path]` reads a module, `modules.ask` asks one, `modules.search` asks
-  all that may name a definition: each records the dependency, so that no caller has to. A query states the text that
-  a module has if it has something to say, its sign; a test holds the two together.
+A **query** asks one module one thing, such as who calls a name. Its answer is compared after an edit, so that other
+edits of the module do not matter. `modules[path]` reads a module, `modules.ask` asks one, `modules.search` asks all
+that may name a definition: each records the dependency, so that no caller has to. A query states the text that a
+module has if it has something to say, its sign; a test holds the two together.
 
 Example: with `from kernels import copy` in `a.py`, the launch `copy[(1,)](x)` is linked to the kernel `copy` of
 `kernels.py`. The result of `kernels.py` depends on `a.py` from then on.

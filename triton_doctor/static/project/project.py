@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from triton_doctor.static.environment.setting import EnvironmentFile
-    from triton_doctor.static.project.resolver import Resolver
-    from triton_doctor.static.project.tracked_modules import TrackedModules
+    from triton_doctor.static.project.database.tracked_modules import TrackedModules
+    from triton_doctor.static.project.names.resolver import Resolver
     from triton_doctor.static.python.function import Function, Launch
     from triton_doctor.static.python.module import Kernel, Module
     from triton_doctor.variables import Version

@@ -52,6 +52,17 @@ def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, boo
             return None, True
 
 
+def given_name(test: ast.expr | None, *, holds: bool) -> str | None:
+    """The name of which `test` asks no more than that it is not None, where it `holds`, or does not."""
+    match test:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot() | ast.Is() as op], comparators=[ast.Constant(None)]):
+            return name if isinstance(op, ast.IsNot) is holds else None
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return given_name(operand, holds=not holds)
+        case _:
+            return None
+
+
 class Bounded(NamedTuple):
     """A name, or one axis of its shape, that is at most `high`, or one of `choices`."""
 
@@ -92,6 +103,9 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
     if op in (ast.Gt, ast.GtE):
         left, right = right, left
         op = ast.LtE
+    if op is ast.Eq and (shape := _tensor_of_shape(left)) is not None:
+        yield from _same_shape(shape, right)
+        return
     subject = _subject(left)
     if subject is None:
         return
@@ -105,6 +119,32 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
         known = tuple(number for number in numbers if number is not None)
         if known and len(known) == len(numbers):
             yield Bounded(*subject, None, known)
+
+
+def _same_shape(tensor: str, sizes: ast.expr) -> Iterator[Bounded]:
+    """`x.shape == (batch, 1, width)`: each axis is as large as the size at its place."""
+    if isinstance(sizes, ast.Call) and len(sizes.args) == 1:
+        sizes = sizes.args[0]  # `torch.Size([batch, width])`
+    if not isinstance(sizes, ast.Tuple | ast.List):
+        return
+    for axis, size in enumerate(sizes.elts):
+        if isinstance(size, ast.Starred):
+            return
+        if (number := _number(size)) is not None:
+            yield Bounded(tensor, axis, None, (number,))
+        elif isinstance(size, ast.Name):
+            yield Bounded(tensor, axis, size)
+
+
+def _tensor_of_shape(node: ast.expr) -> str | None:
+    """`x` of `x.shape` and of `x.size()`."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="shape"):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="size"), args=[]):
+            return name
+        case _:
+            return None
 
 
 def _number(node: ast.expr) -> int | None:

@@ -17,8 +17,8 @@ class BranchArm(NamedTuple):
     """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
 
     `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, and
-    `is_true` which. `expects_error` marks what a test expects to fail; such an arm is the only
-    one of its branch, and always runs.
+    `is_true` which. `given` is a name of which this arm asks no more than that it is not None. `expects_error` marks
+    what a test expects to fail; such an arm is the only one of its branch, and always runs.
     """
 
     branch: int
@@ -28,6 +28,7 @@ class BranchArm(NamedTuple):
     is_main: bool = False
     flag: str | None = None
     is_true: bool = True
+    given: str | None = None
     expects_error: bool = False
 
 
@@ -162,7 +163,10 @@ class FunctionSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
-    """A function that runs on the host. The module's own top level is one, named `<module>`."""
+    """A function that runs on the host. The module's own top level is one, named `<module>`.
+
+    `is_for_main` where it is defined under the main guard of its module.
+    """
 
     name: str
     qualname: str
@@ -173,6 +177,7 @@ class Function:
     class_name: str | None
     parent: str | None
     text: FunctionSource
+    is_for_main: bool = False
 
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the text of the function."""

@@ -10,6 +10,7 @@ from triton_doctor.static.python.conditions import (
     catches_compile_error,
     decided_flag,
     expects_error,
+    given_name,
     is_main_guard,
     limits_of,
 )
@@ -47,7 +48,10 @@ def may_launch(data: bytes) -> bool:
 
 
 class Body:
-    """Collects one function; nested definitions are handed back through `nested`, to be read on their own."""
+    """Collects one function; nested definitions are handed back through `nested`, to be read on their own.
+
+    `for_main` has the lines of those that stand under a main guard.
+    """
 
     def __init__(self, source: SourceText) -> None:
         """Nothing is read yet: `read` the statements, then ask for the `contents`."""
@@ -65,6 +69,7 @@ class Body:
         self._limits: dict[str, list[AssertedBound]] = {}
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
+        self.for_main: set[int] = set()
 
     def contents(self) -> Contents:
         """What was read so far."""
@@ -139,6 +144,8 @@ class Body:
                 self.read(node.finalbody)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 self.nested.append((node, self._lowering.lower_all(node.decorator_list)))
+                if any(arm.is_main for arm in self._arms):
+                    self.for_main.add(node.lineno)
             case ast.Assert(test=test):
                 lower(test)
                 self._limit(test, holds=True)
@@ -152,12 +159,14 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *decided_flag(test, holds=True)))
+        flag, given = decided_flag(test, holds=True), given_name(test, holds=True)
+        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *flag, given))
         if test is not None:
             self._limit(test, holds=True)
         self.read(body)
         if orelse:
-            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *decided_flag(test, holds=False)))
+            flag, given = decided_flag(test, holds=False), given_name(test, holds=False)
+            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *flag, given))
             if test is not None:
                 self._limit(test, holds=False)
             self.read(orelse)

@@ -28,6 +28,7 @@ class BodyUses(NamedTuple):
     read: frozenset[str]
     walked: frozenset[str]
     replaced: frozenset[str]
+    bounds: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
     computed: frozenset[str]
     outer: frozenset[str]
@@ -61,6 +62,7 @@ class _UseReader:
         self._branches = 0
         self._needing: list[tuple[ast.expr, str]] = []
         self._walked: set[str] = set()
+        self._bounds: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
         self._loops: list[ast.Call] = []
         self._from_memory: set[str] = set()
@@ -121,6 +123,7 @@ class _UseReader:
             else:
                 if kind is ast.Compare:
                     self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
+                    self._bound_offsets(node)  # type: ignore[arg-type]
                 for name in reversed(FIELDS[kind]):
                     child = getattr(node, name)
                     if type(child) is list:
@@ -193,6 +196,7 @@ class _UseReader:
             read=frozenset(read),
             walked=frozenset(self._walked),
             replaced=frozenset(self._from_memory & self._params),
+            bounds=frozenset(self._bounds),
             passes=tuple(self._passes),
             computed=frozenset(name for name, times in read.items() if times > self._blind.get(name, 0)),
             outer=frozenset(self._names.loaded) - self._params - self._bound,
@@ -218,6 +222,15 @@ class _UseReader:
         for value in values:
             if type(value) is ast.Name and value.id in self._params:
                 self._blind[value.id] = self._blind.get(value.id, 0) + 1
+
+    def _bound_offsets(self, test: ast.Compare) -> None:
+        """`offs_m[:, None] < n`: a parameter that bounds offsets."""
+        offsets, bound = test.left, test.comparators[0]
+        while type(offsets) is ast.Subscript:
+            offsets = offsets.value
+        is_local = type(offsets) is ast.Name and offsets.id not in self._params
+        if is_local and type(test.ops[0]) is ast.Lt and type(bound) is ast.Name and bound.id in self._params:
+            self._bounds.add(bound.id)
 
     def _derive(self, node: ast.Assign) -> None:
         """A local made by arithmetic alone from parameters, and not from what is loaded."""

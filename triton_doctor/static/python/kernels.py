@@ -95,6 +95,7 @@ def read_kernel(
         read=uses.read,
         walked=uses.walked,
         replaced=uses.replaced,
+        bounds=uses.bounds,
         passes=uses.passes,
         span=source.span(node),
         made_in=qualname.rpartition(".<locals>.")[0] or None,

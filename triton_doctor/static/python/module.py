@@ -74,7 +74,8 @@ class Kernel:
 
     `needed` are the names that its body needs while compiling, with the reason: `block`, `unrolled`, `branch`, `other`;
     `blocks_only` those that it reads as the size of a block and nowhere else; `read` those that it reads at all;
-    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded.
+    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded;
+    `bounds` those that are the bound of offsets: `offs < n`.
     `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
     all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
@@ -94,6 +95,7 @@ class Kernel:
     read: frozenset[str]
     walked: frozenset[str]
     replaced: frozenset[str]
+    bounds: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
     span: Span
     made_in: str | None

@@ -86,9 +86,11 @@ class _ModuleReader:
         self._functions: dict[str, Function] = {}
         self._classes: dict[str, Class] = {}
         self._taken: dict[str, int] = {}
+        self._for_main: frozenset[int] = frozenset()
 
     def module(self) -> Module:
         body = self._top_level()
+        self._for_main = frozenset(body.for_main)
         wrapped = self._wrapped_by_jit(body)
         for statements in self._tree.pieces():
             self._nested(definitions(statements), prefix="", class_name=None, parent="<module>", wrapped=wrapped)
@@ -191,6 +193,7 @@ class _ModuleReader:
             class_name=class_name,
             parent=parent,
             text=text,
+            is_for_main=node.lineno in self._for_main,
         )
         self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
-from triton_doctor.static.project.expected_errors import expects_error_after, is_expected_to_fail
+from triton_doctor.static.project.launches.expected_errors import expects_error_after, is_expected_to_fail
 from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, dotted
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.rules.registry import Rule

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
-from triton_doctor.static.project.expected_errors import is_expected_to_fail
-from triton_doctor.static.project.surroundings import changed, kernel_of, pointers
+from triton_doctor.static.project.calls.surroundings import changed, kernel_of, pointers
+from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.variables import Version

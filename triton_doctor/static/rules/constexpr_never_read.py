@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
-from triton_doctor.static.project.launches import launches_of, spelled_out
-from triton_doctor.static.project.parameter_lookups import is_asked_for
-from triton_doctor.static.project.surroundings import (
+from triton_doctor.static.project.calls.parameter_lookups import is_asked_for
+from triton_doctor.static.project.calls.surroundings import (
     changed,
     has_own_decorators,
     is_public,
@@ -20,6 +19,7 @@ from triton_doctor.static.project.surroundings import (
     set_by_configs,
     subject,
 )
+from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, children
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import describe_value, facts, trail

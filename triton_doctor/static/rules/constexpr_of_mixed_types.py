@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span, Step
 from triton_doctor.plan import Change, Plan, Replace, Safety
-from triton_doctor.static.project.launches import computes_with, hides_arguments, launches_of, spelled_out
-from triton_doctor.static.project.surroundings import is_seen_whole, launches, subject
+from triton_doctor.static.project.calls.surroundings import is_seen_whole, launches, subject
+from triton_doctor.static.project.launches.launches import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of

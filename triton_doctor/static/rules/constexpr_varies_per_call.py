@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
-from triton_doctor.static.project.launches import hides_arguments, spelled_out
-from triton_doctor.static.project.parameter_lookups import is_asked_for_as_constexpr
-from triton_doctor.static.project.surroundings import (
+from triton_doctor.static.project.calls.parameter_lookups import is_asked_for_as_constexpr
+from triton_doctor.static.project.calls.surroundings import (
     changed,
     has_own_decorators,
     is_in_sight,
@@ -20,6 +19,7 @@ from triton_doctor.static.project.surroundings import (
     set_by_configs,
     subject,
 )
+from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule

@@ -6,8 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
-from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
-from triton_doctor.static.project.surroundings import pointers
+from triton_doctor.static.project.calls.surroundings import pointers
+from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability

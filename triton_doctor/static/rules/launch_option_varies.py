@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import Change, DropArgument, GiveArgument, Plan, Replace, Safety
-from triton_doctor.static.project.launches import hides_arguments, launches_of, spelled_out
-from triton_doctor.static.project.surroundings import kernel_of, launches
+from triton_doctor.static.project.calls.surroundings import kernel_of, launches
+from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
-from triton_doctor.static.project.launches import launches_of, origin_of, spelled_out
+from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.ir import BinaryOp, Const
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import Dim, RemainingDims
@@ -13,6 +14,7 @@ from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNum
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.dims import DimProduct
 
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
@@ -59,6 +61,19 @@ def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
             return joined._replace(high=left.high + shift, low=(left.low or 0) + shift)
         case _:
             return joined
+
+
+def dividend(over: Expr, under: Expr) -> Expr:
+    """What is divided by `under` in `over // under`: `a` of `(a + b - 1) // b`, which rounds up."""
+    match over:
+        case BinaryOp("-", (BinaryOp("+", (one, other)), Const(1))) if under in (one, other):
+            return one if other == under else other
+        case BinaryOp("+", (one, BinaryOp("-", (other, Const(1))))) if other == under:
+            return one
+        case BinaryOp("+", (BinaryOp("-", (other, Const(1))), one)) if other == under:
+            return one
+        case _:
+            return over
 
 
 def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.dependencies import declare_query
+from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.python.ir import Call, Name, dotted
 from triton_doctor.static.python.module import Class
 from triton_doctor.static.python.reaching_definitions import reaching_definitions

@@ -45,7 +45,7 @@ _MODEL_LETTERS = re.compile(
 # What stands before a length; rows and tokens hold theirs.
 _BATCHES = frozenset("B b bs bsz BS batch batch_size".split())
 # Letters for a length, where nothing else in the shape is one.
-_LENGTH_LETTERS = frozenset({"L", "l", "N", "n", "Z", "z", "P"})
+_LENGTH_LETTERS = re.compile(r"[LMNZlmnz]_?[a-z]?|P")
 _LEGEND = re.compile(
     r"^[ \t]*(?:[-*+#][ \t]+)?[`*]{0,2}([A-Za-z]\w{0,5})[`*]{0,2}[ \t]*(?:[:=]|--?)[ \t]+(\S[^\n]{3,100})",
     re.MULTILINE,
@@ -62,6 +62,7 @@ _PROSE_PARTS = frozenset("chunk chunks block blocks tile tiles".split())
 _QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
 _MOST_STEPS = 4
 _FEWEST_BEFORE_STATE = 3
+_WITH_HEADS = 4
 
 
 @lru_cache(maxsize=8192)
@@ -117,11 +118,15 @@ class AxisMeanings:
         for at, axis in enumerate(axes):
             if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
-            elif axis == "M" and at:
-                meanings[at] = None
-        if len(axes) > 2 and axes[0] in _BATCHES and meanings[-1] is False and True not in meanings[1:]:
-            unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
-            if len(unknown) == 1 and axes[unknown[0]] in _LENGTH_LETTERS:
+            elif (axis == "M" and at) or any(width in axes for width in name_words.names_of_width(axis)):
+                meanings[at] = None  # a height beside its width is no number of heads
+        is_open = meanings[-1:] == [None] and axes[-1].lower() != "s"
+        if is_open and len(axes) == _WITH_HEADS and axes[0] in _BATCHES and _names_heads(axes[1:3]):
+            meanings[-1] = False  # how wide a head is, whatever its letter
+        is_width = meanings[-1:] == [False] or (bool(axes) and axes[-1] == "_")
+        if len(axes) > 2 and axes[0] in _BATCHES and is_width and True not in meanings[1:]:
+            unknown = [at for at, meaning in enumerate(meanings[:-1]) if meaning is None]
+            if len(unknown) == 1 and _LENGTH_LETTERS.fullmatch(axes[unknown[0]]):
                 meanings[unknown[0]] = True
         return tuple(meanings)
 
@@ -179,6 +184,10 @@ class AxisMeanings:
                 return self._of_expr(over, steps)
             case _:
                 return None
+
+
+def _names_heads(axes: Sequence[str]) -> bool:
+    return any(name_words.names_heads(axis) for axis in axes)
 
 
 def _names_time(axes: Sequence[str]) -> bool:

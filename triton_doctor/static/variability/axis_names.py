@@ -56,7 +56,7 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     counts: dict[str, set[int]] = {}
     for bindings in function.bindings.values():
         for binding in bindings:
-            read = _read_axis(binding.value) if type(binding.value) in _READING else None
+            read = read_axis(binding.value) if type(binding.value) in _READING else None
             if read is not None and binding.order <= _rebound(function, read.tensor):
                 names.setdefault(read.tensor, {}).setdefault(read.position, binding.name)
                 if read.rank is not None:
@@ -69,7 +69,7 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
 
 
-class _ReadAxis(NamedTuple):
+class ReadAxis(NamedTuple):
     """An axis of a tensor, and how many it has, where that is told."""
 
     tensor: str
@@ -77,17 +77,17 @@ class _ReadAxis(NamedTuple):
     rank: int | None
 
 
-def _read_axis(value: Expr) -> _ReadAxis | None:
+def read_axis(value: Expr) -> ReadAxis | None:
     """The axis that `value` reads: by unpacking a shape, also one that is starred in a display, or by its number."""
     match value:
         case Unpacked(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
-            return _ReadAxis(base, at % size, size)
+            return ReadAxis(base, at % size, size)
         case Unpacked(TupleExpr(items), int(at), size, False) if (starred := _starred_shape(items)) is not None:
             base, start = starred
             count = size - len(items) + 1
-            return _ReadAxis(base, at % size - start, count) if start <= at % size < start + count else None
+            return ReadAxis(base, at % size - start, count) if start <= at % size < start + count else None
         case Subscript(Attr(Name(base), "shape"), Const(int(at))) | Call(Attr(Name(base), "size"), (Const(int(at)),)):
-            return _ReadAxis(base, at, None)
+            return ReadAxis(base, at, None)
         case _:
             return None
 
@@ -153,6 +153,16 @@ def keeps_shape(value: Expr, name: str) -> bool:
 
 
 @cached_in_scan()
+def allocated_axes(function: Function, name: str) -> tuple[str, ...]:
+    """The names that give the axes of `name` their sizes, `x = torch.zeros((batch, length))`; empty for no name."""
+    match [one.value for one in function.bindings.get(name, ())]:
+        case [Call(Attr(_, made) | Name(made)) as call] if made in ALLOCATING or made in NEW:
+            return tuple(size.id if isinstance(size, Name) else "" for size in _written_sizes(call))
+        case _:
+            return ()
+
+
+@cached_in_scan()
 def output_widths(function: Function) -> frozenset[str]:
     """`N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`."""
     found = (_width(site.call) for site in function.calls)
@@ -162,9 +172,12 @@ def output_widths(function: Function) -> frozenset[str]:
 def _width(call: Call) -> str | None:
     match call.func:
         case Attr(_, name) | Name(name) if name in ALLOCATING or name in NEW:
-            sizes = call.args
-            if sizes and isinstance(sizes[0], TupleExpr):
-                sizes = sizes[0].items
+            sizes = _written_sizes(call)
             if len(sizes) == 2 and isinstance(sizes[1], Name):
                 return sizes[1].id
     return None
+
+
+def _written_sizes(call: Call) -> tuple[Expr, ...]:
+    """The sizes that an allocation is given, one by one or in a display."""
+    return call.args[0].items if call.args and isinstance(call.args[0], TupleExpr) else call.args

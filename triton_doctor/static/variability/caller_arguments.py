@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import collections.abc
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.calls.call_graph import Caller
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -95,14 +95,11 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
         hints[position] = hints.get(position, frozenset()) | beside
-    note = note_of_parameter(function, param.name)
-    rank = len(names) or (note.rank if note is not None else None)
-    root = Origin(path, function.qualname, param.name, function.line, rank, weight, hints=hints, note=note)
+    note = partial(note_of_parameter, function, param.name)
+    root = Origin(
+        path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
+    )
     scalar = _scalar(param, root)
-    size = notes_of(function).sizes.get(param.name)
-    if size is not None and scalar.kind is Variability.UNKNOWN:
-        noted = AxisContext(noted=size[0].toward(size[1]))
-        scalar = scalar.add_hints(apply_hints(noted, path, size[0].line))
     return SymbolicValue(root=root, scalar=scalar, origin=function)
 
 
@@ -219,8 +216,9 @@ class CallerArguments:
             return
         options = value.options if isinstance(value, Union) else (value,)
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
-        if isinstance(arg, Name) and query.what == "axis":
-            asked = [(option, limited_axis(flow, one, arg.id, query.position, place)) for option, one in asked]
+        if query.what == "axis":
+            tensor = arg.id if isinstance(arg, Name) else ""
+            asked = [(option, limited_axis(flow, one, tensor, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
             if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}) > 1:
@@ -244,6 +242,19 @@ class CallerArguments:
                 return flow.as_scalar(found, frame) if found is not None else None
             case _:
                 return None
+
+
+def scalar_of(thing: SymbolicValue) -> AbstractNumber:
+    """What is known of `thing` as a number: for a parameter, also what the notes of its function say of such a size."""
+    function, scalar = thing.origin, thing.scalar
+    if function is None or scalar.kind is not Variability.UNKNOWN:
+        return scalar
+    size = notes_of(function).sizes.get(thing.root.name)
+    if size is None:
+        return scalar
+    note, position = size
+    noted = AxisContext(noted=note.toward(position))
+    return scalar.add_hints(apply_hints(noted, function.path, note.line))
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:

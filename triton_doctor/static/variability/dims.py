@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from triton_doctor.static.variability.hints import AppliedHint
     from triton_doctor.static.variability.written_shapes import ShapeNote
 
 
-@dataclass(frozen=True, slots=True)
+def _no_note() -> None:
+    return None
+
+
+@dataclass(frozen=True)
 class Origin:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
-    `rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model, `item`
-    where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis. `note` is what
-    the author wrote of its shape.
+    `shown_rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model,
+    `item` where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis.
+    `read_note` gives what the author wrote of its shape; it is called where an axis is asked for.
     """
 
     path: str
     function: str
     name: str
     line: int
-    rank: int | None = field(compare=False)
+    shown_rank: int | None = field(compare=False)
     weight: bool = field(compare=False)
     item: bool = field(default=False, compare=False)
     hints: Mapping[int, frozenset[AppliedHint]] = field(default_factory=dict, compare=False)
-    note: ShapeNote | None = field(default=None, compare=False)
+    read_note: Callable[[], ShapeNote | None] = field(default=_no_note, compare=False, repr=False)
+
+    @cached_property
+    def note(self) -> ShapeNote | None:
+        """What the author wrote of its shape."""
+        return self.read_note()
+
+    @cached_property
+    def rank(self) -> int | None:
+        """Its number of axes, as the function shows it or else as the author wrote it."""
+        if self.shown_rank is not None or self.note is None:
+            return self.shown_rank
+        return self.note.rank
+
+    def item_called(self, name: str) -> Origin:
+        """What is taken out of it: of that no axis is known."""
+        return replace(self, name=name, shown_rank=None, hints={}, read_note=_no_note)
 
 
 class Dim(NamedTuple):

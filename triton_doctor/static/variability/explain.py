@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Location, Undecided
-from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.description import hint_notes, spelled, trail
 from triton_doctor.static.variability.lattice import Variability
@@ -105,17 +105,17 @@ def explain(
 
 
 def find_undecided(project: Project) -> tuple[Undecided, ...]:
-    """The constexprs that kernels of `project` read, and that none of their launches in sight decides."""
+    """The constexprs that kernels of `project` read, and that the launches in sight do not decide."""
     return tuple(
         Undecided(
             kernel=one.kernel.name,
             kernel_place=Location(one.kernel.path, one.kernel.span.line),
             parameter=one.param.name,
-            place=Location(one.sources[0].path, one.sources[0].span.line),
-            hints=hint_notes(one.sources[0].scalar),
+            place=Location(source.path, source.span.line),
+            hints=hint_notes(source.scalar),
         )
         for one in parameters(project)
-        if one.param.is_constexpr and one.use != "unread" and one.sources and one.worst is None
+        if one.param.is_constexpr and one.use != "unread" and (source := one.undecided) is not None
     )
 
 
@@ -167,7 +167,7 @@ def _explained(kernel: Kernel, parameters: Sequence[Explained], launches: Sequen
 
 def _parameter(parameter: Parameter) -> Explained:
     kernel, param = parameter.kernel, parameter.param
-    source = parameter.worst or next(iter(parameter.sources), None)
+    source = parameter.undecided or parameter.worst
     tuned = kernel.autotune is not None and param.name in (kernel.autotune.sets or ())
     kind = _kind(source, defaulted=param.default is not None or tuned)
     argument = "plain" if param.name in kernel.do_not_specialize else "specialized"

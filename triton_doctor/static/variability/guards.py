@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Name
-from triton_doctor.static.variability.axis_names import named_axes
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.axis_names import allocated_axes, named_axes, read_axis
+from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber
+from triton_doctor.static.variability.program_point import ProgramPoint
+from triton_doctor.static.variability.tensors import axis_at
+from triton_doctor.static.variability.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.python.function import AssertedBound
     from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.program_point import CallFrame
     from triton_doctor.static.variability.values import Value
 
 
@@ -22,27 +28,28 @@ def limited(flow: Interpreter, value: Value, name: str, place: ProgramPoint) -> 
     """The value of `name`, as the tests before `place` leave it."""
     for limit in _limits(name, None, place):
         value = _bounded(flow, flow.as_scalar(value, place.frame), limit, place) or value
-    return value
+    return _limited_elsewhere(flow, value, place) if isinstance(value, AbstractNumber) else value
 
 
 def limited_axis(
     flow: Interpreter, axis: AbstractNumber, name: str, position: int, place: ProgramPoint
 ) -> AbstractNumber:
-    """The axis at `position` of the tensor `name`, as the tests before `place` leave it.
+    """The axis at `position` of the tensor `name`, as the tests before `place` leave it; `name` is empty for no name.
 
-    A test of what the function calls the axis counts too: `batch, length = q.shape`, `assert batch == 1`.
+    A test of what the function calls the axis counts too, `batch, length = q.shape`, `assert batch == 1`, and one of
+    the same axis of another tensor: `out = torch.empty_like(q)`, `assert out.shape[0] == 1`.
     """
     function = place.frame.function
     if not function.limits:
         return axis
     for limit in _limits(name, position, place):
         axis = _bounded(flow, axis, limit, place) or axis
-    names = named_axes(function, name)
-    own = names[position] if -len(names) <= position < len(names) else ""
-    if own and len(function.bindings[own]) == 1:
-        for limit in _limits(own, None, place):
-            axis = _bounded(flow, axis, limit, place) or axis
-    return axis
+    for names in (named_axes(function, name), allocated_axes(function, name)):
+        own = names[position] if -len(names) <= position < len(names) else ""
+        if own and len(function.bindings.get(own, ())) <= 1:
+            for limit in _limits(own, None, place):
+                axis = _bounded(flow, axis, limit, place) or axis
+    return _limited_elsewhere(flow, axis, place)
 
 
 def limited_item(flow: Interpreter, value: Value, shape: Expr, position: object, place: ProgramPoint) -> Value:
@@ -61,8 +68,51 @@ def _limits(name: str, axis: int | None, place: ProgramPoint) -> Iterator[Assert
     if limits:
         bound = max((one.order for one in function.bindings.get(name, ()) if one.order < place.order), default=-1)
         for limit in limits:
-            if limit.axis == axis and bound < limit.order < place.order and set(limit.arms) <= set(place.arms):
+            if limit.axis == axis and bound < limit.order and _holds(name, limit, place):
                 yield limit
+
+
+def _holds(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
+    """Whether `limit`, a test of `name`, holds at `place`.
+
+    `if x is not None: assert x.shape[0] == 1` holds behind the branch too: there `x` is None, or has passed.
+    """
+    arms = {arm for arm in limit.arms if limit.axis is None or arm.given != name}
+    return limit.order < place.order and arms <= set(place.arms)
+
+
+def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:
+    """The number, where it is one axis, as tests of that axis leave it that name it otherwise."""
+    match number.size:
+        case DimProduct((Dim() as axis,), ()):
+            pass
+        case _:
+            return number
+    for name, limits in place.frame.function.limits.items():
+        for limit in limits:
+            if _holds(name, limit, place) and _tested_axis(flow, name, limit, place.frame) == axis:
+                number = _bounded(flow, number, limit, place) or number
+    return number
+
+
+def _tested_axis(flow: Interpreter, name: str, limit: AssertedBound, frame: CallFrame) -> DimFactor | None:
+    """The axis of which `limit` speaks, as it was when it was tested; None where it is none, or not known."""
+    tensor, position, at = name, limit.axis, ProgramPoint(frame, limit.order, limit.arms)
+    if position is None:
+        bound = reaching_definitions(frame.function, name, limit.order, limit.arms)
+        read = read_axis(bound.bindings[0].value) if bound.certain and len(bound.bindings) == 1 else None
+        if read is None:
+            return None
+        tensor, position = read.tensor, read.position
+        at = ProgramPoint(frame, bound.bindings[0].order, bound.bindings[0].arms)
+    value = flow.value(Name(tensor), at)
+    if not isinstance(value, Tensor | SymbolicValue):
+        return None
+    match axis_at(value, position).size:
+        case DimProduct((Dim() as axis,), ()):
+            return axis
+        case _:
+            return None
 
 
 def _bounded(
@@ -74,7 +124,9 @@ def _bounded(
         return FIXED._replace(literal=number, low=number, high=number, trail=scalar.trail)
     if limit.choices:
         return FEW._replace(trail=scalar.trail)
-    high = flow.scalar(limit.high, place).literal if limit.high is not None else None
+    # As it was when it was tested: later it may be what this very limit leaves of it.
+    at = ProgramPoint(place.frame, limit.order, limit.arms)
+    high = flow.scalar(limit.high, at).literal if limit.high is not None else None
     if isinstance(high, int) and (scalar.high is None or high < scalar.high):
         return scalar._replace(high=high)
     return None

@@ -13,7 +13,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import AxisContext, Toward
-from triton_doctor.static.variability.name_words import names_data, names_model, names_pool, names_stack
+from triton_doctor.static.variability.name_words import (
+    names_data,
+    names_items,
+    names_length,
+    names_model,
+    names_pool,
+    names_stack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -90,9 +97,30 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_beside_heads,
     ),
     Hint(
+        name="axis named for a length",
+        toward=Toward.DATA,
+        says="its name has a whole word for a batch, a length or rows, and it is not the last axis",
+        example="seq_len = x.shape[1]",
+        applies=lambda axis: axis.is_axis and not axis.is_end and names_length(axis.name),
+    ),
+    Hint(
+        name="height of an image",
+        toward=Toward.DATA,
+        says="it is bound beside the width of an image",
+        example="batch, channels, h, w = x.shape",
+        applies=lambda axis: axis.is_height,
+    ),
+    Hint(
+        name="one for each sequence",
+        toward=Toward.DATA,
+        says="the tensor has an item for each sequence or token",
+        example="n = seq_lens.shape[0]",
+        applies=lambda axis: axis.is_first and axis.is_activation and names_items(axis.tensor),
+    ),
+    Hint(
         name="covered by programs",
         toward=Toward.DATA,
-        says="the grid spans it, or the kernel walks it in blocks",
+        says="the grid spans it, or the kernel walks it in blocks or bounds its offsets by it",
         example="kernel[(triton.cdiv(n, 64),)](x, n)",
         applies=lambda axis: axis.is_covered,
     ),
@@ -139,7 +167,7 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.MODEL,
         says="its name speaks of heads, channels, hidden sizes or settings",
         example="head_dim = x.shape[1]",
-        applies=lambda axis: names_model(axis.name) and not axis.is_length,
+        applies=lambda axis: names_model(axis.name) and not (axis.is_length or axis.is_height),
     ),
     Hint(
         name="shape note",
@@ -177,7 +205,7 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.MODEL,
         says="it is the last axis of a tensor that the function allocates",
         example="n = weight_t.shape[0]; y = torch.empty((m, n))",
-        applies=lambda axis: axis.is_output_width,
+        applies=lambda axis: axis.is_output_width and not names_data(axis.name),
     ),
     Hint(
         name="quotient of axes",

@@ -164,7 +164,7 @@ def _indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: 
     if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
         if isinstance(value, SymbolicValue):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
-            root = replace(value.root, name=f"{value.root.name}[{spell(key)}]", rank=None, item=True, hints={})
+            root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
             return SymbolicValue(root=root, scalar=value.scalar._replace(terms=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return from_data(Subscript(base, key), None, place)
@@ -239,9 +239,7 @@ def part(
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case SymbolicValue(root, scalar, _):
-            return SymbolicValue(
-                root=replace(root, name=f"{root.name}[{position}]", rank=None, hints={}), scalar=scalar
-            )
+            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), scalar=scalar)
         case _:
             return UNKNOWN
 
@@ -272,7 +270,7 @@ def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
         case ListValue(one, _):
             return one
         case SymbolicValue(root, scalar, _):
-            inner = replace(root, name=f"{root.name}[i]", rank=None, hints={})
+            inner = root.item_called(f"{root.name}[i]")
             return SymbolicValue(root=inner, scalar=scalar._replace(terms=frozenset()))
         case Union(options):
             return either([element(flow, option, frame) for option in options])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,

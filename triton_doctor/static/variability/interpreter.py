@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.call_graph import CallGraph, bind
-from triton_doctor.static.project.reachability import Reachability
+from triton_doctor.static.project.calls.call_graph import CallGraph
+from triton_doctor.static.project.calls.reachability import Reachability
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -26,10 +27,10 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
-from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments
+from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments, scalar_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part
@@ -42,7 +43,7 @@ from triton_doctor.static.variability.lattice import (
     join,
     least_certain,
 )
-from triton_doctor.static.variability.layouts import Layouts, noted_stride, stride
+from triton_doctor.static.variability.layouts import Layouts, presumed_stride, stride
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
@@ -71,14 +72,18 @@ class Interpreter:
     """Evaluates expressions of one project. What was evaluated once is kept.
 
     `hints` are those on the axes of arguments, by path, function and argument. What callers pass, and what others
-    store in objects, is looked for only where it `asks` for that.
+    store in objects, is looked for only where it `asks` for that; of callers in files that do not say Triton it asks
+    only where it `asks_all`.
     """
 
-    def __init__(self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True) -> None:
+    def __init__(
+        self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True, asks_all: bool = False
+    ) -> None:
         """Nothing is evaluated before it is asked for."""
         self.project = project
         self.hints: ArgumentHints = hints or {}
         self.asks = asks
+        self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._active: set[tuple[int, str, int]] = set()
         self._asked = CallerArguments(self)
@@ -87,7 +92,7 @@ class Interpreter:
     @cached_property
     def callers(self) -> CallGraph:
         """The index of calls, made when it is first needed."""
-        return CallGraph(self.project)
+        return CallGraph(self.project, in_all_files=self._asks_all)
 
     @cached_property
     def reachability(self) -> Reachability:
@@ -122,7 +127,7 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self._asked.value(value, frame) or value.scalar
+                return self._asked.value(value, frame) or scalar_of(value)
             case Union(options):
                 return choice([self.as_scalar(option, frame) for option in options])
             case TupleValue() if value.count:
@@ -158,7 +163,7 @@ class Interpreter:
         if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
             asked = self._asked.stride(value, position, frame)
             if asked is None or asked.decide() is Variability.UNKNOWN:
-                return noted_stride(self, value, position, frame) or own
+                return presumed_stride(self, value, position, frame) or own
             return asked
         return own
 
@@ -186,6 +191,8 @@ class Interpreter:
                 return self._part(of, position, size, open_, place)
             case Subscript(base, key):
                 return self._item(base, key, place)
+            case BinaryOp("//", (over, under)):
+                return apply("//", [self.scalar(dividend(over, under), place), self.scalar(under, place)])
             case BinaryOp(op, operands):
                 return apply(op, [self.scalar(operand, place) for operand in operands])
             case Compare():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Attr, Call, Name, Subscript, dotted
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -12,7 +12,7 @@ from triton_doctor.static.variability.launch_hints import interpreter_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.project.call_graph import Caller
+    from triton_doctor.static.project.calls.call_graph import Caller
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.argument_positions import match_positions
+from triton_doctor.static.project.launches.argument_positions import match_positions
 from triton_doctor.static.python.ir import Call, Const, DictExpr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.lengths import unpacked_count

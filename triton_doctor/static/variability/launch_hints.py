@@ -39,6 +39,12 @@ def interpreter_of(project: Project) -> Interpreter:
     return Interpreter(project, hints_from_launches(project))
 
 
+@cached_in_scan(most=1)
+def thorough_interpreter_of(project: Project) -> Interpreter:
+    """As `interpreter_of`, with the callers in files that do not say Triton: to find these takes longer."""
+    return Interpreter(project, interpreter_of(project).hints, asks_all=True)
+
+
 def hints_from_launches(project: Project) -> ArgumentHints:
     """The hints that the launches of `project` add, by path, function and argument, then by axis.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, dotted
 from triton_doctor.static.variability import tensors
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.program_point import CallFrame
 
+_LEAST_AXES = 3
+
 
 def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
@@ -35,13 +37,18 @@ def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, fram
     return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
 
 
-def noted_stride(flow: Interpreter, value: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
-    """`value.stride(position)` as the shape tells that its author wrote: the product of the axes behind; None without.
+def presumed_stride(flow: Interpreter, value: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
+    """`value.stride(position)` of a tensor that nothing shows to be contiguous: the product of the axes behind.
 
-    A view's strides may be others, which hold the same axes for the most part.
+    A view's strides may be others, which hold the same axes for the most part. None where that is not likely: it is for
+    an axis whose author wrote the shape, and for the first of three or more, whose stride holds all the others in
+    whatever order they lie.
     """
     note, rank = value.root.note, value.root.rank
-    if note is None or rank is None or not (note.is_written and note.is_row_major and 0 <= position % rank < rank - 1):
+    if rank is None or not 0 <= position % rank < rank - 1:
+        return None
+    is_written = note is not None and note.is_written and note.is_row_major
+    if not is_written and (position % rank != 0 or rank < _LEAST_AXES):
         return None
     return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
 

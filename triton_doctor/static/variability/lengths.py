@@ -13,7 +13,7 @@ from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import names_settings, names_shape
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import DictValue, ListValue, Shape, Strides, TupleValue
+from triton_doctor.static.variability.values import DictValue, ListValue, Shape, Strides, TupleValue, Union
 
 if TYPE_CHECKING:
     from triton_doctor.static.variability.values import SymbolicValue, Value
@@ -74,6 +74,9 @@ def unpacked_count(value: Value) -> int | None:
             return value.count
         case Shape(of) | Strides(of):
             return tensors.rank(of)
+        case Union(options):
+            counts = {unpacked_count(option) for option in options}
+            return counts.pop() if len(counts) == 1 else None
         case _:
             return None
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.project.call_graph import bind
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import Conditional, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.project.call_graph import CallGraph
+    from triton_doctor.static.project.calls.call_graph import CallGraph
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import BranchArm, Function
     from triton_doctor.static.python.module import Module

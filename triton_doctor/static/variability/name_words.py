@@ -10,7 +10,7 @@ _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
     "reqs sample samples length lengths len lens ctx".split()
 )
-_HEAD_WORDS = frozenset("h hk hq hv nh head heads nhead nheads".split())
+_HEAD_WORDS = frozenset("h hk hq hv kh kvh nh qh vh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
     "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk "
@@ -28,9 +28,12 @@ _WEIGHT_WORDS = frozenset(
     "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
     "centroids alpha alphas".split()
 )
+# Tensors with an item for each sequence or token.
+_ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
+_FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
@@ -79,9 +82,31 @@ def names_heads(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_length(name: str) -> bool:
+    """Whether a name speaks of batch, sequence, tokens or rows in a whole word, and of no maximum."""
+    return names_data(name) and any(len(word) > 2 for word in words(name) & _DATA_WORDS) and "max" not in words(name)
+
+
+@lru_cache(maxsize=4096)
+def names_of_width(height: str) -> tuple[str, ...]:
+    """What the width is called where `height` is an image's: `w` beside `h`, `out_width` beside `out_height`."""
+    if words(height) & (_FILTER_WORDS | _TILE_WORDS):
+        return ()
+    letters = {"h": "w", "H": "W"}
+    found = [height.replace(*pair) for pair in (("height", "width"), ("Height", "Width"), ("HEIGHT", "WIDTH"))]
+    found += [height[:at] + letters[one] + height[at + 1 :] for at, one in enumerate(height) if one in letters]
+    return tuple(one for one in found if one != height)
+
+
+@lru_cache(maxsize=4096)
 def names_part(name: str) -> bool:
     """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
     return bool(_said(name) & _TILE_WORDS)
+
+
+def names_block(name: str) -> bool:
+    """Whether a name is `BT`, `BS` or the like: the block of one axis."""
+    return len(name) == 2 and name[0] == "B" and name.isupper()
 
 
 def _said(name: str) -> frozenset[str]:
@@ -101,6 +126,13 @@ def names_weight(name: str) -> bool:
 def names_settings(name: str) -> bool:
     """Whether a list's name says that the model, or its set-up, decides how long it is."""
     return bool(words(name) & _SETTING_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_items(name: str) -> bool:
+    """Whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`."""
+    counts = "num" in words(name)
+    return bool(words(name) & _ITEM_WORDS) and not (counts or names_settings(name) or names_weight(name))
 
 
 @lru_cache(maxsize=4096)

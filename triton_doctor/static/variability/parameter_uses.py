@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Const, Expr, Lambda, Name, Subscript, TupleExpr, children
+from triton_doctor.static.python.ir import (
+    BinaryOp,
+    Call,
+    Const,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    TupleExpr,
+    children,
+    dotted,
+)
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
 
@@ -18,6 +29,7 @@ LAUNCH_OPTIONS = frozenset(
     "num_warps num_stages num_ctas maxnreg enable_fp_fusion waves_per_eu matrix_instr_nonkdim kpack "
     "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer launch_cooperative_grid".split()
 )
+_DIVISIONS = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "div_ceil"})
 # jit functions call jit functions; what is passed on through more of them than this is taken to be read.
 _MOST_DEPTH = 4
 
@@ -81,6 +93,21 @@ def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
         found = [binding.value for binding in bound] + [one.value for one in (inner.returns if inner else ())]
     bodies = [one.body if isinstance(one, Lambda) else one for one in found]
     return [size for body in bodies for size in (body.items if isinstance(body, TupleExpr) else (body,))]
+
+
+def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
+    """The factors of the sizes of a launch's grid: `n` and `heads` of `(triton.cdiv(n, BLOCK) * heads,)`."""
+    pending = grid_expressions(launch)
+    while pending:
+        match pending.pop():
+            case BinaryOp("*", factors):
+                pending += factors
+            case BinaryOp("//", (number, _)):
+                pending.append(number)
+            case Call(func, (number, _), ()) if (dotted(func) or "").rpartition(".")[2] in _DIVISIONS:
+                pending.append(number)
+            case factor:
+                yield factor
 
 
 def keys(expr: Expr) -> frozenset[str]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.launches import launches_of
+from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
-from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.kernel_hints import KernelHints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
-from triton_doctor.static.variability.launch_hints import interpreter_of, spanned
+from triton_doctor.static.variability.launch_hints import interpreter_of, thorough_interpreter_of
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
 from triton_doctor.static.variability.program_point import CallFrame, end_of
-from triton_doctor.static.variability.scopes import hint_from_name
 from triton_doctor.static.variability.values import DictValue
 
 if TYPE_CHECKING:
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Param
-    from triton_doctor.static.variability.dims import DimFactor
+    from triton_doctor.static.variability.dims import Origin
+    from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.values import Value
 
 
@@ -64,6 +64,13 @@ class Parameter(NamedTuple):
     sources: tuple[ParameterSource, ...]
     need: str | None = None
     worst: ParameterSource | None = None
+
+    @property
+    def undecided(self) -> ParameterSource | None:
+        """The first value that leaves open how often the parameter changes: not where another changes on each call."""
+        if self.worst is not None and self.worst.kind is Variability.PER_CALL:
+            return None
+        return next((source for source in self.sources if source.kind is Variability.UNKNOWN), None)
 
     @property
     def in_autotune_key(self) -> bool:
@@ -113,12 +120,18 @@ def in_autotune_key(kernel: Kernel, param: Param) -> bool:
 class Parameters:
     """Looks at the parameters of one project's kernels."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, flow: Interpreter | None = None) -> None:
         self._project = project
-        self._flow = interpreter_of(project)
+        self._flow = flow or interpreter_of(project)
         self._launches = launches_of(project)
         self._uses = ParameterUses(project, self._launches)
-        self._grids: dict[int, frozenset[DimFactor]] = {}
+        self._hints = KernelHints(self._flow)
+        self._elsewhere: dict[tuple[str, str], bool] = {}
+
+    @cached_property
+    def _thorough(self) -> Parameters:
+        """The same, by an interpreter that asks the callers in all files."""
+        return Parameters(self._project, thorough_interpreter_of(self._project))
 
     def of(self, kernel: Kernel, wanted: Callable[[Kernel, Param], bool]) -> Iterator[Parameter]:
         """The parameters of `kernel` that are wanted."""
@@ -134,7 +147,7 @@ class Parameters:
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
                     sources[name].append(source)
         for param in params:
-            given = tuple(self._hinted(source, kernel, param) for source in sources[param.name])
+            given = tuple(self._confirmed(source, kernel, param) for source in sources[param.name])
             yield Parameter(
                 kernel=kernel,
                 param=param,
@@ -212,32 +225,44 @@ class Parameters:
                     return found[0] if len(found) == 1 else None
         return None
 
-    def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
-        """The undecided axes that the grid of a launch spans."""
-        if id(launch) not in self._grids:
-            self._grids[id(launch)] = spanned(launch, self._flow)
-        return self._grids[id(launch)]
+    def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
+        """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
+        hinted = self._hinted(source, kernel, param)
+        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.scalar.hints:
+            return hinted
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.scalar.atoms):
+            return hinted
+        thorough = self._thorough
+        with suppress(RecursionError):
+            for _, other in with_own_stack(thorough._sources, source.launch, kernel, (param.name,)):
+                if (other.path, other.span) == (source.path, source.span):
+                    known = thorough._hinted(other, kernel, param)
+                    says_more = known.kind is not Variability.UNKNOWN and (
+                        known.kind is not Variability.PER_CALL or known.scalar.bound is not None
+                    )
+                    return known if says_more else hinted
+        return hinted
+
+    def _is_called_elsewhere(self, root: Origin) -> bool:
+        """Whether a file that does not say Triton calls the function of which `root` is an argument."""
+        key = (root.path, root.function)
+        if key not in self._elsewhere:
+            module = self._project.modules.get(root.path)
+            function = module.functions.get(root.function) if module is not None else None
+            self._elsewhere[key] = (
+                module is not None
+                and function is not None
+                and any(True for _ in self._flow.callers.without_triton(module, function))
+            )
+        return self._elsewhere[key]
 
     def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
-        name, line = param.name, param.span.line
-        if name in self._project.declared:
+        if param.name in self._project.declared:
             frame = self._flow.at(source.launch).frame
-            return source._replace(scalar=declared(self._project, name, frame))
-        scalar = hint_from_name(source.scalar, name, kernel.path, line)
-        if scalar.kind is not Variability.UNKNOWN:
-            return source._replace(scalar=scalar)
-        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(scalar.atoms))
-        scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
-        covered = AxisContext(is_covered=True)
-        if name in kernel.walked and (scalar.atoms or scalar.from_data):
-            return source._replace(scalar=scalar.add_hints(apply_hints(covered, kernel.path, line)))
-        launch = source.launch
-        spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
-        # The grid is looked at where that can matter.
-        if scalar.atoms and spanned_by_grid.decide() is not scalar.decide() and scalar.atoms & self._grid(launch):
-            return source._replace(scalar=spanned_by_grid)
-        return source._replace(scalar=scalar)
+            return source._replace(scalar=declared(self._project, param.name, frame))
+        hinted = self._hints.add_to(source.scalar, source.expr, source.launch, kernel, param)
+        return source._replace(scalar=hinted)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

@@ -15,7 +15,7 @@ from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
-from triton_doctor.static.variability.name_words import names_bucket, names_stride, names_weight
+from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import SHAPE_COMMENT, notes_of
@@ -59,7 +59,7 @@ def name_value(flow: Interpreter, name: str, place: ProgramPoint) -> Value:
     if not values:
         return UNKNOWN
     value = either(values)
-    return limited(flow, value, name, place) if name in frame.function.limits else value
+    return limited(flow, value, name, place) if frame.function.limits else value
 
 
 def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
@@ -147,9 +147,9 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     if isinstance(value, AbstractNumber):
         if names_bucket(binding.name):
             return UNKNOWN._replace(trail=value.trail).stepping(step)
-        return _hint_from_output(
-            hint_from_name(value, binding.name, step.path, step.line), binding.name, frame
-        ).stepping(step)
+        is_height = _is_height(binding, frame)
+        hinted = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
+        return _hint_from_output(hinted, binding.name, frame).stepping(step)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
@@ -157,12 +157,14 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
 
 def _noted(value: Value, binding: Binding, frame: CallFrame) -> Value:
     """The value with the shape that the comment behind its assignment tells, where nothing else does."""
+    if not _takes_note(value):
+        return value
     note = notes_of(frame.function).assigned.get(binding.line)
     if note is None or note.rank is None:
         return value
     path, function = frame.module.path, frame.function.qualname
     weight = names_weight(binding.name)
-    root = Origin(path, function, binding.name, binding.line, note.rank, weight, note=note)
+    root = Origin(path, function, binding.name, binding.line, note.rank, weight, read_note=lambda: note)
     match value:
         case SymbolicValue(_, scalar, None):
             return value if scalar.kind is not Variability.UNKNOWN else SymbolicValue(root=root, scalar=scalar)
@@ -177,6 +179,19 @@ def _noted(value: Value, binding: Binding, frame: CallFrame) -> Value:
             return value
 
 
+def _takes_note(value: Value) -> bool:
+    """Whether a note may say more of `value` than is known."""
+    match value:
+        case SymbolicValue(_, _, origin):
+            return origin is None
+        case Tensor(front, _, open_):
+            return not all(map(_is_told, front)) or (open_ is not None and not _is_told(open_))
+        case AbstractNumber():
+            return not _is_told(value)
+        case _:
+            return False
+
+
 def _is_told(scalar: AbstractNumber) -> bool:
     """Whether anything is known of a value, or suggested."""
     return scalar.kind is not Variability.UNKNOWN or bool(scalar.hints) or scalar.literal is not ...
@@ -188,16 +203,41 @@ def _hint_from_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> Ab
         case DimProduct((Dim(_, 0),), ()) if scalar.kind is Variability.UNKNOWN and name in output_widths(
             frame.function
         ):
-            width = AxisContext(is_output_width=True)
+            width = AxisContext(name=name, is_output_width=True)
             return scalar.add_hints(apply_hints(width, frame.module.path, frame.function.line))
         case _:
             return scalar
 
 
-def hint_from_name(scalar: AbstractNumber, name: str, path: str, line: int) -> AbstractNumber:
+def _is_height(binding: Binding, frame: CallFrame) -> bool:
+    """Whether the name of an axis is that of a height, and that of the width is bound to an axis of the same shape."""
+    widths = names_of_width(binding.name)
+    if not widths:
+        return False
+    shape = _shape_of(binding.value)
+    return shape is not None and any(
+        _shape_of(other.value) == shape for width in widths for other in frame.function.bindings.get(width, ())
+    )
+
+
+def _shape_of(value: Expr) -> Expr | None:
+    """The shape, or the list of sizes, that `value` is one of."""
+    match value:
+        case Unpacked(of) | Subscript(of, Const(int())):
+            return of
+        case _:
+            return None
+
+
+def hint_from_name(
+    scalar: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
+) -> AbstractNumber:
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
     if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
         return scalar
     if names_stride(name):
         return scalar
-    return scalar.add_hints(apply_hints(AxisContext(name=name, is_axis=True), path, line))
+    (atom,) = scalar.size.over
+    is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
+    named = AxisContext(name=name, is_axis=True, is_end=is_end, is_height=is_height)
+    return scalar.add_hints(apply_hints(named, path, line))

@@ -24,7 +24,6 @@ from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
 from triton_doctor.static.variability.written_shapes import (
     UNPACKING,
     ShapeNote,
-    brackets,
     may_annotate,
     note_of_axes,
     read_annotation,
@@ -196,8 +195,12 @@ def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, Shap
 
 def _first_bracket(text: str) -> str:
     """`text` up to the end of the bracket with which it begins."""
-    end = next((end for start, end in brackets(text) if start == 0), 0)
-    return text[:end]
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if not depth:
+            return text[: at + 1]
+    return ""
 
 
 def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:

@@ -205,7 +205,7 @@ def shuffled(value: Tensor | SymbolicValue) -> Tensor:
 def of_rank(value: Tensor | SymbolicValue, count: int) -> Tensor | SymbolicValue:
     """The same, now that the number of axes is known to be `count`."""
     if isinstance(value, SymbolicValue) and value.root.rank is None:
-        return value._replace(root=replace(value.root, rank=count))
+        return value._replace(root=replace(value.root, shown_rank=count))
     return value
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.linking import link_launches
+from triton_doctor.static.project.launches.linking import link_launches
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.launch_hints import interpreter_of

@@ -1,0 +1,147 @@
+"""What one scan leaves for the next: of each file by content, and of each answer what it rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from triton_doctor.static.project.cache.results import FileFindings, FileReport
+from triton_doctor.static.project.database.dependencies import ChangedFile, Changes
+from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.database.roles import FileFacts, Role, taken_names
+from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping
+
+    from triton_doctor.finding import Finding, Undecided
+    from triton_doctor.static.project.database.database import Database
+    from triton_doctor.static.project.database.dependencies import Dependencies
+    from triton_doctor.static.project.database.kernel_uses import KernelUses
+    from triton_doctor.static.sources.directives import Directive
+
+
+class FileSummary(NamedTuple):
+    """What one file adds: the names of its `kernels`, the variables it `sets`, and its launches.
+
+    For each launch, `starts` has the kernels that it may start, by path and qualified name; none where it is not known.
+    `unreadable` is as in FileResult.
+    """
+
+    kernels: tuple[str, ...]
+    sets: frozenset[str]
+    starts: tuple[tuple[tuple[str, str], ...], ...]
+    unreadable: tuple[Finding, ...]
+    dependencies: Dependencies
+
+    @property
+    def homes(self) -> frozenset[str]:
+        """The files whose kernels its launches may start."""
+        return frozenset(home for kernels in self.starts for home, _ in kernels)
+
+
+class FileResult(NamedTuple):
+    """What is `found` in one file, whose kernels the files `launchers` launch, and what stays `undecided` of these.
+
+    `unreadable` are the findings of the files that should have been read for it, and could not be. `variables` are
+    those that it was asked of whether some file sets them, and whether one did.
+    """
+
+    found: tuple[Finding, ...]
+    undecided: tuple[Undecided, ...]
+    unreadable: tuple[Finding, ...]
+    launchers: tuple[str, ...]
+    variables: frozenset[tuple[str, bool]]
+    dependencies: Dependencies
+
+
+class ScanResult(NamedTuple):
+    """What a scan came to, by path; `checks` are the codes that it could look for."""
+
+    checks: frozenset[str]
+    shares: Mapping[str, FileSummary]
+    answers: Mapping[str, FileResult]
+
+    def results(self) -> dict[str, FileReport]:
+        """What was found, by path, without what it rests on."""
+        return {path: self._result(path, share) for path, share in self.shares.items()}
+
+    def _result(self, path: str, share: FileSummary) -> FileReport:
+        answer = self.answers.get(path)
+        return FileReport(
+            kernels=len(share.kernels),
+            launches=len(share.starts),
+            launches_resolved=sum(1 for kernels in share.starts if kernels),
+            homes=share.homes,
+            unreadable=share.unreadable,
+            reading=None
+            if answer is None
+            else FileFindings(answer.found, answer.undecided, answer.unreadable, answer.dependencies.files),
+        )
+
+
+class ScanCache(NamedTuple):
+    """The files as they were, what their bytes tell, what the scan came to, and `uses` of kernels by `key_of`."""
+
+    seen: FileStamps
+    known: FileFacts
+    outcome: ScanResult
+    uses: Mapping[str, KernelUses]
+
+    def changes(self, library: Database, tests: Container[str] = ()) -> Changes:
+        """What is not in `library` as it was; what is known of the rest, it takes over. `tests` only test."""
+        now, before = library.seen().digests, self.seen.digests
+        gone, came = before.keys() - now.keys(), now.keys() - before.keys()
+        paths = frozenset({path for path, digest in now.items() if before.get(path) != digest} | gone)
+        library.known = self.known.but(paths) if paths else self.known
+        python = (path for path in paths if path in library.python or path in self.known.roles)
+        files = {path: self._changed(path, library) for path in python}
+        return Changes(
+            paths,
+            frozenset(gone),
+            frozenset(map(last_name, came)),
+            files,
+            tests,
+            library.fingerprint,
+            library.importing,
+        )
+
+    def _changed(self, path: str, library: Database) -> ChangedFile:
+        before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None
+        text = library.python.get(path, b"")
+        words = library.words(path) if text and _imports(library.role(path)) else frozenset[str]()
+        return ChangedFile(words, before or frozenset(), taken_names(text))
+
+
+def _imports(role: Role | None) -> bool:
+    """Whether somebody looks for callers there."""
+    return role is not None and role is not Role.BYSTANDER
+
+
+class CachedScan(NamedTuple):
+    """What a run needs of the scan before where no file has changed; `checks` are as in ScanResult, `results` by path.
+
+    `recall` returns the rest, and NO_SCAN_CACHE if that is damaged.
+    """
+
+    seen: FileStamps
+    directives: Mapping[str, tuple[Directive, ...]]
+    checks: frozenset[str]
+    results: Mapping[str, FileReport]
+    uses: Mapping[str, KernelUses]
+    recall: Callable[[], ScanCache]
+
+
+class ScanStore(Protocol):
+    """Where one scan leaves what the next can build on."""
+
+    def read(self) -> CachedScan:
+        """What the last scan left; NO_CACHED_SCAN where there was none."""
+        ...
+
+    def write(self, memory: ScanCache) -> None:
+        """Leave `memory` for the next scan."""
+        ...
+
+
+NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {})
+NO_CACHED_SCAN = CachedScan(NO_STAMPS, {}, frozenset(), {}, {}, lambda: NO_SCAN_CACHE)

@@ -1,0 +1,283 @@
+"""Functions to the calls that reach them, anywhere in the project."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.calls.trials import Trials
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.names.applied_names import APPLIED_NAMES, is_applied
+from triton_doctor.static.project.names.resolver import DefinitionKind
+from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
+from triton_doctor.static.sources.source_text import TextPattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import BranchArm, CallSite, Function
+    from triton_doctor.static.python.module import Kernel, Module
+
+# A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
+_BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_DESCRIBES = TextPattern("launch_metadata")
+# `launch_metadata` takes the grid, the compiled kernel and the arguments; it has little beside it but a helper.
+_METADATA_PARAMS, _MOST_HELPERS = 3, 2
+_AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
+
+
+class Caller(NamedTuple):
+    """A call, and the function that makes it."""
+
+    module: Module
+    function: Function
+    site: CallSite
+
+
+class CallGraph:
+    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for.
+
+    Those are files that say Triton; where `in_all_files`, any file that imports the module of what is called.
+    """
+
+    def __init__(self, project: Project, *, in_all_files: bool = False) -> None:
+        """Nothing is looked up yet."""
+        self._project = project
+        self._in_all_files = in_all_files
+        self._for_main: dict[int, bool] = {}
+        self._has_guard: dict[str, bool] = {}
+        self._trials = Trials(project)
+
+    def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
+        """The calls that reach `function` of `module`, by path and place; those for `__main__` too where `of_tests`."""
+        if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
+            callers = self.anywhere(module, function)
+        else:
+            callers = self._among(module.path, read_calls(module, function.name), function.name, function)
+        for caller in callers:
+            if of_tests or (
+                caller.module.path not in self._project.tests
+                and not self.is_test(caller.module, caller.function, caller.site.arms)
+            ):
+                yield caller
+
+    def anywhere(self, module: Module, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` of `module`, by path and place; those for `__main__` too, those of tests not.
+
+        An autograd function is called by the name of its class, `Scale.apply(x)`, or by one that stands for that.
+        """
+        wanted, member = function.name, None
+        if is_applied(function):
+            wanted, member = (function.class_name or "").rpartition(".")[2], "apply"
+        found = self._project.modules.search(
+            CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
+        )
+        for path, calls in found:
+            yield from self._among(path, calls, wanted, function)
+        if self._in_all_files:
+            yield from self.without_triton(module, function)
+        if member is not None:
+            yield from self._by_applied_names(module.path, wanted, function)
+
+    def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` of `module` in files that import that module, and do not say Triton."""
+        wanted = (function.class_name or "").rpartition(".")[2] if is_applied(function) else function.name
+        for path in self._project.modules.bystanders(last_name(module.path), calling(wanted)):
+            other = self._project.modules.get(path) if path not in self._project.tests else None
+            if other is not None:
+                yield from self._among(path, read_calls(other, wanted), wanted, function)
+
+    def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
+        """The calls that reach `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
+        search, tests = self._project.modules.search, self._project.tests
+        for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", but=tests):
+            for name in names:
+                for caller_path, calls in search(CALLS, name, name=name, home=path, but=tests):
+                    yield from self._among(caller_path, calls, name, function)
+
+    def _among(
+        self, path: str, calls: Sequence[CalledName | None], wanted: str, function: Function
+    ) -> Iterator[Caller]:
+        """Those of `calls`, of what has `wanted` last in the module at `path`, that reach `function`."""
+        for index, called in enumerate(calls):
+            if called is not None and self._reached(path, called) == (function.path, function.qualname):
+                yield calls_of(self._project.modules[path], wanted)[index]
+
+    def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
+        """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, for `__main__`.
+
+        For `__main__` is what its guard holds, functions too, and a function without arguments that only such code
+        calls.
+        """
+        if module.path in self._project.tests or any(arm.is_main for arm in arms):
+            return True
+        if function.name == "<module>":
+            return False
+        if function.is_for_main or _is_test_function(function):
+            return True
+        if module.path not in self._has_guard:
+            self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")
+        if not self._has_guard[module.path]:
+            return False
+        if id(function) not in self._for_main:
+            self._for_main[id(function)] = False
+            self._for_main[id(function)] = self._is_for_main(module, function)
+        return self._for_main[id(function)]
+
+    def is_no_program(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
+        """Whether what stands there only tests, measures or teaches."""
+        return (
+            module.path in self._project.demonstrations
+            or self.is_test(module, function, arms)
+            or module in self._trials
+        )
+
+    def is_shown(self, kernel: Kernel) -> bool:
+        """Whether `kernel` stands in a test, a benchmark or a tutorial, or in a script that tries its own kernels."""
+        if kernel.path in self._project.tests or kernel.path in self._project.demonstrations:
+            return True
+        module = self._project.modules.get(kernel.path)
+        return module is not None and module in self._trials
+
+    def only_profiles(self, module: Module, function: Function, depth: int = _MOST_HELPERS) -> bool:
+        """Whether `function` is the `launch_metadata` of a kernel, or nothing but such functions calls it.
+
+        Triton calls these where a launch hook is set, as a profiler does (triton 3.6 compiler/compiler.py:485).
+        """
+        is_called = False
+        for caller in self.of(module, function):
+            if self.is_no_program(*caller[:2], caller.site.arms):
+                continue
+            if depth == 0 or not self.only_profiles(caller.module, caller.function, depth - 1):
+                return False
+            is_called = True
+        takes_launch = function.parent == "<module>" and len(function.params) == _METADATA_PARAMS
+        return is_called or (takes_launch and self._describes(function))
+
+    def _describes(self, function: Function) -> bool:
+        """Whether some kernel has `function` for its `launch_metadata`."""
+        name, tests, place = function.name, self._project.tests, (function.path, function.qualname)
+        return any(
+            self._reached(path, CalledName(described, None, False)) == place
+            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, but=tests)
+            for described in names
+        )
+
+    def _is_for_main(self, module: Module, function: Function) -> bool:
+        outer = module.functions.get(function.parent or "")
+        if outer is not None and outer.name != "<module>":
+            return self.is_test(module, outer, ())
+        if function.class_name is not None or any(
+            not param.variadic and param.default is None for param in function.params
+        ):
+            return False
+        found = False
+        for caller in self.anywhere(module, function):
+            if not self.is_test(caller.module, caller.function, caller.site.arms):
+                return False
+            found = True
+        return found
+
+    def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
+        """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
+        called = _called_name(module, function, func)
+        place = self._reached(module.path, called) if called is not None else None
+        home = self._project.modules.get(place[0]) if place is not None else None
+        return home.functions.get(place[1]) if home is not None and place is not None else None
+
+    def _reached(self, path: str, called: CalledName) -> tuple[str, str] | None:
+        """The file and the qualified name of the function that a call in the module at `path` runs."""
+        if called.local is not None:
+            return path, called.local
+        if called.is_own:
+            return None
+        names = self._project.names
+        base, _, last = called.name.rpartition(".")
+        found = names.applied(path, base) if last == "apply" and base else names.locate(path, called.name)
+        return found[:2] if found is not None and found.kind is DefinitionKind.FUNCTION else None
+
+
+def read_metadata(module: Module, name: str) -> tuple[str, ...]:
+    """The functions called `name`, as written, that kernels in `module` have for their `launch_metadata`."""
+    described = (dotted(kernel.launch_metadata) for kernel in module.kernels if kernel.launch_metadata is not None)
+    return tuple(one for one in described if one is not None and one.rpartition(".")[2] == name)
+
+
+METADATA = declare_query("launch metadata", read_metadata, lambda name: _DESCRIBES)
+
+
+class CalledName(NamedTuple):
+    """What a call runs, as far as its module tells: a dotted `name`.
+
+    `local` is the qualified name of a function of that module where it is one that is nested in the caller, or a method
+    of its class; `is_own` says that it can be no other than such a method.
+    """
+
+    name: str
+    local: str | None
+    is_own: bool
+
+
+def _called_name(module: Module, function: Function, func: Expr) -> CalledName | None:
+    name = dotted(func)
+    if name is None:
+        return None
+    local, is_own = None, False
+    match func:
+        case Name(own):
+            local = f"{function.qualname}.<locals>.{own}"
+        case Attr(Name("self" | "cls"), own) if function.class_name is not None:
+            local, is_own = f"{function.class_name}.{own}", True
+        case _:
+            pass
+    return CalledName(name, local if local in module.functions else None, is_own)
+
+
+def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
+    """What each of the calls that `calls_of` gives runs; None where its function is no dotted name."""
+    return tuple(_called_name(module, caller.function, caller.site.call.func) for caller in calls_of(module, name))
+
+
+@cached_in_scan()
+def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
+    """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
+    sign = calling(name)
+    return tuple(
+        Caller(module, function, site)
+        for function in module.functions.values()
+        if function.shows(sign)
+        for site in function.calls
+        if _called(site.call.func) == name
+    )
+
+
+@cached_in_scan()
+def calling(name: str) -> TextPattern:
+    """What the text of every call of `name` has, and that of its definition has not."""
+    return TextPattern(name, _BEFORE, _AFTER)
+
+
+CALLS = declare_query("calls", read_calls, calling)
+
+
+def _called(func: Expr) -> str | None:
+    name = _last(func)
+    return _last(func.base) if name == "apply" and isinstance(func, Attr) else name
+
+
+def _last(expr: Expr) -> str | None:
+    match expr:
+        case Name(name) | Attr(_, name):
+            return name
+        case _:
+            return None
+
+
+def _is_test_function(function: Function) -> bool:
+    """Whether `function` is one that pytest collects, and that needs nothing: `def test_scan()`."""
+    is_plain = function.parent == "<module>" and function.class_name is None
+    return is_plain and function.name.startswith("test_") and not function.params

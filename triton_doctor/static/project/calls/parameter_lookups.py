@@ -1,0 +1,172 @@
+"""Parameters to whether code that Triton calls may still ask for them by name: hooks, grids, lists of a decorator.
+
+A decorator names functions, tables and lists; a grid may be a function. All that these lead to in the project is
+searched for the parameter's name as a string. A grid that comes from out of sight counts as asking.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.project.calls.surroundings import launches
+from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Lambda, Name, Subscript, children, dotted
+from triton_doctor.static.sources.source_text import SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.finding import Span
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel, Module
+
+# A hook calls a helper, which calls another.
+_MOST_STEPS = 6
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_NUMBER = re.compile(rb"(?<![\w\"'])\d")
+# The lists that a fix edits together with the parameters.
+_UNSPECIALIZED = re.compile(rb"do_not_specialize\w*\s*=\s*[\[(][^\])]*[\])]")
+
+
+def is_asked_for(project: Project, kernel: Kernel, name: str) -> bool:
+    """Whether something that the decorators of `kernel` or the grids of its launches lead to may name `name`."""
+    search = _StringSearch(project, name)
+    return search.decorators_ask(kernel) or any(search.grid_asks(launch) for launch in launches(project, kernel))
+
+
+def is_asked_for_as_constexpr(project: Project, kernel: Kernel, name: str) -> bool:
+    """Whether something that `jit` is given, a `repr` that names variants, may look for `name` among the constants."""
+    return kernel.jit_span is not None and _StringSearch(project, name).jit_asks(kernel, kernel.jit_span)
+
+
+class _StringSearch:
+    """Follows names to what they stand for, each once, and looks for `name` as a string there."""
+
+    def __init__(self, project: Project, name: str) -> None:
+        self._project = project
+        self._name = name
+        self._quoted = (f'"{name}"'.encode(), f"'{name}'".encode())
+        self._seen: set[tuple[str, str, str]] = set()
+
+    def decorators_ask(self, kernel: Kernel) -> bool:
+        module = self._project.modules[kernel.path]
+        maker = module.functions.get(kernel.made_in or "")
+        # A config or its hook may be filled where it is not made: `config.kwargs["name"] = ...`
+        filled = kernel.autotune is not None and any(self._holds(one) for one in _enclosing(module, maker))
+        above = self._above(kernel)
+        if any(_NUMBER.search(listed) for listed in _UNSPECIALIZED.findall(above)):
+            return True  # a position, which would be that of another parameter
+        return filled or self._text_asks(module, maker, _UNSPECIALIZED.sub(b"", above))
+
+    def _text_asks(self, module: Module, scope: Function | None, text: bytes) -> bool:
+        """Whether `text`, which stands in `scope` of `module`, names it, or something that a word of it leads to."""
+        if any(quoted in text for quoted in self._quoted):
+            return True
+        scopes = _enclosing(module, scope)
+        words = {word.decode() for word in _WORD.findall(text)}
+        return any(self._word_asks(module, scopes, word, _MOST_STEPS) for word in sorted(words))
+
+    def jit_asks(self, kernel: Kernel, span: Span) -> bool:
+        module = self._project.modules[kernel.path]
+        given = SourceText(self._project.modules.source(kernel.path)).text_at(span).encode()
+        return b"repr" in given and self._text_asks(module, module.functions.get(kernel.made_in or ""), given)
+
+    def grid_asks(self, launch: LinkedLaunch) -> bool:
+        grid, function = launch.launch.grid, launch.function
+        if grid is None:
+            return False
+        if isinstance(grid, Name) and grid.id not in function.bindings:
+            given = next((param for param in function.params if param.name == grid.id), None)
+            if given is not None:
+                return given.annotation not in ("tuple", "Tuple", "int", "list", "List")
+        if isinstance(grid, Subscript) or (isinstance(grid, Attr) and not _is_own(grid)):
+            return True
+        return self._expr_asks(launch.module, _enclosing(launch.module, function), grid, _MOST_STEPS)
+
+    def _above(self, kernel: Kernel) -> bytes:
+        """The decorators of `kernel`, as they are written."""
+        lines = self._project.modules.source(kernel.path).splitlines()
+        spans = [kernel.jit_span, kernel.autotune.span if kernel.autotune else None]
+        spans += [heuristic.span for heuristic in kernel.heuristics]
+        first = min(span.line for span in (kernel.span, *filter(None, spans)))
+        return b"\n".join(lines[first - 1 : kernel.span.line - 1])
+
+    def _holds(self, function: Function) -> bool:
+        return any(function.holds(quoted) for quoted in self._quoted)
+
+    def _expr_asks(self, module: Module, scopes: list[Function], expr: Expr, steps: int) -> bool:
+        match expr:
+            case Const(value):
+                return value == self._name
+            case Name(word):
+                return self._word_asks(module, scopes, word, steps)
+            case Attr(base, member):
+                full = dotted(expr)
+                found = self._project.names.dotted(module, full) if full is not None else None
+                if isinstance(found, Function):
+                    return self._function_asks(found, steps)
+                own = _is_own(expr) and any(
+                    self._function_asks(one, steps) for one in module.functions.values() if one.name == member
+                )
+                return own or self._expr_asks(module, scopes, base, steps)
+            case Lambda(_, body):
+                return self._expr_asks(module, scopes, body, steps)
+            case Call(func, args, keywords):
+                inner = (func, *args, *(value for _, value in keywords))
+                return any(self._expr_asks(module, scopes, one, steps) for one in inner)
+            case _:
+                return any(self._expr_asks(module, scopes, one, steps) for one in children(expr))
+
+    def _word_asks(self, module: Module, scopes: list[Function], word: str, steps: int) -> bool:
+        key = (module.path, scopes[0].qualname if scopes else "", word)
+        if key in self._seen or steps == 0:
+            return False
+        self._seen.add(key)
+        for scope in scopes:
+            if word in scope.bindings:
+                values = [binding.value for binding in scope.bindings[word]]
+                return any(self._expr_asks(module, scopes, value, steps - 1) for value in values)
+            nested = [one for one in module.functions.values() if (one.parent, one.name) == (scope.qualname, word)]
+            if nested:
+                return any(self._function_asks(one, steps) for one in nested)
+        own = [one for one in module.functions.values() if word in (one.class_name, one.qualname)]
+        if own:
+            return any(self._function_asks(one, steps) for one in own)
+        if word not in module.imports and not module.star_imports:
+            return False
+        found = self._project.names.defined(module, word)
+        if isinstance(found, Function):
+            return self._function_asks(found, steps)
+        there = self._project.names.defining(module, word)
+        if there is None or there[0] is module:
+            return False
+        return self._word_asks(there[0], _enclosing(there[0], None), there[1], steps - 1)
+
+    def _function_asks(self, function: Function, steps: int) -> bool:
+        if self._holds(function):
+            return True
+        if steps == 0:
+            return False
+        module = self._project.modules[function.path]
+        called = {site.call.func for site in function.calls}
+        scopes = _enclosing(module, function)
+        return any(self._expr_asks(module, scopes, one, steps - 1) for one in called)
+
+
+def _is_own(expr: Attr) -> bool:
+    return expr.base in (Name("self"), Name("cls"))
+
+
+def _enclosing(module: Module, function: Function | None) -> list[Function]:
+    """`function`, those around it, and the top level of `module`."""
+    return list(_outwards(module, function))
+
+
+def _outwards(module: Module, function: Function | None) -> Iterator[Function]:
+    while function is not None and function.name != "<module>":
+        yield function
+        function = module.functions.get(function.parent or "<module>")
+    top = module.functions.get("<module>")
+    if top is not None:
+        yield top

@@ -1,0 +1,210 @@
+"""Functions to whether anything in the project may run them, apart from its tests, benchmarks and examples.
+
+A function is out of reach only where its project says so: other modules import something of its module, and nothing
+calls it, exports it or uses its name. The functions of a script, or of a file that nobody imports, are all in reach.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, children, dotted
+from triton_doctor.static.sources.source_text import TextPattern
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from triton_doctor.static.project.calls.call_graph import CallGraph
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import BranchArm, Function
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Import, Module
+
+# Callers of callers are followed so far; behind that, a function is taken to be in reach.
+_MOST_DEPTH = 6
+# Called or not, these give back a function, and keep it nowhere.
+_KEEPING_NOTHING = frozenset(
+    "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
+    "autocast custom_fwd custom_bwd contextmanager".split()
+)
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_AFTER = re.compile(rb"(?![A-Za-z0-9_])")
+
+
+class Reachability:
+    """Tells which functions of one project something in it may run."""
+
+    def __init__(self, project: Project, callers: CallGraph) -> None:
+        """Nothing is looked at yet."""
+        self._project = project
+        self._callers = callers
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def reaches(self, module: Module, function: Function) -> bool:
+        """Whether something in the project may run `function` of `module`."""
+        key = (function.path, function.qualname)
+        if key not in self._known:
+            self._known[key] = self._reaches(module, function, frozenset())
+        return self._known[key]
+
+    def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
+        while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
+            function = module.functions[function.parent]
+        key = (function.path, function.qualname)
+        if key in above:
+            return False
+        if len(above) == _MOST_DEPTH or function.name == "<module>":
+            return True
+        name, entered = function.name, function
+        if function.class_name is not None:
+            forward = module.functions.get(f"{function.class_name}.forward")
+            if forward is None or f"{function.class_name}.backward" not in module.functions:
+                return True
+            name, entered = function.class_name.rpartition(".")[2], forward
+        if any(_may_register(decorator) for decorator in function.decorators):
+            return True
+        callers = list(self._callers.of(module, entered, of_tests=True))
+        own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
+        names = {name, *_aliases(module, name)}
+        if any(self._is_used(module, one, own) for one in sorted(names)):
+            return True
+        if any(
+            self._reaches(caller.module, caller.function, above | {key})
+            for caller in callers
+            if not self._callers.is_no_program(caller.module, caller.function, caller.site.arms)
+        ):
+            return True
+        # Files that do not say Triton are no part of a search.
+        return not any(True for _ in self._importers_of(module)) or any(
+            _hands_on(other, imported)
+            or any(
+                _counts(other.path, read_mentions(other, one), own)
+                for one in names
+                if imported.member in (None, one, last_name(module.path))
+            )
+            for other, imported in self._importers_of(module, names)
+        )
+
+    def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
+        """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
+        project = self._project
+        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
+        return any(_counts(path, mentions, own) for path, mentions in found if path not in project.demonstrations)
+
+    def _importers_of(self, module: Module, using: Collection[str] | None = None) -> Iterator[tuple[Module, Import]]:
+        """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations.
+
+        Where `using` is given, files that neither mention one of these names nor may hand all names on are not read.
+        """
+        project, stem = self._project, last_name(module.path)
+        for path in project.modules.importers(stem, None if using is None else map(mention, using)):
+            if path == module.path or path in project.tests or path in project.demonstrations:
+                continue
+            other = project.modules.get(path)
+            for one in (*other.imports.values(), *other.star_imports) if other is not None else ():
+                named = stem == one.member or stem in one.module.split(".")
+                if other is not None and named and module.path in project.names.modules_imported(path, one):
+                    yield other, one
+
+
+class Mentions(NamedTuple):
+    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it."""
+
+    is_exported: bool
+    is_valued: bool
+    functions: tuple[str, ...]
+
+
+def read_mentions(module: Module, name: str) -> Mentions | None:
+    """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
+    is_package = module.path.endswith("__init__.py")
+    top = module.functions["<module>"]
+    found = Mentions(
+        is_exported=is_package and any(one.member == name for one in module.imports.values()),
+        is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
+        functions=tuple(
+            one.qualname
+            for one in module.functions.values()
+            if one is not top and not one.is_for_main and one.shows(mention(name))
+        ),
+    )
+    return found if any(found) else None
+
+
+@cached_in_scan()
+def mention(name: str) -> TextPattern:
+    """What the text of every use of `name` has, and that of its definition has not."""
+    return TextPattern(name, _BEFORE, _AFTER)
+
+
+MENTIONS = declare_query("mentions", read_mentions, mention)
+
+
+def _counts(path: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
+    """Whether the file at `path` hands a name on, or uses it elsewhere than in `own`: the function, and its callers."""
+    if mentions is None or mentions.is_exported or mentions.is_valued:
+        return mentions is not None
+    return any(
+        not any(path == other and _is_related(qualname, inner) for other, inner in own)
+        for qualname in mentions.functions
+    )
+
+
+def _aliases(module: Module, name: str) -> Iterator[str]:
+    """What the top level calls `name` too: `scale = Scale.apply`."""
+    for bindings in module.functions["<module>"].bindings.values():
+        yield from (one.name for one in bindings if _is_alias(one.value, name))
+
+
+def _is_alias(value: Expr, name: str) -> bool:
+    match value:
+        case Name(found) | Attr(Name(found), "apply"):
+            return found == name
+        case _:
+            return False
+
+
+def _hands_on(other: Module, imported: Import) -> bool:
+    """Whether `other` takes all there is, or makes a whole module part of a package."""
+    return imported in other.star_imports or (other.path.endswith("__init__.py") and imported.member is None)
+
+
+def _is_related(one: str, other: str) -> bool:
+    """Whether two qualified names are of one function, of a class and its method, or of a function in the other."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _may_register(decorator: Expr) -> bool:
+    """Whether a decorator may keep the function for others to call: `@register("scale")`, not `@torch.no_grad()`."""
+    match decorator:
+        case Call(func):
+            return (dotted(func) or "").rpartition(".")[2] not in _KEEPING_NOTHING
+        case _:
+            return False
+
+
+def _expressions(function: Function, name: str) -> Iterator[Expr]:
+    """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
+    bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
+    pending: list[Expr] = [one.value for one in bindings if not _is_alias(one.value, name)]
+    pending += [site.call for site in function.calls if not _is_for_main(site.arms)]
+    while pending:
+        expr = pending.pop()
+        yield expr
+        pending.extend(children(expr))
+
+
+def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:
+    return any(arm.is_main for arm in arms)
+
+
+def _names(expr: Expr, name: str) -> bool:
+    match expr:
+        case Name(found) | Attr(_, found) | Const(str(found)):
+            return found == name
+        case _:
+            return False

@@ -1,0 +1,225 @@
+"""Findings to the kernel that they are about, and kernels to what is known of their surroundings."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.plan import ChangedKernel
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.launches.launches import hides_arguments, launches_of
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Comprehension,
+    Const,
+    DictExpr,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    TupleExpr,
+    children,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Kernel, Module, Param
+
+_ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
+# `if isinstance(n, tl.tensor) and n.dtype.is_ptr(): n = tl.load(n)` takes a number as well.
+_ASKED = re.compile(rb"\bisinstance\s*\(\s*(\w+)|\b(\w+)\.dtype\.is_ptr\b")
+
+# Triton's own, which take parameters by the names and kinds that the kernel gives them.
+_OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
+
+
+@cached_in_scan(most=1)
+def _kernels_by_place(project: Project) -> Mapping[tuple[str, int], Kernel]:
+    return {(kernel.path, kernel.span.line): kernel for kernel in project.kernels()}
+
+
+def subject(project: Project, finding: Finding) -> tuple[Kernel, Param] | None:
+    """The kernel and the parameter that `finding` is about."""
+    kernel = kernel_of(project, finding)
+    params = {param.name: param for param in kernel.params} if kernel is not None else {}
+    param = params.get(finding.facts.parameter or "")
+    return (kernel, param) if kernel is not None and param is not None else None
+
+
+def kernel_of(project: Project, finding: Finding) -> Kernel | None:
+    """The kernel that `finding` is about."""
+    place = finding.facts.kernel_place
+    return _kernels_by_place(project).get((place.path, place.line)) if place is not None else None
+
+
+def changed(kernel: Kernel, name: str | None = None) -> ChangedKernel:
+    """That a fix changes `kernel` in its parameter `name`; None: in its decorators."""
+    return ChangedKernel(kernel.path, kernel.qualname, name)
+
+
+def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:
+    """Every launch of the kernel that was resolved."""
+    return launches_of(project).get(kernel.key, ())
+
+
+def is_in_sight(project: Project, kernel: Kernel) -> bool:
+    """Whether nothing but launches in sight uses the kernel."""
+    return not escapes(project, kernel)
+
+
+def is_seen_whole(project: Project, kernel: Kernel) -> bool:
+    """Whether, besides, each launch spells out all its arguments, and starts this kernel alone."""
+    return is_in_sight(project, kernel) and all(
+        len(launch.kernels) == 1 and not hides_arguments(launch) and launch.launch.method is None
+        for launch in launches(project, kernel)
+    )
+
+
+def set_by_configs(kernel: Kernel) -> frozenset[str] | None:
+    """The parameters that the configs of its tuning set; None where one of them is made out of sight."""
+    tuned = kernel.autotune
+    match tuned.configs if tuned is not None else None:
+        case None:
+            return frozenset()
+        case TupleExpr(configs):
+            pass
+        case Comprehension(element):
+            configs = (element,)
+        case _:
+            return None
+    names: set[str] = set()
+    for config in configs:
+        match config:
+            case Call(_, (DictExpr(items), *_), _):
+                keys = [key.value if isinstance(key, Const) else None for key, _ in items]
+                names.update(key for key in keys if isinstance(key, str))
+                if not all(isinstance(key, str) for key in keys):
+                    return None
+            case _:
+                return None
+    return frozenset(names)
+
+
+def has_own_decorators(kernel: Kernel) -> bool:
+    """Whether none but Triton's own decorators stand at the kernel."""
+    return all(name.rpartition(".")[2] in _OWN_DECORATORS for name in kernel.decorators)
+
+
+def is_public(project: Project, kernel: Kernel) -> bool:
+    """Whether a program outside may launch it.
+
+    It may where `__all__` of its module lists it, and in a package where neither it nor a module around it begins with
+    `_`.
+    """
+    if kernel.made_in is not None:
+        return False
+    if _is_listed(project.modules[kernel.path], kernel.name):
+        return True
+    if kernel.name.startswith("_"):
+        return False
+    folder, _, file = kernel.path.rpartition("/")
+    parts = [part for part in (*folder.split("/"), file.removesuffix(".py")) if part != "__init__"]
+    return posixpath.join(folder, "__init__.py") in project.modules and not any(part.startswith("_") for part in parts)
+
+
+def _is_listed(module: Module, name: str) -> bool:
+    top = module.functions.get("<module>")
+    listed = [binding.value for binding in top.bindings.get("__all__", ())] if top is not None else []
+    while listed:
+        expr = listed.pop()
+        if expr == Const(name):
+            return True
+        listed += children(expr)
+    return False
+
+
+def escapes(project: Project, kernel: Kernel) -> bool:
+    """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
+    return any(True for _ in project.modules.search(USES, kernel.name, name=kernel.name, home=kernel.path))
+
+
+def is_used_otherwise(module: Module, name: str) -> bool:
+    """Whether `module` uses what is called `name` otherwise than by launching it."""
+    return name in _used_otherwise(module, name)
+
+
+USES = declare_query("uses", is_used_otherwise)
+
+
+@cached_in_scan()
+def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
+    """The names, where `wanted` stands, that `module` uses other than as what it launches.
+
+    A name imported as another counts as both.
+    """
+    found: set[str] = set()
+    aliases = {alias for alias, imported in module.imports.items() if imported.member == wanted} | {wanted}
+    for kernel in module.kernels:
+        found |= kernel.outer
+    for function in module.functions.values():
+        if not any(function.holds(alias.encode()) for alias in aliases):
+            continue
+        found |= _named_otherwise(function)
+    for imported_as, imported in module.imports.items():
+        if imported.member is not None and imported.member != imported_as and imported_as in found:
+            found.add(imported.member)
+    return frozenset(found)
+
+
+@cached_in_scan()
+def _named_otherwise(function: Function) -> frozenset[str]:
+    """The names in `function`, but for what stands for a kernel that it launches."""
+    launched = {id(launch.kernel) for launch in function.launches}
+    pending: list[Expr] = [
+        *(binding.value for bindings in function.bindings.values() for binding in bindings),
+        *(stored.value for stored in function.stored),
+        *(returned.value for returned in function.returns),
+        *(site.call for site in function.calls),
+        *(decorator for decorator in function.decorators),
+    ]
+    return frozenset(_names(pending, launched))
+
+
+def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
+    seen: set[int] = set()
+    while pending:
+        expr = pending.pop()
+        key = id(expr)
+        if key in seen:
+            continue
+        seen.add(key)
+        match expr:
+            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
+                # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
+                pending += [grid, *args, *(value for _, value in keywords)]
+                if not isinstance(base, Name | Attr):
+                    pending.append(base)
+            case Name(name):
+                yield name
+            case Attr(base, name):
+                yield name
+                pending.append(base)
+            case Lambda(_, body):
+                pending.append(body)
+            case _:
+                pending.extend(children(expr))
+
+
+def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
+    """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
+    lines = _lines(project.modules.source(kernel.path))
+    text = b"\n".join(lines[kernel.span.line - 1 : kernel.span.end_line])
+    asked = {name for names in _ASKED.findall(text) for name in names}
+    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
+
+
+@cached_in_scan(most=1)
+def _lines(source: bytes) -> Sequence[bytes]:
+    return source.split(b"\n")

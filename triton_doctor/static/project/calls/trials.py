@@ -1,0 +1,107 @@
+"""Modules to whether they only try their own kernels: scripts that compare or time them, which nobody imports."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.python.ir import Attr, Call, Expr, Name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.function import CallSite, Function
+    from triton_doctor.static.python.module import Import, Module
+
+_COMPARISONS = frozenset({"allclose", "assert_close", "assert_allclose", "do_bench", "do_bench_cudagraph"})
+_CLOCKS = frozenset({"time", "perf_counter", "perf_counter_ns", "monotonic", "elapsed_time"})
+_MARKS = tuple(sorted(name.encode() for name in _COMPARISONS | _CLOCKS))
+# What a function is named that tries others; `test_step` of a training script compares nothing.
+_TRIES = re.compile(r"_*(?:run_?)?(?:test|bench)")
+
+
+class Trials:
+    """Tells which modules of one project only try their own kernels."""
+
+    def __init__(self, project: Project) -> None:
+        """Nothing is looked at yet."""
+        self._project = project
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, module: Module) -> bool:
+        if not self._project.recognizes_trials:
+            return False
+        if module.path not in self._known:
+            tries = self._project.modules.ask(TRIES, module.path)
+            self._known[module.path] = bool(tries) and not self._is_imported(module)
+        return self._known[module.path]
+
+    def _is_imported(self, module: Module) -> bool:
+        """Whether a file that is neither a test nor a demonstration imports `module`, or anything of it."""
+        stem = last_name(module.path)
+        return any(self._imports(path, module, stem) for path in self._project.modules.importers(stem))
+
+    def _imports(self, path: str, module: Module, stem: str) -> bool:
+        if path == module.path or path in self._project.tests or path in self._project.demonstrations:
+            return False
+        other = self._project.modules.get(path)
+        return other is not None and any(
+            self._leads_to(other, one, module, stem) for one in (*other.imports.values(), *other.star_imports)
+        )
+
+    def _leads_to(self, other: Module, imported: Import, module: Module, stem: str) -> bool:
+        """Whether `imported` of `other` is of `module`; `import a.b` may lead to all that is below some folder `a`."""
+        if imported.member is None:
+            return imported.module.partition(".")[0] in (*module.path.split("/"), stem)
+        if stem not in (*imported.module.split("."), imported.member):
+            return False
+        return module.path in self._project.names.modules_imported(other.path, imported)
+
+
+def tries_itself(module: Module, _: str = "") -> bool:
+    """Whether running `module` compares or times what it defines, and does no training."""
+    top = module.functions["<module>"]
+    if not any(map(top.holds, _MARKS)):
+        return False
+    if not any(arm.is_main for site in top.calls for arm in site.arms) and not any(
+        _TRIES.match(name) for site in top.calls for name in _names(site.call.func)
+    ):
+        return False
+    sites = [(function, site) for function in module.functions.values() for site in _marked(function)]
+    return any(_compares(*one) for one in sites) and not _trains(module)
+
+
+TRIES = declare_query("tries", tries_itself)
+
+
+def _marked(function: Function) -> Iterator[CallSite]:
+    if any(map(function.holds, _MARKS)):
+        yield from function.calls
+
+
+def _compares(function: Function, site: CallSite) -> bool:
+    """Whether the call compares results or times a call; a clock alone does where a test or a benchmark reads it."""
+    name = next(_names(site.call.func), "")
+    return name in _COMPARISONS or (name in _CLOCKS and _TRIES.match(function.name) is not None)
+
+
+def _trains(module: Module) -> bool:
+    """Whether an optimizer makes steps in it: `optimizer.step()`."""
+    return any(
+        isinstance(site.call.func, Attr) and site.call == Call(site.call.func, (), ()) and site.call.func.name == "step"
+        for function in module.functions.values()
+        if function.holds(b".step()")
+        for site in function.calls
+    )
+
+
+def _names(func: Expr) -> Iterator[str]:
+    """The last name of `func` first: `run` and `benchmark` of `benchmark.run`."""
+    while isinstance(func, Attr):
+        yield func.name
+        func = func.base
+    if isinstance(func, Name):
+        yield func.id

@@ -1,0 +1,80 @@
+"""What a file defines to the files that may name it: those that import it, or a module from which they can take it."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.project.database.roles import taken_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from triton_doctor.static.sources.source_text import TextPattern
+
+# A name is handed on from package to package that often.
+_MOST_HOPS = 4
+
+
+class NamingFiles(NamedTuple):
+    """The `paths` of the files that may name something. Any other would have to import one of `words`."""
+
+    words: frozenset[str]
+    paths: tuple[str, ...]
+
+
+class ImportIndex:
+    """Looks for names in `texts`, by path. `words` are those that stand after an `import`, of the files that count."""
+
+    def __init__(self, texts: Mapping[str, bytes], words: Mapping[str, frozenset[str]]) -> None:
+        """Who imports what is put in order; no text is searched yet."""
+        self._texts = texts
+        self._importing: dict[str, set[str]] = {}
+        for path, imported in words.items():
+            for word in imported:
+                self._importing.setdefault(word, set()).add(path)
+        self._naming: dict[tuple[str, str, str | None], NamingFiles] = {}
+        self._showing: dict[tuple[TextPattern, str], bool] = {}
+        self._taken: dict[str, frozenset[bytes]] = {}
+
+    def naming(self, name: str, home: str, member: str | None = None) -> NamingFiles:
+        """The files that may name what `home` defines as `name`, by path: itself, and importers.
+
+        They import the name; or its module, or a package whose `__init__` does, which hands it on, and take it there.
+        Where `member` is given, they also say `something.member`.
+        """
+        key = (name, home, member)
+        if key not in self._naming:
+            words, modules = {name, last_name(home)}, {home}
+            for _ in range(_MOST_HOPS):
+                new = set[str]().union(*(self._importing.get(word, ()) for word in words)) - modules
+                modules |= new
+                packages = {last_name(path) for path in new if path.endswith("__init__.py")} - words
+                if not packages:
+                    break
+                words |= packages
+            certain = {home, *self._importing.get(name, ())}
+            found = {path for path in modules if path in certain or self._takes(path, name)}
+            if member is not None:
+                found = {path for path in found if self._takes(path, member)}
+            self._naming[key] = NamingFiles(frozenset(words), tuple(sorted(found)))
+        return self._naming[key]
+
+    def showing(self, sign: TextPattern, paths: Sequence[str]) -> frozenset[str]:
+        """Those of `paths` in whose text `sign` stands."""
+        for path in paths:
+            if (sign, path) not in self._showing:
+                self._showing[sign, path] = any(True for _ in sign.places(self._texts[path]))
+        return frozenset(path for path in paths if self._showing[sign, path])
+
+    def _takes(self, path: str, name: str) -> bool:
+        """Whether the file may take `name` from a module that it has imported, or from something else."""
+        if path not in self._taken:
+            self._taken[path] = taken_names(self._texts[path])
+        return name.encode() in self._taken[path]
+
+
+def last_name(path: str) -> str:
+    """What an import calls the module at `path`: `b` for `a/b.py` and for `a/b/__init__.py`."""
+    folder, _, file = path.rpartition("/")
+    return posixpath.basename(folder) if file == "__init__.py" else file.removesuffix(".py")

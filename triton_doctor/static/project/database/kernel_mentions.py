@@ -1,0 +1,83 @@
+"""A kernel's name to the files that may define or launch it: those that name it, or what it is kept in or handed to.
+
+A file that launches a kernel without its name got it from somewhere: `KERNELS["fwd"][grid](...)` names the table that
+the kernel is kept in, `launch(x, kernel)` hands it to a function. So each such name is looked for in turn.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Attr, Expr, Name, children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.project.database.database import Database
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Module
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def find_mentions(library: Database, name: str) -> list[str]:
+    """The files of `library`, by path, that may define or launch the kernel `name`."""
+    subjects = [path for path in library.subjects() if library.is_code(path)]
+    names, pending, found = {name}, {name}, set[str]()
+    while pending:
+        words = [one.encode() for one in pending]
+        carried = set[str]()
+        for path in subjects:
+            text = library.python[path]
+            if any(word in text for word in words):
+                found.add(path)
+                module = library.module(path)
+                if module is not None:
+                    carried.update(_carriers(module, pending))
+        pending = carried - names
+        names |= pending
+    return sorted(found)
+
+
+def _carriers(module: Module, names: set[str]) -> Iterator[str]:
+    """The names by which other files may reach what `names` stand for in `module`."""
+    for local, imported in module.imports.items():
+        if imported.member in names:
+            yield local
+    for one in module.classes.values():
+        yield from (field for field, binding in one.fields.items() if _mentions(binding.value, names))
+    words = [name.encode() for name in names]
+    for function in module.functions.values():
+        if any(map(function.holds, words)):
+            yield from _carriers_of(function, names)
+
+
+def _carriers_of(function: Function, names: set[str]) -> Iterator[str]:
+    own = set(names)
+    for name, bindings in function.bindings.items():
+        if any(_mentions(binding.value, own) for binding in bindings):
+            own.add(name)
+            if function.name == "<module>" or name in function.globals:
+                yield name
+    for stored in function.stored:
+        if _mentions(stored.value, own):
+            yield from (stored.base, stored.name) if function.name == "<module>" else (stored.name,)
+    if any(_mentions(returned.value, own) for returned in function.returns):
+        yield function.name
+    for site in function.calls:
+        given = (*site.call.args, *(value for _, value in site.call.keywords))
+        match site.call.func:
+            case Name(callee) | Attr(_, callee) if callee not in _BUILTINS and any(
+                _mentions(value, own) for value in given
+            ):
+                yield callee
+
+
+def _mentions(expr: Expr, names: set[str]) -> bool:
+    """Whether `expr` names one of `names`."""
+    match expr:
+        case Name(name) | Attr(_, name) if name in names:
+            return True
+        case _:
+            return any(_mentions(child, names) for child in children(expr))

@@ -1,0 +1,142 @@
+"""Fixes to those that are safe in sight of the whole repository: what the scan did not read may use a kernel too.
+
+Python files and notebooks that are ignored, excluded or do not parse are searched as text, each once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.regular_files import read_regular_file
+from triton_doctor.static.project.database.kernel_uses import WORD, MentionedWords, key_of
+from triton_doctor.static.sources.files import EXCLUDED
+from triton_doctor.static.sources.notebooks import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.project.database.kernel_uses import KernelUses
+
+# Beyond these, what the scan did not read is not looked through, and counts as using every kernel.
+MOST_FILES = 2_000
+MOST_BYTES = 64 << 20
+_MOST_ENTRIES = 200_000
+MORE_THAN_SEARCHED = (
+    f"more than {MOST_FILES:,} files that were not checked, or {MOST_BYTES >> 20} MB of them, may use the kernels: "
+    "no fix that rests on seeing all launches is safe"
+)
+_SOURCES = (".py", SUFFIX)
+
+
+class Visibility:
+    """Judges fixes that rest on seeing all uses of a kernel.
+
+    `is_cut` says, once something was judged, whether there was more text than is looked through.
+    """
+
+    def __init__(
+        self,
+        python: Mapping[str, bytes],
+        uses: Mapping[str, KernelUses],
+        unreadable: Iterable[str],
+        base: Path,
+        projects: Sequence[Path],
+    ) -> None:
+        """`python` are the scanned files, `unreadable` those of them that did not parse; paths relative to `base`.
+
+        `projects` are the roots of the projects that they belong to.
+        """
+        self._python = python
+        self._uses = uses
+        self._unreadable = frozenset(unreadable)
+        self._base = base
+        self._projects = projects
+        self.is_cut = False
+
+    def judge(self, finding: Finding) -> Finding:
+        """The finding, its fix less safe or gone where it rests on seeing a use that may be out of sight."""
+        fix, kernel = finding.fix, finding.facts.kernel
+        if fix is None or fix.rests_on is None or kernel is None:
+            return finding
+        uses = self._uses.get(key_of(fix.rests_on, kernel))
+        if uses is not None and not uses.is_partial and not self._is_hidden(uses):
+            return finding
+        return replace(finding, fix=replace(fix, safety=fix.unseen) if fix.unseen is not None else None)
+
+    def _is_hidden(self, uses: KernelUses) -> bool:
+        """Whether a file that was not read as a program may use the kernel."""
+        texts = self._hidden
+        return self.is_cut or any(text.may_use(uses.names, uses.homes) for text in texts)
+
+    @cached_property
+    def _hidden(self) -> tuple[MentionedWords, ...]:
+        """The files that were not read as programs."""
+        texts = [_anything_in(self._python[path]) for path in self._unreadable if path in self._python]
+        # A launch in a notebook is seen, but no fix edits it.
+        base = self._base.as_posix()
+        scanned = {os.path.join(base, path) for path in self._python if not path.endswith(SUFFIX)}  # noqa: PTH118
+        count, size = 0, 0
+        for path in self._sources():
+            if path in scanned:
+                continue
+            scanned.add(path)
+            count += 1
+            try:
+                data = read_regular_file(path)
+            except OSError:
+                continue
+            size += len(data)
+            if count > MOST_FILES or size > MOST_BYTES:
+                self.is_cut = True
+                break
+            texts.append(_anything_in(data))
+        return tuple(texts)
+
+    def _sources(self) -> Iterator[str]:
+        """The Python files and notebooks around: some twice, where projects lie in one another."""
+        left = _MOST_ENTRIES
+        for top, is_repository in dict.fromkeys(map(_top_of, self._projects)):
+            if not is_repository:
+                yield from (one.path for one in _entries(top.parent.as_posix()) if one.name.endswith(_SOURCES))
+            pending = [top.as_posix()]
+            while pending:
+                for entry in _entries(pending.pop()):
+                    left -= 1
+                    if left < 0:
+                        self.is_cut = True
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in EXCLUDED:
+                            pending.append(entry.path)
+                    elif entry.name.endswith(_SOURCES):
+                        yield entry.path
+
+
+def _top_of(project: Path) -> tuple[Path, bool]:
+    """The folder to search for uses of the kernels of `project`, and whether it is that of a git repository.
+
+    Of what is in no repository, it is the project itself, or the folder that a package is imported from; the files
+    right above it are searched too. What else is there belongs to others.
+    """
+    repository = next((one for one in (project, *project.parents) if (one / ".git").exists()), None)
+    if repository is not None and (repository == project or repository != Path.home()):
+        return repository, True
+    return (project.parent if (project / "__init__.py").is_file() else project), False
+
+
+def _anything_in(data: bytes) -> MentionedWords:
+    words = frozenset(WORD.findall(data))
+    return MentionedWords(words, words)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []

@@ -1,0 +1,106 @@
+"""Launches and calls to positions: which parameter each positional argument is, those behind `*q.stride()` too.
+
+`kernel[grid](q, *q.stride(), n, BLOCK=64)`: Triton fills a prefix of the parameters by position. Where the parameters
+that are given by name, by a config or by a heuristic show where that prefix ends, `n` is its last parameter, and the
+strides are those between.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Star, Unpacked, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from triton_doctor.static.python.function import Argument, Function, Launch
+    from triton_doctor.static.python.ir import Call, Expr
+    from triton_doctor.static.python.module import Kernel
+
+
+def match_positions(
+    launch: Launch, kernel: Kernel, count_of: Callable[[Expr], int | None]
+) -> Iterator[tuple[str, Argument, Expr]]:
+    """Yield the parameter of `kernel`, the argument and its expression for each positional argument that is certain.
+
+    `count_of` gives the number of items that a starred expression unpacks to, or None.
+    """
+    arguments = [argument for argument in launch.arguments if argument.name is None]
+    if not any(isinstance(argument.value, Star) for argument in arguments):
+        for param, argument in zip(kernel.params, arguments, strict=False):
+            yield param.name, argument, argument.value
+        return
+    counts = [_count(argument, count_of) for argument in arguments]
+    total = _positional_count(launch, kernel)
+    unknown = counts.count(None)
+    if total is not None and unknown == 1:
+        rest = total - sum(count or 0 for count in counts)
+        counts = [rest if count is None else count for count in counts] if rest >= 0 else counts
+    names = [param.name for param in kernel.params]
+    front = next((index for index, count in enumerate(counts) if count is None), len(counts))
+    yield from _placed(arguments[:front], counts[:front], names)
+    if front < len(counts) and total is not None:
+        back = len(counts) - next(index for index, count in enumerate(reversed(counts)) if count is None)
+        hidden = sum(count or 0 for count in counts[back:])
+        yield from _placed(arguments[back:], counts[back:], names[total - hidden : total])
+
+
+def _count(argument: Argument, count_of: Callable[[Expr], int | None]) -> int | None:
+    return count_of(argument.value.value) if isinstance(argument.value, Star) else 1
+
+
+def _placed(
+    arguments: Sequence[Argument], counts: Sequence[int | None], names: Sequence[str]
+) -> Iterator[tuple[str, Argument, Expr]]:
+    position = 0
+    for argument, count in zip(arguments, counts, strict=True):
+        for index in range(count or 0):
+            if position < len(names):
+                value = argument.value
+                expr = Unpacked(value.value, index, count or 0, False) if isinstance(value, Star) else value
+                yield names[position], argument, expr
+            position += 1
+
+
+def _positional_count(launch: Launch, kernel: Kernel) -> int | None:
+    """How many parameters the launch gives by position; None where more than one number is possible."""
+    named = {argument.name for argument in launch.arguments}
+    computed = {heuristic.param for heuristic in kernel.heuristics}
+    if "**" in named or "*" in computed:
+        return None
+    tuned = kernel.autotune.sets if kernel.autotune is not None else frozenset[str]()
+    elsewhere = {*named, *computed, *(tuned or ())}
+    total = len(kernel.params)
+    while total and kernel.params[total - 1].name in elsewhere:
+        total -= 1
+    if any(param.name in elsewhere for param in kernel.params[:total]):
+        return None
+    last = kernel.params[total - 1] if total else None
+    is_open = last is not None and (last.default is not None or (tuned is None and last.is_constexpr))
+    return None if is_open else total
+
+
+def bind(function: Function, call: Call) -> dict[str, Expr]:
+    """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
+    positional = [param for param in function.params if not param.keyword_only and not param.variadic]
+    bound: dict[str, Expr] = {}
+    for param, arg in zip(positional[_implicit(function) :], call.args, strict=False):
+        if isinstance(arg, Star):
+            break
+        bound[param.name] = arg
+    names = {param.name for param in function.params}
+    for name, value in call.keywords:
+        if name is not None and name in names:
+            bound[name] = value
+    return bound
+
+
+def _implicit(function: Function) -> int:
+    """How many leading parameters a call does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
+    if function.class_name is None:
+        return 0
+    static = any((dotted(one) or "").rpartition(".")[2] == "staticmethod" for one in function.decorators)
+    if static:
+        return 1 if function.name in ("forward", "backward") else 0
+    return 1

@@ -1,0 +1,60 @@
+"""Kernels and launches to whether a test expects them to fail: `pytest.raises`, `xfail`, `except CompilationError`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.python.ir import Call, Name, children, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Binding, BranchArm, Function
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel
+
+
+def expects_error(launch: LinkedLaunch) -> bool:
+    """Whether the launch is there to fail."""
+    return _is_expected(launch.function, launch.launch.arms)
+
+
+def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
+    """Whether every launch of the kernel is there to fail; of one that is only compiled, every call it is handed to."""
+    launches = launches_of(project).get(kernel.key, ())
+    if launches:
+        return all(map(expects_error, launches))
+    module = project.modules[kernel.path]
+    handed = [
+        _is_expected(function, site.arms)
+        for function in module.functions.values()
+        if function.holds(b"raises") or function.decorators or function.holds(b"Error")
+        for site in function.calls
+        if _mentions(site.call, kernel.name)
+    ]
+    return bool(handed) and all(handed)
+
+
+def expects_error_after(function: Function, binding: Binding) -> bool:
+    """Whether `function` expects some launch after `binding` to fail."""
+    places = [(one.order, one.arms) for one in function.launches] + [(one.order, one.arms) for one in function.calls]
+    return any(_is_expected(function, arms) for order, arms in places if order > binding.order)
+
+
+def _is_expected(function: Function, arms: Sequence[BranchArm]) -> bool:
+    if any(arm.expects_error for arm in arms):
+        return True
+    names = (dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators)
+    return any(name.rpartition(".")[2] in ("xfail", "expectedFailure") for name in names)
+
+
+def _mentions(call: Call, name: str) -> bool:
+    pending: list[Expr] = [*call.args, *(value for _, value in call.keywords)]
+    while pending:
+        expr = pending.pop()
+        if expr == Name(name):
+            return True
+        pending.extend(children(expr))
+    return False

@@ -1,0 +1,90 @@
+"""Kernels to their launches, and launches to the arguments that they spell out; nothing is evaluated here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.launches.argument_positions import match_positions
+from triton_doctor.static.python.ir import Name, Star, TupleExpr
+from triton_doctor.static.python.module import Kernel
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Argument
+    from triton_doctor.static.python.ir import Expr
+
+_MOST_CALLS = 4
+
+
+@cached_in_scan(most=1)
+def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedLaunch, ...]]:
+    """The launches of each kernel, by `Kernel.key`, in order of paths and lines."""
+    found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
+    for launch in project.launches:
+        for kernel in launch.kernels:
+            found.setdefault(kernel.key, []).append(launch)
+    return {key: tuple(sorted(launches, key=_place)) for key, launches in found.items()}
+
+
+def _place(launch: LinkedLaunch) -> tuple[str, int, int]:
+    return (launch.module.path, launch.launch.span.line, launch.launch.span.column)
+
+
+@cached_in_scan()
+def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
+    """The arguments that `launch` gives by name or by a position that is certain: parameters, then options."""
+    found = {
+        name: argument
+        for name, argument, expr in match_positions(launch.launch, kernel, _displayed_count)
+        if expr is argument.value
+    }
+    for argument in launch.launch.arguments:
+        if argument.name is not None and argument.name != "**":
+            found.setdefault(argument.name, argument)
+    return found
+
+
+def _displayed_count(starred: Expr) -> int | None:
+    """The number of items of a starred display; of anything else it is not known without evaluating."""
+    if isinstance(starred, TupleExpr) and not any(isinstance(item, Star) for item in starred.items):
+        return len(starred.items)
+    return None
+
+
+def hides_arguments(launch: LinkedLaunch) -> bool:
+    """Whether a starred list or table gives arguments that are not spelled out."""
+    return any(argument.name == "**" or isinstance(argument.value, Star) for argument in launch.launch.arguments)
+
+
+def computes_with(project: Project, kernel: Kernel, name: str, depth: int = _MOST_CALLS) -> bool:
+    """Whether the kernel, or a jit function that it passes `name` on to, does more with it than test and compare."""
+    if name in kernel.computed:
+        return True
+    module = project.modules.get(kernel.path)
+    if depth == 0 or module is None:
+        return False
+    for callee, target, passed in kernel.passes:
+        found = project.names.defined(module, callee) if passed == name else None
+        if isinstance(found, Kernel):
+            own = found.params[target].name if isinstance(target, int) and target < len(found.params) else str(target)
+            if computes_with(project, found, own, depth - 1):
+                return True
+    return False
+
+
+def origin_of(launch: LinkedLaunch, expr: Expr) -> Expr:
+    """What `expr` was assigned from: a name at the launch that stands for one expression is that expression."""
+    order, arms = launch.launch.order, launch.launch.arms
+    for _ in range(_MOST_CALLS):
+        if not isinstance(expr, Name):
+            break
+        found = reaching_definitions(launch.function, expr.id, order, arms)
+        if not found.certain or len(found.bindings) != 1:
+            break
+        (binding,) = found.bindings
+        expr, order, arms = binding.value, binding.order, binding.arms
+    return expr

@@ -1,0 +1,50 @@
+"""Autograd functions to the names that apply them: `scale = Scale.apply` makes `scale(x)` run `Scale.forward`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.python.ir import Attr, dotted
+from triton_doctor.static.sources.source_text import TextPattern
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.module import Module
+
+# Between the class, the dot and `apply`: what Python allows between any two tokens, or closes a parenthesis.
+_BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
+_APPLY = re.compile(_BETWEEN + rb"\." + _BETWEEN + rb"apply(?![A-Za-z0-9_])")
+
+
+def is_applied(function: Function) -> bool:
+    """Whether `function` is the `forward` of a class, which autograd runs for `apply`."""
+    return function.class_name is not None and function.name == "forward"
+
+
+def applied_class(module: Module, name: str) -> str | None:
+    """The class, as written, whose `apply` is all that the top level of `module` binds `name` to."""
+    top = module.functions.get("<module>")
+    bindings = top.bindings.get(name, ()) if top is not None else ()
+    if len(bindings) != 1:
+        return None
+    value = bindings[0].value
+    return dotted(value.base) if isinstance(value, Attr) and value.name == "apply" else None
+
+
+def read_applied_names(module: Module, class_name: str) -> tuple[str, ...]:
+    """The names that the top level of `module` gives to `apply` of a class whose last name is `class_name`."""
+    found = ((name, applied_class(module, name)) for name in module.functions["<module>"].bindings)
+    return tuple(name for name, owner in found if owner is not None and owner.rpartition(".")[2] == class_name)
+
+
+@cached_in_scan()
+def applying(class_name: str) -> TextPattern:
+    """What the text of every `apply` of the class has."""
+    return TextPattern(class_name, _BEFORE, _APPLY)
+
+
+APPLIED_NAMES = declare_query("applied names", read_applied_names, applying)

@@ -1,0 +1,78 @@
+"""What a kernel suggests of the values that launches give it: by its parameter's name, a walk in blocks, a grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Name
+from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_hints import spanned
+from triton_doctor.static.variability.name_words import names_block, names_of_width
+from triton_doctor.static.variability.parameter_uses import spanned_expressions
+from triton_doctor.static.variability.scopes import hint_from_name
+
+if TYPE_CHECKING:
+    from triton_doctor.static.project.project import LinkedLaunch
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel, Param
+    from triton_doctor.static.variability.dims import DimFactor
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.lattice import AbstractNumber
+
+
+class KernelHints:
+    """Adds the hints of kernels. What the grid of a launch spans is looked for once, where that can matter."""
+
+    def __init__(self, flow: Interpreter) -> None:
+        """No grid is read yet."""
+        self._flow = flow
+        self._grids: dict[int, frozenset[DimFactor]] = {}
+
+    def add_to(
+        self, scalar: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
+    ) -> AbstractNumber:
+        """`scalar`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
+        name, line = param.name, param.span.line
+        is_height = any(other.is_constexpr and other.name in names_of_width(name) for other in kernel.params)
+        scalar = hint_from_name(scalar, name, kernel.path, line, is_height=is_height)
+        if scalar.kind is not Variability.UNKNOWN:
+            return scalar
+        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(scalar.atoms))
+        scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
+        covered = AxisContext(is_covered=True)
+        is_count = _is_count(scalar, expr, launch)
+        if (name in kernel.walked and (scalar.atoms or scalar.from_data)) or (
+            is_count and name in kernel.walked | kernel.bounds
+        ):
+            return scalar.add_hints(apply_hints(covered, kernel.path, line))
+        spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
+        if spanned_by_grid.decide() is scalar.decide():
+            return scalar
+        is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))
+        if is_spanned or (scalar.atoms and scalar.atoms & self._grid(launch)):
+            return spanned_by_grid
+        return scalar
+
+    def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
+        """The undecided axes that the grid of a launch spans."""
+        if id(launch) not in self._grids:
+            self._grids[id(launch)] = spanned(launch, self._flow)
+        return self._grids[id(launch)]
+
+
+def _is_count(scalar: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
+    """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
+    match expr:
+        case Name(name):
+            function = launch.function
+            return (
+                any(param.name == name for param in function.params)
+                and name not in function.bindings
+                and not names_block(name)
+                and scalar.leans_to_data
+                and not scalar.leans_to_model
+            )
+        case _:
+            return False
