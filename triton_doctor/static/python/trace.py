@@ -217,7 +217,7 @@ class _TracedBody(Body):
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
         self.values.setdefault(self._class + name, []).append(value)
 
-    def _limit(self, test: ast.expr, *, holds: bool) -> None:
+    def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """What tests say of sizes is no step."""
 
 
