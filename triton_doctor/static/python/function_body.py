@@ -60,6 +60,7 @@ class Body:
         self._evaluate: Callable[[ast.expr], Expr] = self._lowering.lower
         self._order = 0
         self._branches = 0
+        self._left = 0
         self._arms: tuple[BranchArm, ...] = ()
         self._bindings: dict[str, list[Binding]] = {}
         self._stored: list[Stored] = []
@@ -114,7 +115,10 @@ class Body:
                 self._branch(body, orelse, test)
                 if isinstance(body[-1], ast.Raise | ast.Return):
                     self._limit(test, holds=False, raises=isinstance(body[-1], ast.Raise))
+            case ast.Break() | ast.Continue():
+                self._left = self._order
             case ast.Return(value=value):
+                self._left = self._order
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno))
             case ast.AugAssign(target=target, op=op, value=value):
@@ -224,7 +228,8 @@ class Body:
         """Take in what a test which `holds`, or does not, says of names and axes."""
         for name, axis, high, choices in limits_of(test, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
-            limit = AssertedBound(axis, bound, choices, self._order, self._arms, raises)
+            left = self._left if raises else None
+            limit = AssertedBound(axis, bound, choices, self._order, self._arms, left)
             self._limits.setdefault(name, []).append(limit)
 
     def _on_call(self, node: ast.Call, call: Call) -> None:

@@ -47,6 +47,7 @@ from triton_doctor.static.variability.layouts import Layouts, presumed_stride, s
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
+from triton_doctor.static.variability.noted_values import note_returned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
@@ -286,7 +287,7 @@ class Interpreter:
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
         self._active.add(active)
         try:
-            returned = [self.value(one.value, ProgramPoint(inner, one.order)) for one in function.returns]
+            found = ((one, self.value(one.value, ProgramPoint(inner, one.order))) for one in function.returns)
+            return either([note_returned(value, one, inner) for one, value in found])
         finally:
             self._active.discard(active)
-        return either(returned)
