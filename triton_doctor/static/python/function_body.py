@@ -29,7 +29,7 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Su
 from triton_doctor.static.python.lower import Lowering
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from triton_doctor.static.sources.source_text import SourceText
 
@@ -57,6 +57,7 @@ class Body:
         """Nothing is read yet: `read` the statements, then ask for the `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
+        self._evaluate: Callable[[ast.expr], Expr] = self._lowering.lower
         self._order = 0
         self._branches = 0
         self._left = 0
@@ -97,10 +98,10 @@ class Body:
 
     def release(self) -> None:
         """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
-        del self._lowering
+        del self._lowering, self._evaluate
 
     def _statement(self, node: ast.stmt) -> None:
-        lower = self._lowering.lower
+        lower = self._evaluate
         match node:
             case ast.Assign(targets=targets, value=value):
                 lowered = lower(value)
