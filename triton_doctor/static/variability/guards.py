@@ -87,13 +87,9 @@ def _arms(name: str, limit: AssertedBound) -> set[BranchArm]:
 
 def _will_hold(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
     """Whether the function, once it was at `place`, fails unless `limit` holds, a test of `name` further down."""
-    function, order = place.frame.function, place.order
-    return (
-        limit.raises
-        and order < limit.order
-        and _arms(name, limit) <= set(place.arms)
-        and not any(order < one.order < limit.order for one in function.returns)
-    )
+    if limit.left is None or not limit.left < place.order < limit.order:
+        return False
+    return _arms(name, limit) <= set(place.arms)
 
 
 def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:
@@ -104,8 +100,10 @@ def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: Program
         case _:
             return number
     for name, limits in place.frame.function.limits.items():
+        # That `out` is None, and was not tested, says nothing of the `q` that it may be.
+        own = name if axis.root.name == name else ""
         for limit in limits:
-            holds = _holds(name, limit, place) or _will_hold(name, limit, place)
+            holds = _holds(own, limit, place) or _will_hold(own, limit, place)
             if holds and _tested_axis(flow, name, limit, place.frame) == axis:
                 number = _bounded(flow, number, limit, place) or number
     return number

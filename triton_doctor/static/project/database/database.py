@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.environment.read_python import may_set, python_may_set
+from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
 from triton_doctor.static.project.database.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.database.import_index import ImportIndex
 from triton_doctor.static.project.database.roles import (
     FileFacts,
     Role,
+    imported_sources,
     imported_words,
     role_of,
     subscripted_members,
@@ -23,12 +23,11 @@ from triton_doctor.static.project.database.roles import (
 )
 from triton_doctor.static.python.function_body import LAUNCH
 from triton_doctor.static.python.kernels import may_define_kernels
-from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
+from triton_doctor.static.python.parse import read_consulted, read_module
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.sources.files import FileKind
-from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,13 +39,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
+    from triton_doctor.static.sources.source_text import TextPattern
 
 Read = TypeVar("Read")
 
-_WORD_START = re.compile(rb"\b")
 # Not of several lines, which may stand around a kernel.
 _STRING = re.compile(rb"(?<![\"'])(\"|')(?!\1)(?:\\.|(?!\1)[^\\\n])*\1")
-_BEFORE_IMPORT = re.compile(rb"[ \t\\\n]+import\b")
 
 
 class Database:
@@ -61,7 +59,7 @@ class Database:
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = FileFacts({}, {}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
@@ -137,9 +135,17 @@ class Database:
     def module(self, path: str) -> Module | None:
         """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
         if path not in self._modules:
-            read = read_module if self._is_read_in_full(path) else read_consulted
-            self._modules[path] = self._parsed(path, read, self.python) if path in self.python else None
+            self._modules[path] = self._module(path) if path in self.python else None
         return self._modules[path]
+
+    def _module(self, path: str) -> Module | None:
+        """Read the module at `path`, and with it what it sets."""
+        in_full = self._is_read_in_full(path)
+        if in_full and python_may_set(self.python[path]):
+            read = self._parsed(path, read_module_that_sets, self.python)
+            module, self._environments[path] = read or (None, None)
+            return module
+        return self._parsed(path, read_module if in_full else read_consulted, self.python)
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -193,13 +199,8 @@ class Database:
         _ = self._importers
 
     def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
-        """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
-        word = os.fsencode(name)
-        taking = TextPattern(name, _WORD_START, _BEFORE_IMPORT)
-        for path in paths:
-            text = self.python[path]
-            if word in text and (any(True for _ in taking.places(text)) or name in self.words(path)):
-                yield path
+        """Those of `paths` that import a module called `name`, or something of it."""
+        return (path for path in paths if name in self._sources(path) or name in self.words(path))
 
     def importers(self, name: str) -> tuple[str, ...]:
         """The Python files that import a module called `name`, or something of it; all are searched once a name."""
@@ -223,6 +224,12 @@ class Database:
         known = self.known.words
         if path not in known:
             known[path] = imported_words(self.python[path])
+        return known[path]
+
+    def _sources(self, path: str) -> frozenset[str]:
+        known = self.known.sources
+        if path not in known:
+            known[path] = imported_sources(self.python[path])
         return known[path]
 
     def _members(self, path: str) -> frozenset[str]:
@@ -252,8 +259,8 @@ class Database:
         if path in self.settings:
             return self._parsed(path, read_settings, self.settings)
         if self._is_read_in_full(path):
-            module = self.module(path)
-            return module.environment if module is not None else None
+            self.module(path)
+            return self._environments.get(path)
         return self._parsed(path, read_setter, self.python) if self.roles.get(path) is Role.SETTER else None
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
