@@ -362,3 +362,23 @@ def test_no_cache_leaves_nothing(
     doctor("check", "--no-cache")
 
     assert [path.name for path in folder.iterdir()] == ["kernels.py"]
+
+
+def test_caller_that_does_not_name_triton_is_asked_again_when_it_changes_or_comes(
+    tmp_path: Path, write: Callable[[str, str], Path]
+) -> None:
+    launch = "from kernels import kernel\n\ndef launch(q):\n    batch, heads, length, dim = q.shape\n"
+    caller = "from launch import launch\n\ndef step(q):\n    launch(q)\n"
+    tested = caller.replace("    launch", "    assert q.shape[0] == 1\n    launch")
+    write("kernels.py", KERNEL)
+    write("launch.py", f"{launch}    kernel[(1,)](q, batch)\n")
+    counts = []
+
+    for text in (None, tested, caller, tested):
+        if text is not None:
+            write("step.py", text)
+        findings, undecided = found(tmp_path, CacheStore(tmp_path, ["."], Settings(root=tmp_path)))
+        assert (findings, undecided) == found(tmp_path, None)
+        counts.append(len(findings))
+
+    assert counts == [1, 0, 1, 0]

@@ -126,6 +126,25 @@ def test_comment_behind_an_assignment_is_of_the_line_where_that_begins() -> None
 
 
 @pytest.mark.parametrize(
+    ("docstring", "axes"),
+    [
+        pytest.param("Returns:\n    torch.Tensor: of shape (B, T, D).", ("B", "T", "D"), id="Google"),
+        pytest.param("Returns\n-------\nout : torch.Tensor\n    Shape (B, T)", ("B", "T"), id="NumPy"),
+        pytest.param(":returns: the rows, (batch, dim)", ("batch", "dim"), id="reST"),
+        pytest.param("Returns:\n    out: (B, T)\n    lse: (B, H)", None, id="of several results"),
+        pytest.param("Returns:\n    the rows\n\nNote:\n    x is (B, T)", None, id="of another section"),
+    ],
+)
+def test_docstring_names_the_axes_of_the_result(docstring: str, axes: tuple[str, ...] | None) -> None:
+    text = f'def run(x):\n    """Do it.\n\n{indent(docstring, "    ")}\n    """\n'
+    function = read_module("a.py", text.encode()).functions["run"]
+
+    result = notes_of(function).result
+
+    assert (result.axes if result is not None else None) == axes
+
+
+@pytest.mark.parametrize(
     ("note", "body", "meanings"),
     [
         pytest.param("(B, NH, S, DHQK)", "", (DATA, MODEL, DATA, MODEL), id="letters"),

@@ -68,6 +68,7 @@ class AssertedBound(NamedTuple):
     """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
 
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
+    `raises` where the function fails unless it holds: then no program goes on that had another value before, either.
     """
 
     axis: int | None
@@ -75,6 +76,7 @@ class AssertedBound(NamedTuple):
     choices: tuple[int, ...]
     order: int
     arms: tuple[BranchArm, ...]
+    raises: bool = False
 
 
 class CallSite(NamedTuple):

@@ -112,7 +112,7 @@ class Body:
                 lower(test)
                 self._branch(body, orelse, test)
                 if isinstance(body[-1], ast.Raise | ast.Return):
-                    self._limit(test, holds=False)
+                    self._limit(test, holds=False, raises=isinstance(body[-1], ast.Raise))
             case ast.Return(value=value):
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno))
@@ -147,7 +147,7 @@ class Body:
                     self.for_main.add(node.lineno)
             case ast.Assert(test=test):
                 lower(test)
-                self._limit(test, holds=True)
+                self._limit(test, holds=True, raises=True)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self._globals.update(names)
             case ast.Match(subject=subject, cases=cases):
@@ -219,11 +219,12 @@ class Body:
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
         self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
-    def _limit(self, test: ast.expr, *, holds: bool) -> None:
+    def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """Take in what a test which `holds`, or does not, says of names and axes."""
         for name, axis, high, choices in limits_of(test, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
-            self._limits.setdefault(name, []).append(AssertedBound(axis, bound, choices, self._order, self._arms))
+            limit = AssertedBound(axis, bound, choices, self._order, self._arms, raises)
+            self._limits.setdefault(name, []).append(limit)
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func

@@ -116,6 +116,27 @@ class CallerArguments:
         """An axis of what is passed."""
         return self._answer(thing, frame, Query("axis", position))
 
+    def refined_axis(
+        self, own: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
+    ) -> AbstractNumber:
+        """`own`, what the function itself suggests of an axis, with what is passed."""
+        if own.decide() is Variability.PER_MODEL:
+            # What a caller allocated outranks a guess.
+            asked = self.axis(thing, position, frame)
+            if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
+                return own
+            return asked.settle()._replace(size=own.size)
+        if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
+            asked = self.axis(thing, position, frame)
+            if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
+                # A suspicion of the callers adds to the function's own.
+                undecided = own.decide() is Variability.UNKNOWN
+                return own.add_hints(asked.hints) if undecided else own
+            if asked is None or (asked.only_shown and own.decide() is Variability.PER_CALL):
+                return own
+            return asked._replace(size=own.size)
+        return own
+
     def stride(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """A stride of what is passed."""
         return self._answer(thing, frame, Query("stride", position))

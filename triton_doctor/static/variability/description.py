@@ -34,7 +34,8 @@ def spelled(source: ParameterSource) -> str:
 def describe_value(source: ParameterSource) -> str:
     """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses.
 
-    So is what only the author's words decide: the origin quotes them.
+    So is what only the author's words decide: the origin quotes them. A name without an origin in words is spelled as
+    what it is bound to where it varies.
     """
     text = spelled(source)
     if not _NAME.fullmatch(text) and not source.scalar.rests_on_words:
@@ -42,7 +43,14 @@ def describe_value(source: ParameterSource) -> str:
     if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
         return f"`{text}(...)`"
     origin = source.scalar.trail[0].step().text if source.scalar.trail else ""
-    return f"`{text}` ({origin})" if origin.startswith("the ") else f"`{text}`"
+    if origin.startswith("the "):
+        return f"`{text}` ({origin})"
+    bound = f"`{text}` is "
+    said = next((step for note in reversed(source.scalar.trail) if (step := note.step().text).startswith(bound)), None)
+    if said is None:
+        return f"`{text}`"
+    value = said.removeprefix(bound)
+    return value if value.startswith("`") else f"`{text}` ({value})"
 
 
 def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:

@@ -16,7 +16,7 @@ from triton_doctor.static.variability.values import SymbolicValue, Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.function import AssertedBound
+    from triton_doctor.static.python.function import AssertedBound, BranchArm
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -77,8 +77,23 @@ def _holds(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
 
     `if x is not None: assert x.shape[0] == 1` holds behind the branch too: there `x` is None, or has passed.
     """
-    arms = {arm for arm in limit.arms if limit.axis is None or arm.given != name}
-    return limit.order < place.order and arms <= set(place.arms)
+    return limit.order < place.order and _arms(name, limit) <= set(place.arms)
+
+
+def _arms(name: str, limit: AssertedBound) -> set[BranchArm]:
+    """The arms that `limit` stands in, but for those that only ask whether there is a tensor of this `name`."""
+    return {arm for arm in limit.arms if limit.axis is None or arm.given != name}
+
+
+def _will_hold(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
+    """Whether the function, once it was at `place`, fails unless `limit` holds, a test of `name` further down."""
+    function, order = place.frame.function, place.order
+    return (
+        limit.raises
+        and order < limit.order
+        and _arms(name, limit) <= set(place.arms)
+        and not any(order < one.order < limit.order for one in function.returns)
+    )
 
 
 def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:
@@ -90,7 +105,8 @@ def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: Program
             return number
     for name, limits in place.frame.function.limits.items():
         for limit in limits:
-            if _holds(name, limit, place) and _tested_axis(flow, name, limit, place.frame) == axis:
+            holds = _holds(name, limit, place) or _will_hold(name, limit, place)
+            if holds and _tested_axis(flow, name, limit, place.frame) == axis:
                 number = _bounded(flow, number, limit, place) or number
     return number
 

@@ -14,7 +14,7 @@ from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import names_config, names_data, names_shape, names_weight
 from triton_doctor.static.variability.origins import from_data
-from triton_doctor.static.variability.slices import slice_length
+from triton_doctor.static.variability.slices import slice_length, sliced_at_the_end
 from triton_doctor.static.variability.values import (
     DictValue,
     ListValue,
@@ -172,7 +172,7 @@ def _indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: 
             return Tensor(front=value.front[1:], back=value.back, open=value.open)
         return Tensor(open=UNKNOWN)
     if Const(...) in keys:
-        return Tensor(open=UNKNOWN)
+        return sliced_at_the_end(flow, value, keys, place) if keys[0] == Const(...) else Tensor(open=UNKNOWN)
     front: list[AbstractNumber] = []
     position = 0
     for one in keys:

@@ -48,6 +48,7 @@ from triton_doctor.static.variability.layouts import Layouts, presumed_stride, s
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
+from triton_doctor.static.variability.noted_values import note_returned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
@@ -139,24 +140,13 @@ class Interpreter:
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.shape[position]`, asked of the callers where the function itself does not tell."""
         own = tensors.axis_at(value, position)
-        if not isinstance(value, SymbolicValue) or own.kind is not Variability.UNKNOWN:
+        if own.kind is not Variability.UNKNOWN:
             return own
-        if own.decide() is Variability.PER_MODEL:
-            # What a caller allocated outranks a guess.
-            asked = self._asked.axis(value, position, frame)
-            if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
-                return own
-            return asked.settle()._replace(size=own.size)
-        if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
-            asked = self._asked.axis(value, position, frame)
-            if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
-                # A suspicion of the callers adds to the function's own.
-                undecided = own.decide() is Variability.UNKNOWN
-                return own.add_hints(asked.hints) if undecided else own
-            if asked is None or (asked.only_shown and own.decide() is Variability.PER_CALL):
-                return own
-            return asked._replace(size=own.size)
-        return own
+        if isinstance(value, Tensor):
+            # Which of two orders an argument has is the caller's choice; the function tells them apart by a flag.
+            argument = tensors.axis_of_argument(own, frame.function) if value.moved is None else None
+            return own if argument is None else self.axis(*argument, frame)
+        return self._asked.refined_axis(own, value, position, frame)
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""
@@ -195,7 +185,8 @@ class Interpreter:
             case BinaryOp("//", (over, under)):
                 return apply("//", [self.scalar(dividend(over, under), place), self.scalar(under, place)])
             case BinaryOp(op, operands):
-                return apply(op, [self.scalar(operand, place) for operand in operands])
+                values = [self.value(one, place) for one in operands]
+                return tensors.elementwise(values) or apply(op, [self.as_scalar(one, place.frame) for one in values])
             case Compare():
                 return FEW
             case Conditional(_, options):
@@ -283,4 +274,5 @@ class Interpreter:
         return self.evaluations.once((id(function), "()", 0), partial(self._returned, inner), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
-        return either([self.value(one.value, ProgramPoint(frame, one.order)) for one in frame.function.returns])
+        found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
+        return either([note_returned(value, one, frame) for one, value in found])

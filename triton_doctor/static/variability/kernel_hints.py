@@ -35,7 +35,8 @@ class KernelHints:
     ) -> AbstractNumber:
         """`scalar`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
         name, line = param.name, param.span.line
-        is_height = any(other.is_constexpr and other.name in names_of_width(name) for other in kernel.params)
+        widths = names_of_width(name)
+        is_height = bool(widths) and any(other.is_constexpr and other.name in widths for other in kernel.params)
         scalar = hint_from_name(scalar, name, kernel.path, line, is_height=is_height)
         if scalar.kind is not Variability.UNKNOWN:
             return scalar

@@ -18,12 +18,12 @@ from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
 from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
+from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import SHAPE_COMMENT, notes_of
-from triton_doctor.static.variability.tensors import axis_of_root
+from triton_doctor.static.variability.shape_notes import SHAPE_COMMENT
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either
+from triton_doctor.static.variability.values import SymbolicValue, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,7 +145,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     if isinstance(binding.value, Name | Const):
         return value
     if not isinstance(binding.value, Unpacked) and frame.function.shows(SHAPE_COMMENT):
-        value = _noted(value, binding, frame)
+        value = note_assigned(value, binding, frame)
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):
         if names_bucket(binding.name):
@@ -156,48 +156,6 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
-
-
-def _noted(value: Value, binding: Binding, frame: CallFrame) -> Value:
-    """The value with the shape that the comment behind its assignment tells, where nothing else does."""
-    if not _takes_note(value):
-        return value
-    note = notes_of(frame.function).assigned.get(binding.line)
-    if note is None or note.rank is None:
-        return value
-    path, function = frame.module.path, frame.function.qualname
-    weight = names_weight(binding.name)
-    root = Origin(path, function, binding.name, binding.line, note.rank, weight, read_note=lambda: note)
-    match value:
-        case SymbolicValue(_, scalar, None):
-            return value if scalar.kind is not Variability.UNKNOWN else SymbolicValue(root=root, scalar=scalar)
-        case Tensor(front, (), None) if len(front) == note.rank:
-            axes = (axis if _is_told(axis) else axis_of_root(root, at) for at, axis in enumerate(front))
-            return value._replace(front=tuple(axes))
-        case Tensor((), (), open_) if open_ is not None and not _is_told(open_):
-            return SymbolicValue(root=root, scalar=UNKNOWN)
-        case AbstractNumber() if not _is_told(value):
-            return SymbolicValue(root=root, scalar=value)
-        case _:
-            return value
-
-
-def _takes_note(value: Value) -> bool:
-    """Whether a note may say more of `value` than is known."""
-    match value:
-        case SymbolicValue(_, _, origin):
-            return origin is None
-        case Tensor(front, _, open_):
-            return not all(map(_is_told, front)) or (open_ is not None and not _is_told(open_))
-        case AbstractNumber():
-            return not _is_told(value)
-        case _:
-            return False
-
-
-def _is_told(scalar: AbstractNumber) -> bool:
-    """Whether anything is known of a value, or suggested."""
-    return scalar.kind is not Variability.UNKNOWN or bool(scalar.hints) or scalar.literal is not ...
 
 
 def _hint_from_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:

@@ -46,6 +46,9 @@ _SAID_OF = re.compile(
 _ENTRY = re.compile(
     r"^([ \t]*)(?:[-*+][ \t]+)?(?::param[ \t]+(?:[\w.\[\]]+[ \t]+)??)?[`*]{0,2}(\w+)[`*]{0,2}(?=[ \t]*[:(\[,-])"
 )
+# `Returns:`, `Returns` with a line below it, `:return:` and `:returns:`. What follows is read up to an empty line.
+_RESULT_SECTION = TextPattern("eturn", re.compile(rb"(?<=[ \t:\n][Rr])"), re.compile(rb"s?[ \t]*(?::|\n[ \t]*--)"))
+_RESULT = re.compile(r"^[ \t]*:?[Rr]eturns?[ \t]*(?::[ \t]*\n?|\n[ \t]*-+[ \t]*\n)((?:.+\n?)*)", re.MULTILINE)
 _ASSERTED = re.compile(
     r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
 )
@@ -60,7 +63,7 @@ _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 
 
 class ShapeNotes(NamedTuple):
-    """The notes of a function: of its parameters, and of what lines assign.
+    """The notes of a function: of its parameters, of what lines assign or return, and of its result in the docstring.
 
     `sizes` are the names of axes in those of parameters, and what the function calls by another name, with the note and
     the position there.
@@ -69,6 +72,7 @@ class ShapeNotes(NamedTuple):
     parameters: dict[str, ShapeNote]
     assigned: Mapping[int, ShapeNote]
     sizes: Mapping[str, tuple[ShapeNote, int]]
+    result: ShapeNote | None = None
 
 
 @cached_in_scan()
@@ -81,7 +85,7 @@ def notes_of(function: Function) -> ShapeNotes:
     if not _may_have_notes(text):
         return ShapeNotes({}, {}, {})
     found = _read(_remarks_of(function), text, function.line, _lines_that_rebind(function))
-    if not (found.parameters or found.assigned):
+    if not (found.parameters or found.assigned or found.result):
         return found
     for tensor in _OF_SEVERAL_RANKS.findall(text) if ".dim()" in text or ".ndim" in text else ():
         found.parameters.pop(tensor, None)
@@ -95,7 +99,13 @@ def notes_of(function: Function) -> ShapeNotes:
         parameters,
         {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
         _sizes(function, parameters.values()),
+        _with_meanings(found.result, meanings) if found.result is not None else None,
     )
+
+
+def may_note_result(function: Function) -> bool:
+    """Whether a comment or the docstring may name the shape of what `function` returns."""
+    return function.shows(SHAPE_COMMENT) or function.shows(_RESULT_SECTION)
 
 
 def _may_have_notes(text: str) -> bool:
@@ -181,7 +191,7 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
         if note.line <= bound.get(name, note.line):
             found.setdefault(name, note)
     assigned = {line: note for line, said in remarks.trailing.items() if (note := read_note(said, "comment", line))}
-    return ShapeNotes(found, assigned, {})
+    return ShapeNotes(found, assigned, {}, _result(remarks))
 
 
 def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
@@ -223,6 +233,16 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
             said = [line[found.end() :].strip()]
         elif name:
             said.append(line.strip())
+
+
+def _result(remarks: Remarks) -> ShapeNote | None:
+    """What the docstring says of the result, where it names one shape there."""
+    found = _RESULT.search(remarks.docstring)
+    if found is None:
+        return None
+    line = remarks.docstring_line + remarks.docstring.count("\n", 0, found.start())
+    notes = [note for said in found[1].split("\n") if (note := read_note(said, "docstring", line)) is not None]
+    return notes[0] if len(notes) == 1 else None
 
 
 def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:

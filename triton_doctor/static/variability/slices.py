@@ -1,15 +1,20 @@
-"""Slices of an axis, `x[lower:upper]`, to how often their length changes."""
+"""Slices, `x[lower:upper]` and `x[..., lower:upper]`, to how often the length of the axis that they cut changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import BinaryOp, Call, Const, Name, TupleExpr, Unpacked, dotted
+from triton_doctor.static.python.ir import BinaryOp, Call, Const, Name, Slice, TupleExpr, Unpacked, dotted
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.lattice import AbstractNumber, Variability, join
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.dims import DimProduct, RemainingDims
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
-    from triton_doctor.static.python.ir import Expr, Slice
+    from collections.abc import Sequence
+
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
 
@@ -72,3 +77,22 @@ def _assigned(expr: Expr, place: ProgramPoint) -> Expr | None:
             return items[position]
         case value:
             return value
+
+
+def sliced_at_the_end(
+    flow: Interpreter, value: Tensor | SymbolicValue, keys: Sequence[Expr], place: ProgramPoint
+) -> Tensor:
+    """`x[..., a:b]`: the last axis is cut, the others stay."""
+    match keys:
+        case (_, Slice() as cut):
+            pass
+        case _:
+            return Tensor(open=UNKNOWN)
+    own = tensors.axis_at(value, -1)
+    last = own if cut == Slice(None, None, None) else slice_length(flow, own, cut, place)
+    count = tensors.rank(value)
+    if count is not None:
+        return Tensor(front=(*(tensors.axis_at(value, at) for at in range(count - 1)), last))
+    if isinstance(value, SymbolicValue):
+        return Tensor(open=tensors.of_size(DimProduct((RemainingDims(value.root, 0, 1),))), back=(last,))
+    return Tensor(open=UNKNOWN)

@@ -16,6 +16,9 @@ from triton_doctor.static.variability.values import AxisOrder, SymbolicValue, Te
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.variability.values import Value
+
 ONE = FIXED._replace(literal=1, low=1, high=1)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
@@ -267,3 +270,25 @@ def number_of_axes(value: Tensor | SymbolicValue) -> AbstractNumber:
     """`x.ndim`."""
     known = rank(value)
     return FEW if known is None else FIXED._replace(literal=known, low=known, high=known)
+
+
+def axis_of_argument(axis: AbstractNumber, function: Function) -> tuple[SymbolicValue, int] | None:
+    """The argument of `function` of which `axis` is one, and its position there; None where it is of none."""
+    match axis.size:
+        case DimProduct((Dim(root, position),), ()):
+            pass
+        case _:
+            return None
+    # What a name is bound to later is another tensor, of a later line.
+    if (root.path, root.function, root.line) != (function.path, function.qualname, function.line):
+        return None
+    if not any(param.name == root.name for param in function.params):
+        return None
+    return SymbolicValue(root=root, scalar=UNKNOWN, origin=function), position
+
+
+def elementwise(values: Sequence[Value]) -> Tensor | None:
+    """Arithmetic of one tensor and numbers that are written out, which keeps its shape; None for any other."""
+    found = [value for value in values if isinstance(value, Tensor)]
+    numbers = [value for value in values if isinstance(value, AbstractNumber) and value.literal is not ...]
+    return found[0] if len(found) == 1 and len(numbers) == len(values) - 1 else None

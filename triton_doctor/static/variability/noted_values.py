@@ -1,0 +1,74 @@
+"""Values of assignments and returns to the same with the shape that their author wrote, where nothing else tells it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Name
+from triton_doctor.static.variability.dims import Origin
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.name_words import names_weight
+from triton_doctor.static.variability.shape_notes import may_note_result, notes_of
+from triton_doctor.static.variability.tensors import axis_of_root
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Binding, Returned
+    from triton_doctor.static.variability.program_point import CallFrame
+    from triton_doctor.static.variability.written_shapes import ShapeNote
+
+
+def note_assigned(value: Value, binding: Binding, frame: CallFrame) -> Value:
+    """`value` with the shape that the comment behind its assignment tells."""
+    if not _takes_note(value):
+        return value
+    return _with_note(value, notes_of(frame.function).assigned.get(binding.line), binding.name, frame)
+
+
+def note_returned(value: Value, returned: Returned, frame: CallFrame) -> Value:
+    """`value` with the shape that the comment behind its `return` tells, or else the docstring."""
+    function = frame.function
+    if not may_note_result(function) or not _takes_note(value):
+        return value
+    if isinstance(value, SymbolicValue) and value.root.note is not None:
+        return value
+    notes = notes_of(function)
+    name = returned.value.id if isinstance(returned.value, Name) else function.name
+    return _with_note(value, notes.assigned.get(returned.line, notes.result), name, frame)
+
+
+def _with_note(value: Value, note: ShapeNote | None, name: str, frame: CallFrame) -> Value:
+    if note is None or note.rank is None:
+        return value
+    path, function = frame.module.path, frame.function.qualname
+    root = Origin(path, function, name, note.line, note.rank, names_weight(name), read_note=lambda: note)
+    match value:
+        case SymbolicValue(_, scalar, None):
+            return value if scalar.kind is not Variability.UNKNOWN else SymbolicValue(root=root, scalar=scalar)
+        case Tensor(front, (), None) if len(front) == note.rank:
+            axes = (axis if _is_told(axis) else axis_of_root(root, at) for at, axis in enumerate(front))
+            return value._replace(front=tuple(axes))
+        case Tensor((), (), open_) if open_ is not None and not _is_told(open_):
+            return SymbolicValue(root=root, scalar=UNKNOWN)
+        case AbstractNumber() if not _is_told(value):
+            return SymbolicValue(root=root, scalar=value)
+        case _:
+            return value
+
+
+def _takes_note(value: Value) -> bool:
+    """Whether a note may say more of `value` than is known."""
+    match value:
+        case SymbolicValue(_, _, origin):
+            return origin is None
+        case Tensor(front, _, open_):
+            return not all(map(_is_told, front)) or (open_ is not None and not _is_told(open_))
+        case AbstractNumber():
+            return not _is_told(value)
+        case _:
+            return False
+
+
+def _is_told(scalar: AbstractNumber) -> bool:
+    """Whether anything is known of a value, or suggested."""
+    return scalar.kind is not Variability.UNKNOWN or bool(scalar.hints) or scalar.literal is not ...
