@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.environment.read_python import python_may_set, read_environment
+from triton_doctor.static.environment.read_python import python_may_set, read_setter
 from triton_doctor.static.sources.notebooks import read_notebook
-from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.variables import Version, turns_interpreter_on
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ def settings_of(path: str, text: str) -> tuple[EnvSetting, ...]:
     if path.endswith((".py", ".ipynb")):
         if not python_may_set(data):
             return ()
-        return read_environment(path, ast.parse(data), SourceText(data)).settings
+        return read_setter(path, data).settings
     found = read_settings(path, data)
     return found.settings if found else ()
 

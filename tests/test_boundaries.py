@@ -103,3 +103,21 @@ def test_check_runs_where_torch_and_triton_are_not_installed(tmp_path: Path) -> 
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout) == (0, "no problems in 1 file, 1 kernel, 0 launches\n")
+
+
+def test_python_is_parsed_by_one_front_end() -> None:
+    static = ROOT / "triton_doctor" / "static"
+    parsing = {
+        file.relative_to(static).as_posix()
+        for file in static.rglob("*.py")
+        if any("ast" in words_of_import(node) for node in ast.walk(ast.parse(file.read_bytes())))
+    }
+
+    # `sources` stands below `python`; a cell of a notebook that is no Python must not cost the others.
+    assert {name for name in parsing if not name.startswith("python/")} == {"sources/notebooks.py"}
+
+
+def words_of_import(node: ast.AST) -> set[str | None]:
+    if isinstance(node, ast.ImportFrom):
+        return {node.module}
+    return {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()

@@ -46,8 +46,10 @@ def launch(x, out, m):
 SCALE = KernelName(name="scale", module="pack.kernels", path="/opt/env/site-packages/pack/kernels.py", line=6)
 
 
-def compile_event(n_rows: Scalar, m: int = 7, kernel: KernelName = SCALE, **more: object) -> CompileEvent:
-    """A launch of `scale` that compiled, for 50 ms."""
+def compile_event(
+    n_rows: Scalar, m: int = 7, kernel: KernelName = SCALE, name: str = "n_rows", **more: object
+) -> CompileEvent:
+    """A launch of `scale` that compiled, for 50 ms; its first constexpr is called `name`."""
     pointers = (("x_ptr", "*fp32"), ("out_ptr", "*fp32"))
     known: dict[str, object] = {
         "tier": "compiled",
@@ -60,8 +62,8 @@ def compile_event(n_rows: Scalar, m: int = 7, kernel: KernelName = SCALE, **more
         "values": (("m", m),),
     }
     key = CompileKey(
-        signature=(*pointers, ("m", "i32"), ("n_rows", "constexpr"), ("BLOCK", "constexpr")),
-        constants=(("n_rows", n_rows), ("BLOCK", 64)),
+        signature=(*pointers, ("m", "i32"), (name, "constexpr"), ("BLOCK", "constexpr")),
+        constants=((name, n_rows), ("BLOCK", 64)),
         attributes=(("m", "%16"),) if m % 16 == 0 else (),
         options=(("num_warps", 4),),
     )

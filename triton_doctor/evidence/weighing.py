@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence import may_leave_out
 from triton_doctor.evidence.modes import judge_mode, read_modes
 from triton_doctor.evidence.seen import has_guessed, is_dry, read_seen
+from triton_doctor.evidence.siblings import move_siblings
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
 from triton_doctor.evidence.whose import match
@@ -65,7 +66,8 @@ class Weighing:
             if mode is not None:
                 mode = of_dry_runs(mode, dry=all(map(is_dry, self.recordings)), guessed=guessed)
             weighed.append(settle(finding, mode or judge(finding, seen, saves)))
-        return [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
+        shown = [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
+        return move_siblings(project, matched.seen, shown)
 
 
 def _advised(project: Project, seen: Mapping[KernelKey, RecordedKernel]) -> Mapping[KernelKey, Mapping[str, Saving]]:

@@ -239,3 +239,13 @@ def test_folder_that_stays_is_not_fleeting(value: str) -> None:
     (setting,) = settings_of("program.py", f'import os\nos.environ["TRITON_CACHE_DIR"] = {value}\n')
 
     assert setting.fleeting is None
+
+
+def test_value_that_is_extended_again_and_again_is_followed_once() -> None:
+    extended = "folder = folder + '/x'\n" * 40  # 4 * 10**9 ways through them
+
+    (setting,) = settings_of(
+        "program.py", f"import os\nfolder = '/y'\n{extended}os.environ['TRITON_CACHE_DIR'] = folder\n"
+    )
+
+    assert setting.value is None

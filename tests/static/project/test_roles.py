@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import warnings
 from pathlib import Path
 
 import pytest
 
-from triton_doctor.static.environment.read_python import python_may_set, read_environment
+from triton_doctor.static.environment.read_python import python_may_set, read_setter
 from triton_doctor.static.project.database.roles import Role, role_of
 from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.parse import read_module
-from triton_doctor.static.sources.source_text import SourceText
 
 FOLDERS = ("kernels", "seeds", "truth", "projects", "environments")
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -42,7 +40,7 @@ def test_filters_accept_all_that_their_readers_read() -> None:
     for name, source in SOURCES.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            module, tree = read_module("module.py", source), ast.parse(source)
+            module = read_module("module.py", source)
         if module.kernels:
             read["kernels"] += 1
             assert may_define_kernels(source), name
@@ -52,7 +50,7 @@ def test_filters_accept_all_that_their_readers_read() -> None:
             read["launches"] += 1
             assert may_launch(source), name
             assert LAUNCH in source or any(launch.method for launch in launches), name
-        if read_environment("module.py", tree, SourceText(source)).settings:
+        if read_setter("module.py", source).settings:
             read["settings"] += 1
             assert python_may_set(source), name
             assert role_of(source) in (Role.SUBJECT, Role.SETTER), name
@@ -65,6 +63,6 @@ def test_every_spelling_is_read(name: str) -> None:
     source = SPELLINGS[name].encode()
     module = read_module("module.py", source)
 
-    made = read_environment("module.py", ast.parse(source), SourceText(source)).settings
+    made = read_setter("module.py", source).settings
     launched = any(function.launches for function in module.functions.values())
     assert bool(module.kernels) + launched + bool(made) == 1

@@ -1,6 +1,6 @@
 """Text to settings: which environment variables a file sets, to what, how and when.
 
-In: the bytes of a settings file, or the syntax tree of a Python file. Out: an `EnvironmentFile` with one `EnvSetting`
+In: the bytes of a settings file, or the `Trace` of a Python file. Out: an `EnvironmentFile` with one `EnvSetting`
 for each variable of interest that is set.
 
 - A setting is **guarded** where a flag, an argument or another variable decides whether it happens.

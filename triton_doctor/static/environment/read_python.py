@@ -9,22 +9,34 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.explained_settings import mark_explained
-from triton_doctor.static.environment.python_code.python import SettingsReader
-from triton_doctor.static.environment.python_code.timings import timings
-from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
+from triton_doctor.static.environment.python_code.names import Names
+from triton_doctor.static.environment.python_code.settings import read_program
+from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing
 from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.python.ir import Const
+from triton_doctor.static.python.parse import read_trace, read_with_trace
+from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.variables import INTERPRET, variables
 
 if TYPE_CHECKING:
-    import ast
+    from collections.abc import Iterator
 
-    from triton_doctor.static.sources.source_text import SourceText
-
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.python.trace import Trace
 
 _ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
 _ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
 _RUNS_PROGRAMS = re.compile(rb"\b(runpy\.run_(?:path|module)|from runpy import)\b")
 _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
+_CLOCKS = frozenset(
+    {
+        *("time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic"),
+        *("time.process_time", "timeit.timeit", "timeit.repeat", "timeit.Timer", "timeit.default_timer"),
+        *("torch.utils.benchmark.Timer", "triton.testing.do_bench", "triton.testing.do_bench_cudagraph"),
+        *("triton.testing.perf_report", "triton.testing.Benchmark"),
+    }
+)
+_EVENTS = frozenset({"torch.cuda.Event", "torch.xpu.Event"})
 # What Triton's own names begin with, as they are misspelled too; `looks_like_triton` wants an N in the next letters.
 _HEADS = ("TRIT", r"TRT\w{0,4}N", r"TIRT\w{0,3}N")
 # A name begins a word: it may be joined only to an escape, as in "\\nX=1", or to an option, as in `-eX=1`.
@@ -66,24 +78,42 @@ def may_set_by_name(data: bytes) -> bool:
     return any(word in data for word in _MEANS) and _is_named(data)
 
 
-def environment_settings(tree: ast.Module, source: SourceText) -> tuple[EnvSetting, ...]:
-    """The settings that `tree` makes, in order of lines; `source` is its text."""
-    return SettingsReader(tree, source, read_shell).settings()
+def read_module_that_sets(path: str, source: bytes) -> tuple[Module, EnvironmentFile]:
+    """The module at `path`, and what it sets. Raises as `read_module` does."""
+    module, trace = read_with_trace(path, source)
+    return module, read_environment(path, trace)
 
 
-def read_environment(path: str, tree: ast.Module, source: SourceText, kind: str = "python") -> EnvironmentFile:
+def read_setter(path: str, source: bytes) -> EnvironmentFile:
+    """Nothing but what the module at `path` sets. Raises as `read_module` does."""
+    return read_environment(path, read_trace(source))
+
+
+def read_environment(path: str, trace: Trace) -> EnvironmentFile:
     """The environment settings of the Python file at `path`, a path as findings spell it."""
-    settings = mark_explained(environment_settings(tree, source), source.text.decode("utf-8", "replace"))
+    source = trace.source
+    settings = mark_explained(read_program(trace, read_shell), source.text.decode("utf-8", "replace"))
     interprets = any(setting.variable == INTERPRET for setting in settings)
     return EnvironmentFile(
         path=path,
-        kind=kind,
+        kind="notebook" if path.endswith(SUFFIX) else "python",
         settings=settings,
-        timings=timings(tree, source) if interprets else (),
+        timings=tuple(sorted(_timings(trace), key=lambda timing: timing.span)) if interprets else (),
         cpu_only=hides_gpus(settings),
         names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
         runs_programs=bool(source.found(_RUNS_PROGRAMS)),
     )
+
+
+def _timings(trace: Trace) -> Iterator[Timing]:
+    """Every call that reads a clock or runs a benchmark."""
+    names = Names(trace.module, trace.imports)
+    for call in trace.calls():
+        full = names.full_name(call.func)
+        if full in _CLOCKS:
+            yield Timing(span=trace.lowering.span(call), text=full)
+        elif full in _EVENTS and ("enable_timing", Const(True)) in call.keywords:
+            yield Timing(span=trace.lowering.span(call), text=f"{full}(enable_timing=True)")
 
 
 def hides_gpus(settings: tuple[EnvSetting, ...]) -> bool:

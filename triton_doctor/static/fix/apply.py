@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.plan import Replacement
 from triton_doctor.static.fix.edits import Editor
 from triton_doctor.static.fix.text import CannotEditError
+from triton_doctor.static.python.pieces import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -135,9 +134,7 @@ def _by_path(findings: Iterable[Finding]) -> dict[str, list[Change]]:
 
 def _parses(data: bytes) -> bool:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(data)
+        parse(data)
     except (SyntaxError, ValueError):
         return False
     return True

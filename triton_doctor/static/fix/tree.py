@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +10,7 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from triton_doctor.static.fix.text import CannotEditError
+from triton_doctor.static.python.pieces import statement_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,15 +38,9 @@ class Tree:
     def _statements(self) -> Sequence[tuple[int, int]]:
         """The first and the last line of each statement of the top level; none where two share a line."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                body = ast.parse(self._text.text).body
+            lines = statement_lines(self._text.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return ()
-        lines = [
-            (min([one.lineno, *(each.lineno for each in getattr(one, "decorator_list", ()))]), one.end_lineno or 0)
-            for one in body
-        ]
         return lines if all(before[1] < after[0] for before, after in pairwise(lines)) else ()
 
     def _around(self, span: Span) -> tuple[cst.CSTNode, ...]:

@@ -68,7 +68,8 @@ class AssertedBound(NamedTuple):
     """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
 
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
-    `raises` where the function fails unless it holds: then no program goes on that had another value before, either.
+    Where the function fails unless it holds, no program goes on that had another value before, either: `left` is the
+    last event before the test that may leave the way to it, by `return`, `break` or `continue`; else it is None.
     """
 
     axis: int | None
@@ -76,7 +77,7 @@ class AssertedBound(NamedTuple):
     choices: tuple[int, ...]
     order: int
     arms: tuple[BranchArm, ...]
-    raises: bool = False
+    left: int | None = None
 
 
 class CallSite(NamedTuple):

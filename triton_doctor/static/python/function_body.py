@@ -29,7 +29,7 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Su
 from triton_doctor.static.python.lower import Lowering
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from triton_doctor.static.sources.source_text import SourceText
 
@@ -57,8 +57,10 @@ class Body:
         """Nothing is read yet: `read` the statements, then ask for the `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
+        self._evaluate: Callable[[ast.expr], Expr] = self._lowering.lower
         self._order = 0
         self._branches = 0
+        self._left = 0
         self._arms: tuple[BranchArm, ...] = ()
         self._bindings: dict[str, list[Binding]] = {}
         self._stored: list[Stored] = []
@@ -96,10 +98,10 @@ class Body:
 
     def release(self) -> None:
         """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
-        del self._lowering
+        del self._lowering, self._evaluate
 
     def _statement(self, node: ast.stmt) -> None:
-        lower = self._lowering.lower
+        lower = self._evaluate
         match node:
             case ast.Assign(targets=targets, value=value):
                 lowered = lower(value)
@@ -113,7 +115,10 @@ class Body:
                 self._branch(body, orelse, test)
                 if isinstance(body[-1], ast.Raise | ast.Return):
                     self._limit(test, holds=False, raises=isinstance(body[-1], ast.Raise))
+            case ast.Break() | ast.Continue():
+                self._left = self._order
             case ast.Return(value=value):
+                self._left = self._order
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno))
             case ast.AugAssign(target=target, op=op, value=value):
@@ -223,7 +228,8 @@ class Body:
         """Take in what a test which `holds`, or does not, says of names and axes."""
         for name, axis, high, choices in limits_of(test, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
-            limit = AssertedBound(axis, bound, choices, self._order, self._arms, raises)
+            left = self._left if raises else None
+            limit = AssertedBound(axis, bound, choices, self._order, self._arms, left)
             self._limits.setdefault(name, []).append(limit)
 
     def _on_call(self, node: ast.Call, call: Call) -> None:

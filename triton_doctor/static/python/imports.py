@@ -9,6 +9,8 @@ from triton_doctor.static.python.ir import dotted
 from triton_doctor.static.python.module import Import
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from triton_doctor.static.python.ir import Expr
 
 
@@ -50,3 +52,28 @@ class Imports:
             return name
         parts = [imported.module, imported.member or "", rest]
         return ".".join(part for part in parts if part)
+
+
+def import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
+    """All of them in order, each with the number of the statements around it; expressions are not entered."""
+    level, inner = 0, list[ast.AST](statements)
+    while inner:
+        around, inner = inner, []
+        for node in around:
+            kind = type(node)
+            if kind is ast.Import or kind is ast.ImportFrom:
+                yield level, node  # type: ignore[misc]
+            elif kind in _BLOCKS:
+                for name in _BLOCKS[kind]:
+                    inner += getattr(node, name)
+        level += 1
+
+
+# Statements with statements in them, and where these stand.
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    kind: tuple(name for name in ("body", "handlers", "cases", "orelse", "finalbody") if name in kind._fields)
+    for kind in (
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
+        *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
+    )
+}

@@ -65,10 +65,11 @@ class Compare(NamedTuple):
 
 
 class Conditional(NamedTuple):
-    """One of `options`: a conditional expression (`test` given), or `and` and `or` (`test` None)."""
+    """One of `options`: a conditional expression (`test` given), or `and` and `or` (`test` None, `operator` given)."""
 
     test: Expr | None
     options: tuple[Expr, ...]
+    operator: str | None = None
 
 
 class TupleExpr(NamedTuple):
@@ -129,9 +130,13 @@ class IterItem(NamedTuple):
 
 
 class Opaque(NamedTuple):
-    """Syntax that no value is followed through; `what` names it."""
+    """Syntax that no value is followed through; `what` names it.
+
+    `parts` are the expressions in it, where all of a module is read (`trace`), and nothing where values are.
+    """
 
     what: str
+    parts: tuple[Expr, ...] = ()
 
 
 Expr: TypeAlias = (
@@ -175,7 +180,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return tuple(part for part in expr if part is not None)
         case Call(func, args, keywords):
             return (func, *args, *(value for _, value in keywords))
-        case BinaryOp(_, operands) | Compare(_, operands) | TupleExpr(operands):
+        case BinaryOp(_, operands) | Compare(_, operands) | TupleExpr(operands) | Opaque(_, operands):
             return operands
         case Conditional(test, options):
             return options if test is None else (test, *options)

@@ -123,7 +123,7 @@ class Lowering:
         return Compare(_OPERATORS[type(node.ops[0])], (self.lower(node.left), *self.lower_all(node.comparators)))
 
     def _bool(self, node: ast.BoolOp) -> Expr:
-        return Conditional(None, self.lower_all(node.values))
+        return Conditional(None, self.lower_all(node.values), "and" if isinstance(node.op, ast.And) else "or")
 
     def _if(self, node: ast.IfExp) -> Expr:
         return Conditional(self.lower(node.test), (self.lower(node.body), self.lower(node.orelse)))

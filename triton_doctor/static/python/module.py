@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.environment.setting import EnvironmentFile
     from triton_doctor.static.python.function import Binding, Function, Launch
     from triton_doctor.static.python.ir import Expr
 
@@ -154,7 +153,6 @@ class Module:
     classes: Mapping[str, Class] = field(default_factory=dict)
     imports: Mapping[str, Import] = field(default_factory=dict)
     star_imports: tuple[Import, ...] = ()
-    environment: EnvironmentFile | None = None
     unread: Sequence[Exception] = ()
 
     def launches(self) -> Iterator[tuple[Function, Launch]]:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.read_python import python_may_set, read_environment
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.function_body import Body
 from triton_doctor.static.python.functions import (
@@ -21,20 +20,18 @@ from triton_doctor.static.python.functions import (
     host_params,
     read_contents,
 )
-from triton_doctor.static.python.imports import Imports
+from triton_doctor.static.python.imports import Imports, import_statements
 from triton_doctor.static.python.ir import Expr, Name
 from triton_doctor.static.python.kernels import is_jit, is_kernel, read_kernel
 from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
 from triton_doctor.static.python.outline import outline
 from triton_doctor.static.python.pieces import is_large, parse, parse_pieces
-from triton_doctor.static.sources.notebooks import SUFFIX
+from triton_doctor.static.python.trace import Trace
 from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from triton_doctor.static.environment.setting import EnvironmentFile
+    from collections.abc import Iterable
 
 
 def read_module(path: str, source: bytes) -> Module:
@@ -42,19 +39,30 @@ def read_module(path: str, source: bytes) -> Module:
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
     """
-    if is_large(source) and not python_may_set(source):
+    if is_large(source):
         text = SourceText(source)
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return _ModuleReader(path, ModuleTree(partial(parse_pieces, text), text, {})).module(None)
+            return _ModuleReader(path, ModuleTree(partial(parse_pieces, text), text, {})).module()
+    return _read_tree(path, parse(source), SourceText(source))
+
+
+def read_with_trace(path: str, source: bytes) -> tuple[Module, Trace]:
+    """The same module, and what it does. Raises as `read_module` does."""
     tree = parse(source)
-    environment = (
-        read_environment(path, tree, SourceText(source), kind_of_code(path)) if python_may_set(source) else None
-    )
-    return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), SourceText(source), {})).module(environment)
+    return _read_tree(path, tree, SourceText(source)), Trace(tree, SourceText(source))
+
+
+def read_trace(source: bytes) -> Trace:
+    """What a module does, and nothing else of it. Raises as `read_module` does."""
+    return Trace(parse(source), SourceText(source))
+
+
+def _read_tree(path: str, tree: ast.Module, text: SourceText) -> Module:
+    return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, {})).module()
 
 
 def read_consulted(path: str, source: bytes) -> Module:
-    """The same module but for what it sets; functions are parsed when they are asked what they say.
+    """The same module; functions are parsed when they are asked what they say.
 
     Raises as `read_module` does, where a part does not parse that has to be.
     """
@@ -62,20 +70,10 @@ def read_consulted(path: str, source: bytes) -> Module:
     short = outline(text.text)
     try:
         tree = parse(short.text)
-        return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, short.ends)).module(None)
+        return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, short.ends)).module()
     except SyntaxError:
         whole = parse(source)
-        return _ModuleReader(path, ModuleTree(lambda: iter([whole.body]), text, {})).module(None)
-
-
-def read_setter(path: str, source: bytes) -> EnvironmentFile:
-    """Nothing but what the module at `path` sets in the environment. Raises as `read_module` does."""
-    return read_environment(path, parse(source), SourceText(source), kind_of_code(path))
-
-
-def kind_of_code(path: str) -> str:
-    """What the environment calls the file at `path`: `python` or `notebook`."""
-    return "notebook" if path.endswith(SUFFIX) else "python"
+        return _read_tree(path, whole, text)
 
 
 class _ModuleReader:
@@ -90,7 +88,7 @@ class _ModuleReader:
         self._taken: dict[str, int] = {}
         self._for_main: frozenset[int] = frozenset()
 
-    def module(self, environment: EnvironmentFile | None) -> Module:
+    def module(self) -> Module:
         body = self._top_level()
         self._for_main = frozenset(body.for_main)
         wrapped = self._wrapped_by_jit(body)
@@ -116,7 +114,6 @@ class _ModuleReader:
             classes=self._classes,
             imports=self._imports.names,
             star_imports=tuple(self._imports.stars),
-            environment=environment,
             unread=self._source.unread,
         )
 
@@ -127,7 +124,7 @@ class _ModuleReader:
         for statements in self._tree.pieces():
             body.read(statements)
             body.nested.clear()
-            for level, node in _import_statements(statements):
+            for level, node in import_statements(statements):
                 levels[level].append(node)
             del statements  # before the next piece is parsed
         for level in sorted(levels):
@@ -221,28 +218,3 @@ def _named(kernels: list[Kernel]) -> dict[str, tuple[Kernel, ...]]:
         name = kernel.qualname.partition("#")[0]
         named[name] = (*named.get(name, ()), kernel)
     return named
-
-
-def _import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
-    """All of them in order, each with the number of the statements around it; expressions are not entered."""
-    level, inner = 0, list[ast.AST](statements)
-    while inner:
-        around, inner = inner, []
-        for node in around:
-            kind = type(node)
-            if kind is ast.Import or kind is ast.ImportFrom:
-                yield level, node  # type: ignore[misc]
-            elif kind in _BLOCKS:
-                for name in _BLOCKS[kind]:
-                    inner += getattr(node, name)
-        level += 1
-
-
-# Statements with statements in them, and where these stand.
-_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
-    kind: tuple(name for name in ("body", "handlers", "cases", "orelse", "finalbody") if name in kind._fields)
-    for kind in (
-        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With),
-        *(ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.match_case),
-    )
-}

@@ -38,11 +38,23 @@ def is_large(text: bytes) -> bool:
     return len(text) > 2 * _LEAST_BYTES
 
 
-def parse(text: bytes) -> ast.Module:
+def parse(text: bytes | str) -> ast.Module:
     """The tree of a whole text, without warnings about it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
+
+
+def statement_lines(text: str) -> Sequence[tuple[int, int]]:
+    """The first and the last line of each statement of the top level. Raises as `ast.parse` does."""
+    return list(map(lines_of, parse(text).body))
+
+
+def lines_of(statement: ast.stmt) -> tuple[int, int]:
+    """The first and the last line of a statement; those of its decorators are some of them."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    first = min([statement.lineno, *(one.lineno for one in decorators)]) if decorators else statement.lineno
+    return first, statement.end_lineno or statement.lineno
 
 
 def _lines_of_pieces(source: SourceText, least_bytes: int) -> Iterator[tuple[int, int]]:

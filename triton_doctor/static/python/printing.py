@@ -60,8 +60,8 @@ def _spell(expr: Expr) -> str:
             return f"not {_operand(operand)}"
         case Compare(op, operands):
             return f" {op} ".join(_operand(operand) for operand in operands)
-        case Conditional(None, options):
-            return " or ".join(_operand(option) for option in options)
+        case Conditional(None, options, operator):
+            return f" {operator} ".join(_operand(option) for option in options)
         case Conditional(test, (then, other)) if test is not None:
             return f"{_spell(then)} if {_spell(test)} else {_spell(other)}"
         case TupleExpr(items):

@@ -6,12 +6,11 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from triton_doctor.finding import Span
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterable, Iterator
 
 # Only there may a file say in which encoding it is (PEP 263).
@@ -48,6 +47,15 @@ class TextPattern:
             at = text.find(self._word, at + width)
 
 
+class SyntaxNode(Protocol):
+    """What Python's parser says of the place of a node; columns are counted in bytes, from 0."""
+
+    lineno: int
+    col_offset: int
+    end_lineno: int | None
+    end_col_offset: int | None
+
+
 class SourceText:
     """The text of one file by its lines; `unread` are the errors of functions that could not be read later."""
 
@@ -59,7 +67,7 @@ class SourceText:
         self._starts: list[int] | None = None
         self._places: dict[TextPattern, list[int]] = {}
 
-    def span(self, node: ast.expr | ast.arg | ast.keyword | ast.stmt) -> Span:
+    def span(self, node: SyntaxNode) -> Span:
         """Where `node` stands."""
         end_line = node.end_lineno or node.lineno
         if self._is_ascii:

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import io
-import textwrap
-import tokenize
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from triton_doctor.nesting import with_own_stack
+from triton_doctor.static.python.formatting import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from triton_doctor.finding import Finding, Span
 
-_LAYOUT = frozenset(
-    {
-        *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
-        *(tokenize.ENCODING, tokenize.ENDMARKER),
-    }
-)
 _DIGITS = 16
 
 
 def source_text(finding: Finding, lines: Sequence[str]) -> str:
     """What stands in the finding's span, as it would be written whatever the formatter; `lines` are its file's."""
     text = cut(lines, finding.span)
-    return normalised(text) if finding.path.endswith(".py") else " ".join(text.split())
+    return normalize(text) if finding.path.endswith(".py") else " ".join(text.split())
 
 
 def fingerprint(finding: Finding, text: str) -> str:
@@ -47,43 +36,3 @@ def cut(lines: Sequence[str], span: Span) -> str:
         chosen[-1] = chosen[-1][: span.end_column - 1]
     chosen[0] = chosen[0][span.column - 1 :]
     return "\n".join(chosen)
-
-
-def normalised(text: str) -> str:
-    """Python text without what a formatter changes: space, comments, quotes, parentheses, trailing commas."""
-    if text.lstrip().startswith("#"):
-        return " ".join(text.split())
-    for parse in (_expression, _parameters, _statements):
-        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return with_own_stack(_respelled, parse, text)
-    return " ".join(_words(text))
-
-
-def _respelled(parse: Callable[[str], ast.AST], text: str) -> str:
-    return ast.unparse(parse(text))
-
-
-def _expression(text: str) -> ast.AST:
-    return ast.parse(f"(\n{text}\n)", mode="eval")
-
-
-def _parameters(text: str) -> ast.AST:
-    """Also an argument with its name, which reads as a parameter with a default."""
-    (function,) = ast.parse(f"def f(\n{text}\n): ...").body
-    assert isinstance(function, ast.FunctionDef)
-    return function.args
-
-
-def _statements(text: str) -> ast.AST:
-    return ast.parse(textwrap.dedent(text))
-
-
-def _words(text: str) -> Iterator[str]:
-    """The tokens of what is no whole piece of syntax, such as a decorator or a comment."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError):
-        yield from text.split()
-        return
-    words = [token.string for token in tokens if token.type not in _LAYOUT]
-    yield from words or text.split()

@@ -87,13 +87,9 @@ def _arms(name: str, limit: AssertedBound) -> set[BranchArm]:
 
 def _will_hold(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
     """Whether the function, once it was at `place`, fails unless `limit` holds, a test of `name` further down."""
-    function, order = place.frame.function, place.order
-    return (
-        limit.raises
-        and order < limit.order
-        and _arms(name, limit) <= set(place.arms)
-        and not any(order < one.order < limit.order for one in function.returns)
-    )
+    if limit.left is None or not limit.left < place.order < limit.order:
+        return False
+    return _arms(name, limit) <= set(place.arms)
 
 
 def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:

@@ -2,115 +2,117 @@
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from triton_doctor.static.environment.python_code.guards import ENVIRONMENTS
+from triton_doctor.static.python.ir import (
+    Attr,
+    BinaryOp,
+    Call,
+    Comprehension,
+    Conditional,
+    Const,
+    DictExpr,
+    Expr,
+    Name,
+    Opaque,
+    TupleExpr,
+)
+from triton_doctor.static.python.step import Condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from triton_doctor.static.environment.python_code.names import Bindings
+    from triton_doctor.static.environment.python_code.names import Names
 
 _DEEPEST = 8
 _COPIES = frozenset({"dict", "copy.copy", "copy.deepcopy", "collections.OrderedDict", "collections.ChainMap"})
+Keyword: TypeAlias = tuple[str | None, Expr]
 
 
 class DictEntry(NamedTuple):
-    """One `key: value`; `tests` are the conditions, each with the outcome, under which it is there."""
+    """One `key: value`, which stands at `part`; `conditions` are those under which it is there."""
 
-    key: ast.expr
-    value: ast.expr
-    node: ast.expr | ast.keyword
-    tests: tuple[tuple[ast.expr, bool], ...]
+    key: Expr
+    value: Expr
+    part: Expr | Keyword
+    conditions: tuple[Condition, ...]
 
 
 def entries(
-    expr: ast.expr, names: Bindings, tests: tuple[tuple[ast.expr, bool], ...] = (), depth: int = _DEEPEST
+    expr: Expr, names: Names, conditions: tuple[Condition, ...] = (), depth: int = _DEEPEST
 ) -> Iterator[DictEntry]:
     """What `expr` would set, in order."""
     if depth == 0:
         return
+    inner: Iterable[Expr] = ()
     match expr:
-        case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
+        case DictExpr(items):
+            for key, value in items:
                 if key is None:
-                    yield from entries(value, names, tests, depth - 1)
+                    yield from entries(value, names, conditions, depth - 1)
                 else:
-                    yield DictEntry(key, value, key, tests)
-        case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
-            for element in elements:
-                match element:
-                    case ast.Tuple(elts=[key, value]) | ast.List(elts=[key, value]):
-                        yield DictEntry(key, value, element, tests)
-                    case ast.Constant(value=str(text)) if "=" in text:
+                    yield DictEntry(key, value, key, conditions)
+        case TupleExpr(items):
+            for item in items:
+                match item:
+                    case TupleExpr((key, value)):
+                        yield DictEntry(key, value, item, conditions)
+                    case Const(str(text)) if "=" in text:
                         name, _, rest = text.partition("=")
-                        yield DictEntry(ast.Constant(name), ast.Constant(rest), element, tests)
-                    case _:
-                        pass
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            yield from entries(left, names, tests, depth - 1)
-            yield from entries(right, names, tests, depth - 1)
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            yield from entries(body, names, (*tests, (test, True)), depth - 1)
-            yield from entries(orelse, names, (*tests, (test, False)), depth - 1)
-        case ast.BoolOp(values=values):
-            for value in values:
-                yield from entries(value, names, tests, depth - 1)
-        case ast.Call(func=ast.Attribute(value=inner, attr="copy" | "items")):
-            yield from entries(inner, names, tests, depth - 1)
-        case ast.Call(func=func, args=args, keywords=keywords) if names.full_name(func) in _COPIES:
-            for argument in args:
-                yield from entries(argument, names, tests, depth - 1)
+                        yield DictEntry(Const(name), Const(rest), item, conditions)
+        case Conditional(test, (body, orelse)) if test is not None:
+            yield from entries(body, names, (*conditions, Condition(test, True)), depth - 1)
+            yield from entries(orelse, names, (*conditions, Condition(test, False)), depth - 1)
+        case BinaryOp("|", inner) | Conditional(None, inner):
+            pass
+        case Call(Attr(copied, "copy" | "items")):
+            inner = (copied,)
+        case Call(func, args, keywords) if names.full_name(func) in _COPIES:
             for keyword in keywords:
-                yield from keyword_entries(keyword, names, tests, depth - 1)
-        case ast.DictComp(
-            key=ast.Name(id=key_name) as key,
-            value=value,
-            generators=[ast.comprehension(target=ast.Name(id=bound), iter=ast.List(elts=keys) | ast.Tuple(elts=keys))],
-        ) if key_name == bound:
-            for one in keys:
-                yield DictEntry(one, value, key, tests)
-        case ast.Name() | ast.Attribute() if (assigned := names.value(expr)) is not None:
-            yield from entries(assigned, names, tests, depth - 1)
-        case _:
-            return
+                yield from keyword_entries(keyword, names, conditions, depth - 1)
+            inner = args
+        case Opaque("DictComp", (Comprehension(TupleExpr((Name(key) as named, value)), (bound,), TupleExpr(keys)),)):
+            for one in keys if key == bound else ():
+                yield DictEntry(one, value, named, conditions)
+        case Name() | Attr() if (assigned := names.value(expr)) is not None:
+            inner = (assigned,)
+    for part in inner:
+        yield from entries(part, names, conditions, depth - 1)
 
 
 def keyword_entries(
-    keyword: ast.keyword, names: Bindings, tests: tuple[tuple[ast.expr, bool], ...] = (), depth: int = _DEEPEST
+    keyword: Keyword, names: Names, conditions: tuple[Condition, ...] = (), depth: int = _DEEPEST
 ) -> Iterator[DictEntry]:
     """What `name=value` or `**mapping` in a call of `dict` or `update` would set."""
-    if keyword.arg is None:
-        yield from entries(keyword.value, names, tests, depth)
+    name, value = keyword
+    if name is None:
+        yield from entries(value, names, conditions, depth)
     else:
-        yield DictEntry(ast.Constant(keyword.arg), keyword.value, keyword, tests)
+        yield DictEntry(Const(name), value, keyword, conditions)
 
 
-def is_environment(expr: ast.expr, names: Bindings) -> bool:
+def is_environment(expr: Expr, names: Names) -> bool:
     """Whether `expr` is this process's environment itself."""
-    return names.full_name(expr) in {"os.environ", "os.environb", "environ"}
+    return names.full_name(expr) in ENVIRONMENTS
 
 
-def copies_environment(expr: ast.expr, names: Bindings, depth: int = _DEEPEST) -> bool:
+def copies_environment(expr: Expr, names: Names, depth: int = _DEEPEST) -> bool:
     """Whether `expr` is a new dictionary that holds this process's environment: what a child process is given."""
     if depth == 0:
         return False
+    copied: Iterable[Expr] = ()
     match expr:
-        case ast.Dict(keys=keys, values=values):
-            spread = (value for key, value in zip(keys, values, strict=True) if key is None)
-            return any(is_environment(value, names) or copies_environment(value, names, depth - 1) for value in spread)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return any(
-                is_environment(side, names) or copies_environment(side, names, depth - 1) for side in (left, right)
-            )
-        case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
-            return is_environment(inner, names) or copies_environment(inner, names, depth - 1)
-        case ast.Call(func=func, args=[inner, *_]) if names.full_name(func) in _COPIES:
-            return is_environment(inner, names) or copies_environment(inner, names, depth - 1)
-        case ast.Call(func=func, keywords=keywords) if names.full_name(func) in _COPIES:
-            return any(k.arg is None and is_environment(k.value, names) for k in keywords)
-        case ast.DictComp(generators=[ast.comprehension(iter=ast.Call(func=ast.Attribute(value=inner)))]):
-            return is_environment(inner, names)
-        case ast.Name() | ast.Attribute():
+        case DictExpr(items):
+            copied = [value for key, value in items if key is None]
+        case BinaryOp("|", copied):
+            pass
+        case Call(Attr(owner, "copy"), ()):
+            copied = (owner,)
+        case Call(func, args, keywords) if names.full_name(func) in _COPIES:
+            copied = args[:1] or [value for name, value in keywords if name is None]
+        case Opaque("DictComp", (Comprehension(_, _, Call(Attr(owner, _))),)):
+            return is_environment(owner, names)
+        case Name() | Attr():
             return any(copies_environment(value, names, depth - 1) for value in names.values(expr) if value is not expr)
-        case _:
-            return False
+    return any(is_environment(one, names) or copies_environment(one, names, depth - 1) for one in copied)

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Compare,
+    Conditional,
+    Const,
+    Expr,
+    Name,
+    Opaque,
+    Subscript,
+    children,
+)
+
 if TYPE_CHECKING:
-    from triton_doctor.static.environment.python_code.names import Bindings
+    from collections.abc import Iterator
+
+    from triton_doctor.static.environment.python_code.names import Names
 
 _DEEPEST = 6
+ENVIRONMENTS = frozenset({"os.environ", "os.environb", "environ"})
+READERS = frozenset({"os.environ.get", "os.getenv", "environ.get", "getenv"})
 _GPU_PRESENT = frozenset({"torch.cuda.is_available", "torch.xpu.is_available", "torch.version.cuda"})
 _VERSIONS = frozenset({"__version__", "version_info"})
 
 
-def holds(test: ast.expr, names: Bindings, variable: str | None = None, depth: int = _DEEPEST) -> bool | None:
+def holds(test: Expr, names: Names, variable: str | None = None, depth: int = _DEEPEST) -> bool | None:
     """True if `test` holds in an ordinary run, False if it does not, None if a switch decides.
 
     Ordinary is: run as a program, on a machine with a GPU, where `variable`, the one about to be set, is not set.
@@ -21,101 +37,88 @@ def holds(test: ast.expr, names: Bindings, variable: str | None = None, depth: i
     if depth == 0:
         return None
     match test:
-        case ast.Constant(value=value):
+        case Const(value):
             return bool(value)
-        case ast.UnaryOp(op=ast.Not(), operand=ast.expr() as operand):
-            return _without_gpu(_opposite(holds(operand, names, variable, depth - 1)), operand, names)
-        case ast.BoolOp(op=ast.And(), values=values):
-            return _all([holds(value, names, variable, depth - 1) for value in values])
-        case ast.BoolOp(op=ast.Or(), values=values):
-            return _opposite(_all([_opposite(holds(value, names, variable, depth - 1)) for value in values]))
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _compared(left, op, right, names, variable)
-        case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
+        case Compare("not", (operand,)):
+            # A missing GPU is no impossibility but the usual switch to interpreter mode.
+            if _asks_for_gpu(names.value(operand) or operand, names):
+                return None
+            return _opposite(holds(operand, names, variable, depth - 1))
+        case Conditional(None, options, operator):
+            # `and` fails where one option fails; `or` holds where one holds.
+            truths = {holds(option, names, variable, depth - 1) for option in options}
+            decisive = operator == "or"
+            return decisive if decisive in truths else None if None in truths else not decisive
+        case Compare(operator, (left, right)):
+            return _compared(left, operator, right, names, variable)
+        case Name("TYPE_CHECKING") | Attr(_, "TYPE_CHECKING"):
             return False
-        case ast.Name() | ast.Attribute() if (assigned := names.value(test)) is not None:
+        case Name() | Attr() if (assigned := names.value(test)) is not None:
             return holds(assigned, names, variable, depth - 1)
-        case _ if _reads(test, names) is not None:
-            return False if _reads(test, names) == variable else None
-        case ast.Call() | ast.Attribute() if names.full_name(_callee(test)) in _GPU_PRESENT:
+        case Opaque("ExceptHandler", (Name("KeyError"),)):
             return True
+        case _ if (read := _variable_read(test, names)) is not None:
+            return False if read == variable else None
         case _:
-            return None
+            return True if _asks_for_gpu(test, names) else None
 
 
-def is_switch(test: ast.expr) -> bool:
+def is_switch(test: Expr) -> bool:
     """Whether `test` is no more than a flag: names, attributes, `not`, `and`, `or`, and reads of the environment."""
     match test:
-        case ast.Name() | ast.Attribute():
+        case Name() | Attr() | Call(Attr(_, "get" | "getenv" | "is_available") | Name("getenv")):
             return True
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return is_switch(operand)
-        case ast.BoolOp(values=values):
-            return all(is_switch(value) for value in values)
-        case ast.Call(func=ast.Attribute(attr="get" | "getenv" | "is_available") | ast.Name(id="getenv")):
-            return True
-        case ast.Compare(left=left, comparators=[ast.Constant()]):
+        case Compare("not", operands) | Conditional(None, operands):
+            return all(map(is_switch, operands))
+        case Compare(_, (left, Const())):
             return is_switch(left)
         case _:
             return False
 
 
-def _callee(test: ast.expr) -> ast.expr:
-    return test.func if isinstance(test, ast.Call) else test
+def every_part(expr: Expr) -> Iterator[Expr]:
+    """`expr` and all that it holds."""
+    yield expr
+    for part in children(expr):
+        yield from every_part(part)
+
+
+def _asks_for_gpu(test: Expr, names: Names) -> bool:
+    return names.full_name(test.func if isinstance(test, Call) else test) in _GPU_PRESENT
 
 
 def _opposite(value: bool | None) -> bool | None:
     return None if value is None else not value
 
 
-def _all(values: list[bool | None]) -> bool | None:
-    if False in values:
-        return False
-    return None if None in values else True
-
-
-def _without_gpu(value: bool | None, operand: ast.expr, names: Bindings) -> bool | None:
-    """A missing GPU is no impossibility but the usual switch to interpreter mode."""
-    resolved = names.value(operand) or operand
-    return None if names.full_name(_callee(resolved)) in _GPU_PRESENT else value
-
-
-def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr, names: Bindings, variable: str | None) -> bool | None:
-    if isinstance(left, ast.Name) and left.id == "__name__":
-        return isinstance(op, ast.Eq)
-    if any(isinstance(node, ast.Attribute) and node.attr in _VERSIONS for node in (*ast.walk(left), *ast.walk(right))):
+def _compared(left: Expr, operator: str, right: Expr, names: Names, variable: str | None) -> bool | None:
+    if left == Name("__name__"):
+        return operator == "=="
+    if any(isinstance(part, Attr) and part.name in _VERSIONS for side in (left, right) for part in every_part(side)):
         return True
-    if names.full_name(left) == "sys.platform" and isinstance(right, ast.Constant):
-        return isinstance(op, ast.Eq) == str(right.value).startswith("linux")
-    if isinstance(op, ast.In | ast.NotIn) and names.full_name(right) in {"os.environ", "environ"}:
-        key = left.value if isinstance(left, ast.Constant) else getattr(names.value(left), "value", None)
-        return isinstance(op, ast.NotIn) if key == variable else None
-    if _reads(left, names) is not None and _reads(left, names) == variable:
+    if names.full_name(left) == "sys.platform" and isinstance(right, Const):
+        return (operator == "==") == str(right.value).startswith("linux")
+    if operator in {"in", "not in"} and names.full_name(right) in ENVIRONMENTS:
+        key = left if isinstance(left, Const) else names.value(left)
+        return operator == "not in" if key == Const(variable) else None
+    if variable is not None and _variable_read(left, names) == variable:
         # Not set yet: its value is None, or the default, whatever that is compared with.
-        return isinstance(op, ast.NotEq | ast.NotIn) or (isinstance(op, ast.Is) and _is_none(right))
+        return operator in {"!=", "not in"} or (operator == "is" and right == Const(None))
     return None
 
 
-def _is_none(expr: ast.expr) -> bool:
-    return isinstance(expr, ast.Constant) and expr.value is None
+def _variable_read(expr: Expr, names: Names) -> str | None:
+    """The variable that `expr` reads from the environment: `os.environ.get("X", ...)`, `int(os.getenv("X"))`.
 
-
-def _reads(expr: ast.expr, names: Bindings) -> str | None:
-    """The variable that `expr` reads from the environment: `os.environ.get("X", ...)`, `int(os.getenv("X"))`."""
+    Empty where it is not known which one.
+    """
     match expr:
-        case ast.Call(func=ast.Name(id="int" | "bool" | "str"), args=[inner]):
-            return _reads(inner, names)
-        case ast.Call(func=ast.Attribute(value=inner, attr="lower" | "strip" | "upper"), args=[]):
-            return _reads(inner, names)
-        case ast.Call(func=func, args=[key, *_]) if names.full_name(func) in {
-            "os.environ.get",
-            "os.getenv",
-            "environ.get",
-            "getenv",
-        }:
-            value = key if isinstance(key, ast.Constant) else names.value(key)
-            return str(value.value) if isinstance(value, ast.Constant) else ""
-        case ast.Subscript(value=base, slice=ast.Constant(value=str(key))) if names.full_name(base) == "os.environ":
-            return key
+        case Call(Name("int" | "bool" | "str"), (inner,), _) | Call(Attr(inner, "lower" | "strip" | "upper"), ()):
+            return _variable_read(inner, names)
+        case Call(func, (key, *_)) if names.full_name(func) in READERS:
+            value = key if isinstance(key, Const) else names.value(key)
+            return str(value.value) if isinstance(value, Const) else ""
+        case Subscript(base, Const(str(name))) if names.full_name(base) == "os.environ":
+            return name
         case _:
             return None

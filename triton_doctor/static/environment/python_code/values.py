@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.python_code.guards import holds
+from triton_doctor.static.environment.python_code.guards import ENVIRONMENTS, READERS, holds
 from triton_doctor.static.environment.setting import Fleeting
+from triton_doctor.static.python.ir import (
+    Attr,
+    BinaryOp,
+    Call,
+    Conditional,
+    Const,
+    DictExpr,
+    Expr,
+    Name,
+    Opaque,
+    Subscript,
+    TupleExpr,
+    dotted,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from triton_doctor.static.environment.python_code.names import Bindings
+    from triton_doctor.static.environment.python_code.names import Names
 
 _DEEPEST = 12
 
 # What makes a folder's name a new one in each process, each job, or each test.
+_BY_TIME = "named after the time, so it is a new one in each process"
+_BY_UUID = "named by a new uuid in each process"
+_BY_CHANCE = "named by a random number, so it is a new one in each process"
 _FRESH_CALLS = {
     "tempfile.mkdtemp": "a new temporary folder in each process",
     "tempfile.TemporaryDirectory": "a temporary folder that is deleted again",
     "tempfile.NamedTemporaryFile": "a new temporary file in each process",
     "tempfile.mktemp": "a new temporary name in each process",
     "os.getpid": "named after the process id, so it is a new one in each process",
-    "uuid.uuid1": "named by a new uuid in each process",
-    "uuid.uuid4": "named by a new uuid in each process",
-    "time.time": "named after the time, so it is a new one in each process",
-    "time.time_ns": "named after the time, so it is a new one in each process",
-    "time.strftime": "named after the time, so it is a new one in each process",
-    "datetime.datetime.now": "named after the time, so it is a new one in each process",
-    "datetime.datetime.utcnow": "named after the time, so it is a new one in each process",
-    "secrets.token_hex": "named by a random number, so it is a new one in each process",
-    "random.randint": "named by a random number, so it is a new one in each process",
+    **dict.fromkeys(("uuid.uuid1", "uuid.uuid4"), _BY_UUID),
+    **dict.fromkeys(("time.time", "time.time_ns", "time.strftime"), _BY_TIME),
+    **dict.fromkeys(("datetime.datetime.now", "datetime.datetime.utcnow"), _BY_TIME),
+    **dict.fromkeys(("secrets.token_hex", "random.randint"), _BY_CHANCE),
 }
 # pytest's own: a folder for each test, or each session.
 _FRESH_NAMES = {
@@ -39,7 +50,8 @@ _FRESH_NAMES = {
     "tmpdir": "a new temporary folder in each test",
     "tmp_path_factory": "a new temporary folder in each test session",
 }
-JOB_IDS = frozenset({"SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "GITHUB_RUN_ID", "CI_JOB_ID"})
+_JOB_IDS = frozenset({"SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "GITHUB_RUN_ID", "CI_JOB_ID"})
+_PATH_JOINERS = ("path.join", "Path", "PurePath", "path.abspath", "path.expanduser", "path.realpath")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,51 +63,57 @@ class PossibleText:
     fleeting: Fleeting | None = None
 
 
-def readings(expr: ast.expr, names: Bindings, depth: int = _DEEPEST) -> tuple[PossibleText, ...]:
+_UNKNOWN = PossibleText(None)
+
+
+def readings(expr: Expr, names: Names, depth: int = _DEEPEST) -> tuple[PossibleText, ...]:
     """The texts that `expr` may have: several where a condition chooses."""
     if depth == 0:
-        return (PossibleText(None),)
+        return (_UNKNOWN,)
+    depth -= 1
     match expr:
-        case ast.Constant(value=value):
+        case Const(value):
             return (PossibleText(_spelled(value)),)
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return _chosen(test, body, orelse, names, depth - 1)
-        case ast.BoolOp(op=ast.Or(), values=values):
-            known = [one for value in values for one in readings(value, names, depth - 1) if one.text]
-            return (known[0],) if known else (PossibleText(None),)
-        case ast.JoinedStr(values=parts):
-            return (_joined([_part(part, names, depth - 1) for part in parts]),)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Div() as op, right=right):
-            between = [PossibleText("/")] if isinstance(op, ast.Div) else []
-            ends = [_one(left, names, depth - 1), *between, _one(right, names, depth - 1)]
-            return (_joined(ends),)
-        case ast.BinOp(left=ast.Constant(value=str(form)), op=ast.Mod(), right=right):
-            return (_formatted(form, right, names, depth - 1),)
-        case ast.Call():
-            return _called(expr, names, depth - 1)
-        case ast.Attribute(value=value, attr=attr) if not names.values(expr):
-            inner = _one(value, names, depth - 1)
-            return (PossibleText(inner.text if attr == "value" else None, inner.guarded, inner.fleeting),)
-        case ast.Name() | ast.Attribute():
-            return _named(expr, names, depth - 1)
-        case ast.Subscript(value=value, slice=key):
-            return (_subscript(value, key, names, depth - 1),)
-        case ast.NamedExpr(value=value):
-            return readings(value, names, depth - 1)
+        case Conditional(None, options, "or"):
+            known = (one for option in options for one in readings(option, names, depth) if one.text)
+            return (next(known, _UNKNOWN),)
+        case Conditional(test, (body, orelse)) if test is not None:
+            return _chosen(holds(test, names), readings(body, names, depth), readings(orelse, names, depth))
+        case Opaque("JoinedStr", parts):
+            return (_joined([_one(part, names, depth) for part in parts]),)
+        case Opaque("FormattedValue", (value,)):
+            return readings(value, names, depth)
+        case Opaque("FormattedValue", (value, _)):
+            return (_unknown_of([_one(value, names, depth)]),)
+        case BinaryOp("+" | "/" as operator, (left, right)):
+            between = [PossibleText("/")] if operator == "/" else []
+            return (_joined([_one(left, names, depth), *between, _one(right, names, depth)]),)
+        case BinaryOp("%", (Const(str(form)), right)):
+            given = right.items if isinstance(right, TupleExpr) else (right,)
+            return (_formatted(form.replace("%d", "%s"), given, names, depth),)
+        case Call():
+            return _called(expr, names, depth)
+        case Attr(value, name) if not names.values(expr):
+            inner = _one(value, names, depth)
+            return (inner if name == "value" else replace(inner, text=None),)
+        case Name() | Attr():
+            return _named(expr, names, depth)
+        case Subscript(value, key):
+            return (_subscript(value, key, names, depth),)
         case _:
-            return (PossibleText(None),)
+            return (_UNKNOWN,)
 
 
-def texts(expr: ast.expr, names: Bindings) -> Iterator[str]:
+def texts(expr: Expr, names: Names) -> Iterator[str]:
     """The texts of `expr` that are known."""
     for reading in readings(expr, names):
         if reading.text is not None:
             yield reading.text
 
 
-def _one(expr: ast.expr, names: Bindings, depth: int) -> PossibleText:
+def _one(expr: Expr, names: Names, depth: int) -> PossibleText:
     found = readings(expr, names, depth)
-    return found[0] if len(found) == 1 else PossibleText(None, fleeting=_first_fleeting(found))
+    return found[0] if len(found) == 1 else _unknown_of(found)
 
 
 def _spelled(value: object) -> str | None:
@@ -104,140 +122,103 @@ def _spelled(value: object) -> str | None:
     return str(value) if isinstance(value, str | int | float) else None
 
 
-def _part(part: ast.expr, names: Bindings, depth: int) -> PossibleText:
-    if isinstance(part, ast.FormattedValue):
-        inner = _one(part.value, names, depth)
-        return inner if part.format_spec is None else PossibleText(None, fleeting=inner.fleeting)
-    return _one(part, names, depth)
-
-
-def _joined(parts: list[PossibleText]) -> PossibleText:
-    texts = [part.text for part in parts]
-    whole = "".join(text for text in texts if text is not None) if None not in texts else None
+def _joined(parts: Sequence[PossibleText]) -> PossibleText:
+    texts = [part.text for part in parts if part.text is not None]
+    whole = "".join(texts) if len(texts) == len(parts) else None
     return PossibleText(whole, any(part.guarded for part in parts), _first_fleeting(parts))
+
+
+def _unknown_of(parts: Iterable[PossibleText]) -> PossibleText:
+    """A text of which no more is known than how long a folder named by one of `parts` lasts."""
+    return PossibleText(None, fleeting=_first_fleeting(parts))
 
 
 def _first_fleeting(parts: Iterable[PossibleText]) -> Fleeting | None:
     return next((part.fleeting for part in parts if part.fleeting), None)
 
 
-def _formatted(form: str, right: ast.expr, names: Bindings, depth: int) -> PossibleText:
-    values = right.elts if isinstance(right, ast.Tuple) else [right]
-    parts = [_one(value, names, depth) for value in values]
-    known = [part.text for part in parts if part.text is not None]
-    if len(known) < len(parts) or form.count("%") != len(parts):
-        return PossibleText(None, fleeting=_first_fleeting(parts))
-    pieces = form.replace("%d", "%s").split("%s")
-    if len(pieces) != len(known) + 1:
-        return PossibleText(None, fleeting=_first_fleeting(parts))
-    return PossibleText("".join(piece + text for piece, text in zip(pieces, [*known, ""], strict=True)))
+def _formatted(form: str, given: Sequence[Expr], names: Names, depth: int) -> PossibleText:
+    """`form`, with each `%s` in it replaced."""
+    parts = [_one(value, names, depth) for value in given]
+    pieces = [PossibleText(piece) for piece in form.split("%s")]
+    if form.count("%") != len(parts) or len(pieces) != len(parts) + 1:
+        return _unknown_of(parts)
+    return _joined([*(one for pair in zip(pieces, parts, strict=False) for one in pair), pieces[-1]])
 
 
-def _chosen(test: ast.expr, body: ast.expr, orelse: ast.expr, names: Bindings, depth: int) -> tuple[PossibleText, ...]:
-    match holds(test, names):
-        case True:
-            return readings(body, names, depth)
-        case False:
-            return readings(orelse, names, depth)
-        case None:
-            arms = (*readings(body, names, depth), *readings(orelse, names, depth))
-            if len({arm.text for arm in arms}) == 1:
-                return arms[:1]
-            return tuple(replace(arm, guarded=True) for arm in arms)
+def _chosen(
+    truth: bool | None, then: tuple[PossibleText, ...], otherwise: tuple[PossibleText, ...]
+) -> tuple[PossibleText, ...]:
+    if truth is not None:
+        return then if truth else otherwise
+    arms = (*then, *otherwise)
+    return arms[:1] if len({arm.text for arm in arms}) == 1 else tuple(replace(arm, guarded=True) for arm in arms)
 
 
-def _named(expr: ast.Name | ast.Attribute, names: Bindings, depth: int) -> tuple[PossibleText, ...]:
-    if isinstance(expr, ast.Name) and expr.id in _FRESH_NAMES and names.is_param(expr.id):
+def _named(expr: Name | Attr, names: Names, depth: int) -> tuple[PossibleText, ...]:
+    if isinstance(expr, Name) and expr.id in _FRESH_NAMES and names.is_param(expr.id):
         return (PossibleText(None, fleeting=Fleeting(why=_FRESH_NAMES[expr.id])),)
     values = names.values(expr)
-    if len(values) == 1 and values[0] is not expr:
-        return readings(values[0], names, depth)
-    fresh = _first_fleeting(one for value in values if value is not expr for one in readings(value, names, depth))
-    return (PossibleText(None, fleeting=fresh),)
+    # `x = x + "/a"`: what the name had been before is not known, and not looked for again.
+    before = names.bound({dotted(expr) or "": Opaque("Name")})
+    found = tuple(one for value in values for one in readings(value, before, depth))
+    return found if len(values) == 1 else (_unknown_of(found),)
 
 
-def _subscript(value: ast.expr, key: ast.expr, names: Bindings, depth: int) -> PossibleText:
-    full = names.full_name(value)
-    if full in {"os.environ", "environ"}:
-        name = _one(key, names, depth).text
-        return _environment_value(name)
-    container = names.value(value) or value
-    index = key.value if isinstance(key, ast.Constant) else None
-    match container, index:
-        case ast.Tuple(elts=elements) | ast.List(elts=elements), int(place) if -len(elements) <= place < len(elements):
-            return _one(elements[place], names, depth)
-        case ast.Dict(keys=keys, values=values), str() | int():
-            for one, its in zip(keys, values, strict=True):
-                if isinstance(one, ast.Constant) and one.value == index:
-                    return _one(its, names, depth)
-            return PossibleText(None)
+def _subscript(value: Expr, key: Expr, names: Names, depth: int) -> PossibleText:
+    if names.full_name(value) in ENVIRONMENTS:
+        return _environment_value(_one(key, names, depth).text)
+    match names.value(value) or value, key:
+        case TupleExpr(items), Const(int(place)) if -len(items) <= place < len(items):
+            return _one(items[place], names, depth)
+        case DictExpr(items), Const(str() | int()):
+            return next((_one(its, names, depth) for one, its in items if one == key), _UNKNOWN)
         case _:
-            return PossibleText(None, fleeting=_one(value, names, depth).fleeting)
+            return _unknown_of([_one(value, names, depth)])
 
 
 def _environment_value(name: str | None) -> PossibleText:
-    if name in JOB_IDS:
-        return PossibleText(
-            None, fleeting=Fleeting(why=f"named after {name}, so it is a new one in each job", certain=False)
-        )
-    return PossibleText(None)
+    if name not in _JOB_IDS:
+        return _UNKNOWN
+    why = f"named after {name}, so it is a new one in each job"
+    return PossibleText(None, fleeting=Fleeting(why=why, certain=False))
 
 
-def _called(call: ast.Call, names: Bindings, depth: int) -> tuple[PossibleText, ...]:
+def _called(call: Call, names: Names, depth: int) -> tuple[PossibleText, ...]:
     full = names.full_name(call.func) or ""
-    args = call.args
     if full in _FRESH_CALLS:
         return (PossibleText(None, fleeting=Fleeting(why=_FRESH_CALLS[full])),)
-    if full in {"os.environ.get", "os.getenv", "environ.get", "getenv", "os.environ.setdefault"} and args:
-        given = _environment_value(_one(args[0], names, depth).text)
-        default = args[1] if len(args) > 1 else next((k.value for k in call.keywords if k.arg == "default"), None)
-        if default is None or given.fleeting is not None:
-            return (given,)
-        return readings(default, names, depth)
-    match call.func:
-        case ast.Name(id="str" | "int" | "bool" | "repr" | "Path" | "bytes") if len(args) == 1:
-            return tuple(_converted(one, call.func.id, args[0]) for one in readings(args[0], names, depth))
-        case ast.Attribute(value=inner, attr="strip" | "encode" | "as_posix" | "resolve" | "absolute" | "expanduser"):
+    match call:
+        case Call(_, (name, *rest), keywords) if full in READERS or full == "os.environ.setdefault":
+            given = _environment_value(_one(name, names, depth).text)
+            default = rest[0] if rest else dict(keywords).get("default")
+            return (given,) if default is None or given.fleeting is not None else readings(default, names, depth)
+        case Call(Name("str" | "int" | "bool" | "repr" | "Path" | "bytes" as function), (value,)):
+            return tuple(_converted(one, function, value) for one in readings(value, names, depth))
+        case Call(Attr(inner, "strip" | "encode" | "as_posix" | "resolve" | "absolute" | "expanduser")):
             return readings(inner, names, depth)
-        case ast.Attribute(value=inner, attr="lower" | "upper" as change) if not args:
-            return tuple(
-                replace(one, text=getattr(one.text, change)() if one.text else one.text)
-                for one in readings(inner, names, depth)
-            )
-        case ast.Attribute(value=ast.Constant(value=str(form)), attr="format") if not call.keywords:
-            return (_formatted(form.replace("{}", "%s"), ast.Tuple(elts=args, ctx=ast.Load()), names, depth),)
-        case ast.Attribute(value=ast.Constant(value=str(glue)), attr="join") if len(args) == 1:
-            return (_glued(glue, args[0], names, depth),)
-        case _:
-            pass
-    parts = [_one(arg, names, depth) for arg in args]
-    if full.endswith(("path.join", "Path", "PurePath", "path.abspath", "path.expanduser", "path.realpath")) and parts:
+        case Call(Attr(inner, "lower" | "upper" as change), ()):
+            found = readings(inner, names, depth)
+            return tuple(replace(one, text=getattr(one.text, change)()) if one.text else one for one in found)
+        case Call(Attr(Const(str(form)), "format"), args, ()):
+            return (_formatted(form.replace("{}", "%s"), args, names, depth),)
+        case Call(Attr(Const(str(glue)), "join"), (TupleExpr((first, *others)),)):
+            glued = [one for other in others for one in (PossibleText(glue), _one(other, names, depth))]
+            return (_joined([_one(first, names, depth), *glued]),)
+    parts = [_one(arg, names, depth) for arg in call.args]
+    if full.endswith(_PATH_JOINERS) and parts:
         known = [part.text for part in parts if part.text is not None]
         whole = "/".join(known) if len(known) == len(parts) else None
         return (PossibleText(whole, fleeting=_first_fleeting(parts)),)
-    if isinstance(call.func, ast.Attribute):
-        parts.append(_one(call.func.value, names, depth))
-    return (PossibleText(None, fleeting=_first_fleeting(parts)),)
+    owner = [_one(call.func.base, names, depth)] if isinstance(call.func, Attr) else []
+    return (_unknown_of([*parts, *owner]),)
 
 
-def _converted(reading: PossibleText, function: str, argument: ast.expr) -> PossibleText:
-    text = reading.text
-    if text is None or function in {"str", "Path", "bytes"}:
+def _converted(reading: PossibleText, function: str, argument: Expr) -> PossibleText:
+    if reading.text is None or function in {"str", "Path", "bytes"}:
         return reading
-    if function == "repr":
-        is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-        return PossibleText(None) if is_text else reading
-    if function == "int":
-        digits = {"True": "1", "False": "0"}.get(text, text)
-        return replace(reading, text=digits if digits.strip().lstrip("-").isdigit() else None)
-    return replace(reading, text=None)
-
-
-def _glued(glue: str, argument: ast.expr, names: Bindings, depth: int) -> PossibleText:
-    if not isinstance(argument, ast.List | ast.Tuple):
-        return PossibleText(None)
-    parts: list[PossibleText] = []
-    for number, element in enumerate(argument.elts):
-        parts += [PossibleText(glue)] if number else []
-        parts.append(_one(element, names, depth))
-    return _joined(parts)
+    if function == "repr" and not (isinstance(argument, Const) and isinstance(argument.value, str)):
+        return reading
+    digits = {"True": "1", "False": "0"}.get(reading.text, reading.text)
+    is_number = function == "int" and digits.strip().lstrip("-").isdigit()
+    return replace(reading, text=digits if is_number else None)

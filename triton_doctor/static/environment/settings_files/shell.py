@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.environment.python_code.python import SettingsReader
+from triton_doctor.static.environment.python_code.settings import read_program
 from triton_doctor.static.environment.settings_files.shell_commands import Commands
 from triton_doctor.static.environment.settings_files.shell_guards import Guards
 from triton_doctor.static.environment.settings_files.shell_printed import (
@@ -21,7 +19,7 @@ from triton_doctor.static.environment.settings_files.shell_printed import (
 )
 from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Operator, Word, program
 from triton_doctor.static.environment.settings_files.windows import read_powershell
-from triton_doctor.static.sources.source_text import SourceText
+from triton_doctor.static.python.parse import read_trace
 
 if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvSetting
@@ -40,12 +38,10 @@ def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPE
 def _read_python(text: str) -> tuple[EnvSetting, ...]:
     """The settings of the program `text`, by its own lines; none where it does not parse."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = with_own_stack(ast.parse, text)
+        trace = with_own_stack(read_trace, text.encode("utf-8", "replace"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    return SettingsReader(tree, SourceText(text.encode("utf-8", "replace")), read_shell).settings()
+    return read_program(trace, read_shell)
 
 
 class _Shell:

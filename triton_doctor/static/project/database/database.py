@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.environment.read_python import may_set, python_may_set
+from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
 from triton_doctor.static.project.database.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.database.import_index import ImportIndex
 from triton_doctor.static.project.database.roles import (
@@ -23,7 +23,7 @@ from triton_doctor.static.project.database.roles import (
 )
 from triton_doctor.static.python.function_body import LAUNCH
 from triton_doctor.static.python.kernels import may_define_kernels
-from triton_doctor.static.python.parse import read_consulted, read_module, read_setter
+from triton_doctor.static.python.parse import read_consulted, read_module
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
@@ -137,9 +137,17 @@ class Database:
     def module(self, path: str) -> Module | None:
         """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
         if path not in self._modules:
-            read = read_module if self._is_read_in_full(path) else read_consulted
-            self._modules[path] = self._parsed(path, read, self.python) if path in self.python else None
+            self._modules[path] = self._module(path) if path in self.python else None
         return self._modules[path]
+
+    def _module(self, path: str) -> Module | None:
+        """Read the module at `path`, and with it what it sets."""
+        in_full = self._is_read_in_full(path)
+        if in_full and python_may_set(self.python[path]):
+            read = self._parsed(path, read_module_that_sets, self.python)
+            module, self._environments[path] = read or (None, None)
+            return module
+        return self._parsed(path, read_module if in_full else read_consulted, self.python)
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -252,8 +260,8 @@ class Database:
         if path in self.settings:
             return self._parsed(path, read_settings, self.settings)
         if self._is_read_in_full(path):
-            module = self.module(path)
-            return module.environment if module is not None else None
+            self.module(path)
+            return self._environments.get(path)
         return self._parsed(path, read_setter, self.python) if self.roles.get(path) is Role.SETTER else None
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:

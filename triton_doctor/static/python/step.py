@@ -1,0 +1,100 @@
+"""Steps of a program: one evaluation or assignment each, with what it stands in."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.located import LocatedLowering
+
+
+class Condition(NamedTuple):
+    """`test` has that `outcome`. Of an `except` and a `case`, it is Opaque with what is caught, or with nothing.
+
+    `is_left` where the other outcome has left the block above: `if test: return`.
+    """
+
+    test: Expr
+    outcome: bool
+    is_left: bool = False
+
+
+class LoopOver(NamedTuple):
+    """The body of `for target in source`."""
+
+    target: Expr
+    source: Expr
+
+
+class Managed(NamedTuple):
+    """The body of `with manager`."""
+
+    manager: Expr
+
+
+Surrounding: TypeAlias = Condition | LoopOver | Managed
+
+
+class ProgramStep:
+    """A statement evaluates a value, and assigns it to a target where there is one, by `operator`.
+
+    `line` and `last_line` are those of the statement. What it says is lowered when it is asked for.
+    """
+
+    __slots__ = ("_around", "_lowering", "_target", "_value", "last_line", "line", "operator")
+
+    def __init__(
+        self,
+        lowering: LocatedLowering,
+        value: Expr,
+        target: Expr | None,
+        operator: str,
+        lines: tuple[int, int],
+        around: tuple[Surrounding, ...],
+    ) -> None:
+        """Expressions may be pending."""
+        self._lowering = lowering
+        self._value, self._target, self._around = value, target, around
+        self.operator = operator
+        self.line, self.last_line = lines
+
+    @property
+    def value(self) -> Expr:
+        """What is evaluated. An import has the value `Opaque("Import", (Const(module),))`."""
+        return self._lowering.resolve(self._value)
+
+    @property
+    def target(self) -> Expr | None:
+        """What the value is assigned to."""
+        return self._lowering.resolve(self._target) if self._target is not None else None
+
+    @property
+    def around(self) -> tuple[Surrounding, ...]:
+        """What it stands in, outermost first."""
+        return tuple([resolve(one, self._lowering) for one in self._around])
+
+
+def resolve(one: Surrounding, lowering: LocatedLowering) -> Surrounding:
+    """`one`, with the expressions that are pending in it lowered."""
+    match one:
+        case Condition(test):
+            return one._replace(test=lowering.resolve(test))
+        case LoopOver(target, source):
+            return LoopOver(lowering.resolve(target), lowering.resolve(source))
+        case Managed(manager):
+            return Managed(lowering.resolve(manager))
+
+
+class _Extent(Protocol):
+    line: int
+    last_line: int
+
+
+def lines_touch(part: _Extent, lines: Sequence[int]) -> bool:
+    """Whether one of `lines`, which are in order, is a line of `part`."""
+    place = bisect_left(lines, part.line)
+    return place < len(lines) and lines[place] <= part.last_line
