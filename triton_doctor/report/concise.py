@@ -1,4 +1,4 @@
-"""A scan as one line a finding, `path:line:column: severity: CODE message`, counts by rule, verdicts of recordings, and a summary."""
+"""A scan as lines: `path:line:column: severity: CODE message` a finding, counts by rule, verdicts of recordings."""
 
 from __future__ import annotations
 

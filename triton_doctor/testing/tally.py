@@ -1,4 +1,4 @@
-"""The events of a stretch to rows that travel from a worker to whoever prints: plain JSON, a row a kernel; rows to lines."""
+"""The events of a stretch to rows that travel from a worker to whoever prints, one a kernel, and rows to lines."""
 
 from __future__ import annotations
 
