@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, children, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Import, Module
 
 # Callers of callers are followed so far; behind that, a function is taken to be in reach.
-_MOST_DEPTH = 6
 # Called or not, these give back a function, and keep it nowhere.
 _KEEPING_NOTHING = frozenset(
     "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
@@ -57,7 +57,7 @@ class Reachability:
         key = (function.path, function.qualname)
         if key in above:
             return False
-        if len(above) == _MOST_DEPTH or function.name == "<module>":
+        if len(above) == MOST_DEPTH or function.name == "<module>":
             return True
         name, entered = function.name, function
         if function.class_name is not None:
