@@ -100,8 +100,10 @@ def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: Program
         case _:
             return number
     for name, limits in place.frame.function.limits.items():
+        # That `out` is None, and was not tested, says nothing of the `q` that it may be.
+        own = name if axis.root.name == name else ""
         for limit in limits:
-            holds = _holds(name, limit, place) or _will_hold(name, limit, place)
+            holds = _holds(own, limit, place) or _will_hold(own, limit, place)
             if holds and _tested_axis(flow, name, limit, place.frame) == axis:
                 number = _bounded(flow, number, limit, place) or number
     return number
