@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.settings import load_settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.launches.configs import config_count
 from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.files import find_files
+from triton_doctor.static.variability.configs import config_count
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.literals import Literals

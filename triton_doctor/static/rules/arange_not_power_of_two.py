@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span
-from triton_doctor.static.project.launches.configs import config_tables
 from triton_doctor.static.project.launches.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, children
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.literals import Literals
+from triton_doctor.static.variability.configs import config_tables
+from triton_doctor.static.variability.literals import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +36,6 @@ class _GivenNumber(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a call of `arange` in literals, at it; one a parameter, at the first value that does not do."""
-    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         told: set[str] = set()
         if kernel.jit_span is None or not kernel.aranges or is_for_a_fork(project.modules[kernel.path]):
@@ -48,7 +46,7 @@ def check(project: Project) -> Iterator[Finding]:
                 yield from _in_literals(project, kernel, arange)
             elif len(names) == 1 and not arange.conditional and not names & told:
                 (name,) = names
-                for value in _values(project, kernel, name, literals):
+                for value in _values(project, kernel, name):
                     count = _count(arange, {name: value.number})
                     # None or fewer are a default that no launch means.
                     if count is not None and count > 0 and not _is_power_of_two(count):
@@ -67,7 +65,7 @@ def _names(arange: Arange) -> frozenset[str]:
     return frozenset(found)
 
 
-def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> Iterator[_GivenNumber]:
+def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumber]:
     """The literals that launches, the default and configs give a constexpr."""
     param = next((param for param in kernel.params if param.name == name and param.is_constexpr), None)
     if param is None:
@@ -77,13 +75,13 @@ def _values(project: Project, kernel: Kernel, name: str, literals: Literals) -> 
             continue
         argument = spelled_out(launch, kernel).get(name)
         if argument is not None:
-            for one in literals.at(launch, argument.value):
+            for one in find_literals(project, launch, argument.value):
                 if type(one.value) is int:
                     yield _GivenNumber(name, one.value, launch.module.path, argument.span, launch.launch.span)
         elif (
             param.default is not None and not hides_arguments(launch) and not kernel.heuristics and not kernel.autotune
         ):
-            for one in literals.of_module(kernel.path, param.default, param.span.line):
+            for one in find_module_literals(project, kernel.path, param.default, param.span.line):
                 if type(one.value) is int:
                     yield _GivenNumber(name, one.value, kernel.path, param.span, None)
     for table, _ in config_tables(project, kernel):

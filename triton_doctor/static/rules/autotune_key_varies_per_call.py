@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of
-from triton_doctor.static.project.launches.configs import describe_configs
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.configs import describe_configs
 from triton_doctor.static.variability.description import describe_value, facts, trail
 from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
 

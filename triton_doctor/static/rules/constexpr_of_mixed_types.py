@@ -14,8 +14,7 @@ from triton_doctor.static.project.calls.surroundings import is_seen_whole, launc
 from triton_doctor.static.project.launches.launches import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.literals import Literals
+from triton_doctor.static.variability.literals import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,23 +38,22 @@ class _WrittenNumber(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a parameter: at the launch that gives the second type, by path and line."""
-    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         launches = launches_of(project).get(kernel.key, ())
         for param in kernel.params if launches else ():
             if param.is_constexpr and computes_with(project, kernel, param.name):
-                given = [one for launch in launches for one in _given(launch, kernel, param, literals)]
+                given = [one for launch in launches for one in _given(project, launch, kernel, param)]
                 pair = _mixed(given)
                 if pair is not None:
                     yield _finding(kernel, param, *pair)
 
 
-def _given(launch: LinkedLaunch, kernel: Kernel, param: Param, literals: Literals) -> Iterator[_WrittenNumber]:
+def _given(project: Project, launch: LinkedLaunch, kernel: Kernel, param: Param) -> Iterator[_WrittenNumber]:
     argument = spelled_out(launch, kernel).get(param.name)
     if argument is not None:
-        found = literals.at(launch, argument.value)
+        found = find_literals(project, launch, argument.value)
     elif param.default is not None and not hides_arguments(launch) and not _made_by_triton(kernel, param.name):
-        found = literals.of_module(kernel.path, param.default, param.span.line)
+        found = find_module_literals(project, kernel.path, param.default, param.span.line)
     else:
         return
     span = argument.span if argument is not None else launch.launch.span

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span
 from triton_doctor.plan import Change, NameArgument, Plan, Safety
 from triton_doctor.static.project.calls.surroundings import launches, subject
-from triton_doctor.static.project.launches.configs import config_tables
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.configs import config_tables
 from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
-from triton_doctor.static.project.launches.configs import config_tables
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.configs import config_tables
 from triton_doctor.static.variability.parameters import only_demonstrated
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from triton_doctor.static.python.ir import Call, Name, dotted
 from triton_doctor.static.python.module import Class
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.caller_arguments import MOST_DEPTH
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability, choice
+from triton_doctor.static.variability.limits import MOST_DEPTH, MOST_STORES
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import Tensor, Union, Value, either
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.interpreter import Interpreter
 
-# A name that is stored in so many places, `weight` or `device`, is everybody's.
-_MOST_STORES = 64
 # A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
 # that line, or behind the bracket that closes the targets. What `with` gives is no number, and not looked for.
 _STORED = re.compile(rb"(?<=[.\"'])")
@@ -71,8 +69,8 @@ class AttributeStores:
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
             self._answers[key] = (None, 0)
-            stores = list(islice(self._stores(owner, name), _MOST_STORES + 1))
-            if len(stores) <= _MOST_STORES:
+            stores = list(islice(self._stores(owner, name), MOST_STORES + 1))
+            if len(stores) <= MOST_STORES:
                 own = (store for store in stores if self._is_of(owner, store))
                 answer = _join_stores([stored_value(flow, *store, frame.depth) for store in own])
             self._answers[key] = (answer, frame.depth)

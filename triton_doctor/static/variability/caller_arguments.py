@@ -25,6 +25,7 @@ from triton_doctor.static.variability.lattice import (
     lean,
     least_certain,
 )
+from triton_doctor.static.variability.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import note_of_parameter, notes_of
@@ -49,11 +50,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
-
-# A size passes through few functions between its source and a kernel; each level multiplies the work.
-MOST_DEPTH = 5
-# So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
-MOST_CALLERS = 16
 
 
 class Query(NamedTuple):

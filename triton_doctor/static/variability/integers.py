@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -22,19 +21,15 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.definitions import find_arguments, find_definitions
 from triton_doctor.static.variability.launch_hints import interpreter_of
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
-    from triton_doctor.static.python.function import BranchArm, Function
-    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
 
-# A size passes through a few names and functions on its way to a launch.
-_MOST_STEPS = 12
-_MOST_CALLERS = 20
-_CALLERS_DEEP = 2
-# What stands after every statement of a function.
-_END = 1 << 30
 _INTEGER_OPERATORS = frozenset({"+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"})
 _INTEGER_FUNCTIONS = frozenset(
     "len int cdiv next_power_of_2 numel nelement dim ndimension bit_length device_count".split()
@@ -43,70 +38,56 @@ _INTEGER_OF_MODULES = frozenset({"math.ceil", "math.floor", "math.gcd", "math.is
 _OF_ARGUMENTS = frozenset({"min", "max", "abs", "sum"})
 
 
-class _IntegerPoint(NamedTuple):
-    module: Module
-    function: Function
-    order: int
-    arms: tuple[BranchArm, ...]
-    callers: int
-
-
 def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
     """Whether `expr` is an integer wherever `launch` is reached from; False where it cannot be told."""
-    one = launch.launch
-    place = _IntegerPoint(launch.module, launch.function, one.order, one.arms, _CALLERS_DEEP)
+    flow = interpreter_of(project)
     try:
-        return with_own_stack(_is_integer, project, expr, place, _MOST_STEPS)
+        return with_own_stack(_is_integer, flow, expr, flow.at(launch))
     except RecursionError:
         return False
 
 
-def _is_integer(project: Project, expr: Expr, place: _IntegerPoint, steps: int) -> bool:
-    if steps == 0:
-        return False
+def _is_integer(flow: Interpreter, expr: Expr, point: ProgramPoint) -> bool:
     match expr:
         case Const(value):
             return type(value) is int
         case BinaryOp(op, operands):
-            return op in _INTEGER_OPERATORS and all(_is_integer(project, one, place, steps - 1) for one in operands)
+            return op in _INTEGER_OPERATORS and all(_is_integer(flow, one, point) for one in operands)
         case Conditional(_, options):
-            return all(_is_integer(project, one, place, steps - 1) for one in options)
+            return all(_is_integer(flow, one, point) for one in options)
         case Call(func, args, _):
-            return _is_integer_call(project, func, args, place, steps)
+            return _is_integer_call(flow, func, args, point)
         case Subscript(inner, Const(int())):
-            return _is_sizes(inner) or _is_integer_name_of_sizes(project, inner, place)
+            return _is_sizes(inner) or _are_sizes_by_name(inner, point)
         case Unpacked(value, position, _, _) if position is not None:
             if isinstance(value, TupleExpr) and not any(isinstance(item, Star) for item in value.items):
-                return position < len(value.items) and _is_integer(project, value.items[position], place, steps - 1)
-            return (
-                _is_sizes(value)
-                or _are_integers(project, value, place, steps)
-                or _is_integer_name_of_sizes(project, value, place)
-            )
+                return position < len(value.items) and _is_integer(flow, value.items[position], point)
+            return _is_sizes(value) or _are_integers(flow, value, point) or _are_sizes_by_name(value, point)
         case IterItem(Call(Name("range"))):
             return True
         case Name(name):
-            return _is_integer_name(project, name, place, steps - 1)
+            key = ("integer", point.frame, name, point.order, point.arms)
+            return flow.evaluations.answer(key, lambda: _is_integer_name(flow, name, point), neutral=True, beyond=False)
         case _:
             return False
 
 
-def _is_integer_call(project: Project, func: Expr, args: tuple[Expr, ...], place: _IntegerPoint, steps: int) -> bool:
+def _is_integer_call(flow: Interpreter, func: Expr, args: tuple[Expr, ...], point: ProgramPoint) -> bool:
     name = func.name if isinstance(func, Attr) else func.id if isinstance(func, Name) else ""
     if name in ("size", "stride") and isinstance(func, Attr):
         return len(args) == 1
     if name in _OF_ARGUMENTS and isinstance(func, Name):
         if len(args) == 1:
-            return _holds_integers(args[0], place)
-        return bool(args) and all(_is_integer(project, one, place, steps - 1) for one in args)
+            return _holds_integers(args[0], point.frame.function)
+        return bool(args) and all(_is_integer(flow, one, point) for one in args)
     return name in _INTEGER_FUNCTIONS or dotted(func) in _INTEGER_OF_MODULES
 
 
-def _holds_integers(expr: Expr, place: _IntegerPoint) -> bool:
+def _holds_integers(expr: Expr, function: Function) -> bool:
     """Whether it is a parameter that is annotated to, `list[int]`, and never bound anew."""
-    if not isinstance(expr, Name) or expr.id in place.function.bindings:
+    if not isinstance(expr, Name) or expr.id in function.bindings:
         return False
-    return any(param.name == expr.id and param.items == "int" for param in place.function.params)
+    return any(param.name == expr.id and param.items == "int" for param in function.params)
 
 
 def _is_sizes(expr: Expr) -> bool:
@@ -120,62 +101,29 @@ def _is_sizes(expr: Expr) -> bool:
             return False
 
 
-def _are_integers(project: Project, expr: Expr, place: _IntegerPoint, steps: int) -> bool:
+def _are_integers(flow: Interpreter, expr: Expr, point: ProgramPoint) -> bool:
     """Whether it is a display of sizes, some of them unpacked: `*x.shape, y.shape[-1]`."""
     return isinstance(expr, TupleExpr) and all(
-        _is_sizes(item.value) if isinstance(item, Star) else _is_integer(project, item, place, steps - 1)
-        for item in expr.items
+        _is_sizes(item.value) if isinstance(item, Star) else _is_integer(flow, item, point) for item in expr.items
     )
 
 
-def _is_integer_name_of_sizes(project: Project, expr: Expr, place: _IntegerPoint) -> bool:
+def _are_sizes_by_name(expr: Expr, point: ProgramPoint) -> bool:
     """Whether it is a name that was bound to a shape: `shape = x.shape`."""
     if not isinstance(expr, Name):
         return False
-    found = reaching_definitions(place.function, expr.id, place.order, place.arms)
+    found = reaching_definitions(point.frame.function, expr.id, point.order, point.arms)
     return found.certain and all(_is_sizes(binding.value) for binding in found.bindings)
 
 
-def _is_integer_name(project: Project, name: str, place: _IntegerPoint, steps: int) -> bool:
-    module, function = place.module, place.function
-    if name in function.globals:
+def _is_integer_name(flow: Interpreter, name: str, point: ProgramPoint) -> bool:
+    definitions = find_definitions(flow, name, point)
+    if not definitions.is_complete or not all(_is_integer(flow, one.value, one.point) for one in definitions.found):
         return False
-    found = reaching_definitions(function, name, place.order, place.arms)
-    for binding in found.bindings:
-        inner = place._replace(order=binding.order, arms=binding.arms)
-        if not _is_integer(project, binding.value, inner, steps):
-            return False
-    if found.certain:
-        return True
-    param = next((param for param in function.params if param.name == name), None)
-    if param is not None:
-        if param.variadic or (param.default is not None and not _is_integer(project, param.default, place, steps)):
-            return False
-        is_optional = param.default is not None
-        return param.annotation == "int" or _is_integer_from_callers(project, name, is_optional, place, steps)
-    if found.bindings:
-        return False
-    outer = module.functions.get(function.parent or "<module>")
-    if outer is None or outer is function:
-        return False
-    return (
-        _is_integer_name(project, name, _IntegerPoint(module, outer, _END, (), place.callers), steps)
-        if steps
-        else False
-    )
-
-
-def _is_integer_from_callers(project: Project, name: str, is_optional: bool, place: _IntegerPoint, steps: int) -> bool:
-    """Whether every call of the function in sight gives an integer as `name`; there must be one."""
-    if place.callers == 0 or steps == 0:
-        return False
-    told = False
-    for number, caller in enumerate(interpreter_of(project).callers.of(place.module, place.function)):
-        given = bind(place.function, caller.site.call).get(name)
-        inner = _IntegerPoint(caller.module, caller.function, caller.site.order, caller.site.arms, place.callers - 1)
-        if number == _MOST_CALLERS or (given is None and not is_optional):
-            return False
-        if given is not None and not _is_integer(project, given, inner, steps):
-            return False
-        told = True
-    return told
+    param = definitions.param
+    if param is None:
+        return bool(definitions.found)
+    if param.annotation == "int":
+        return param.default is None or _is_integer(flow, param.default, point)
+    arguments = find_arguments(flow, param, point.frame)
+    return arguments.is_complete and all(_is_integer(flow, one.value, one.point) for one in arguments.found)

@@ -30,7 +30,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
-from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, CallerArguments, scalar_of
+from triton_doctor.static.variability.caller_arguments import CallerArguments, scalar_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part
@@ -45,6 +45,7 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.layouts import Layouts, presumed_stride, stride
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
+from triton_doctor.static.variability.limits import MOST_DEPTH, Evaluations
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
@@ -86,7 +87,7 @@ class Interpreter:
         self.asks = asks
         self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
-        self._active: set[tuple[int, str, int]] = set()
+        self.evaluations = Evaluations()
         self._asked = CallerArguments(self)
         self.layouts = Layouts(self)
 
@@ -210,17 +211,7 @@ class Interpreter:
 
     def once(self, key: tuple[int, str, int], expr: Expr, place: ProgramPoint) -> Value:
         """The value of `expr`, which `key` names; UNKNOWN where that rests on itself."""
-        if key in self._active:
-            return UNKNOWN
-        self._active.add(key)
-        try:
-            return self.value(expr, place)
-        finally:
-            self._active.discard(key)
-
-    def is_active(self, key: tuple[int, str, int]) -> bool:
-        """Whether what `key` names is being evaluated."""
-        return key in self._active
+        return self.evaluations.once(key, partial(self.value, expr, place), UNKNOWN)
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
@@ -281,13 +272,12 @@ class Interpreter:
         """What a function of the project returns to this call."""
         frame = place.frame
         active = (id(function), "()", 0)
-        if frame.depth >= MOST_DEPTH or active in self._active:
+        if frame.depth >= MOST_DEPTH or active in self.evaluations:
             return UNKNOWN
         arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
-        self._active.add(active)
-        try:
-            found = ((one, self.value(one.value, ProgramPoint(inner, one.order))) for one in function.returns)
-            return either([note_returned(value, one, inner) for one, value in found])
-        finally:
-            self._active.discard(active)
+        return self.evaluations.once(active, partial(self._returned, inner), UNKNOWN)
+
+    def _returned(self, frame: CallFrame) -> Value:
+        found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
+        return either([note_returned(value, one, frame) for one, value in found])

@@ -10,8 +10,8 @@ from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, dotted
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_names import expressions
-from triton_doctor.static.variability.caller_arguments import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.values import SymbolicValue, Tensor, Union, Value
 

@@ -10,11 +10,12 @@ from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
-from triton_doctor.static.variability.caller_arguments import MOST_DEPTH, parameter
+from triton_doctor.static.variability.caller_arguments import parameter
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
+from triton_doctor.static.variability.limits import MOST_DEPTH
 from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
 from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
@@ -69,7 +70,7 @@ def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[B
     if key in frame.values:
         return frame.values[key]
     active = (id(frame), binding.name, binding.order)
-    if flow.is_active(active):
+    if active in flow.evaluations:
         return None
     value = flow.once(active, binding.value, ProgramPoint(frame, binding.order, (*binding.arms, *flags)))
     value = _named(value, binding, frame)

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.launches.configs import describe_configs, is_tuned
+from triton_doctor.static.variability.configs import describe_configs, is_tuned
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import parameters
 

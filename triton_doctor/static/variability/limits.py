@@ -1,0 +1,64 @@
+"""How far evaluation goes: the one table of its limits, and the one rule for what rests on itself.
+
+Values, literals, integers, configs and kernels made in functions are all asked for across assignments and calls. Each
+of these questions stops where this module says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+Answer = TypeVar("Answer")
+Other = TypeVar("Other")
+
+# A size passes through few functions between its source and a kernel; each level multiplies the work.
+MOST_DEPTH = 5
+# So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
+MOST_CALLERS = 16
+# A name that is stored in so many places, `weight` or `device`, is everybody's.
+MOST_STORES = 64
+# A literal, an integer or a list of configs passes through few names; each may have several definitions.
+MOST_NAMES = 8
+
+
+class Evaluations:
+    """What is being evaluated. A question that leads back to itself gets the answer that its asker gives for that."""
+
+    def __init__(self) -> None:
+        """Nothing is being evaluated."""
+        self._active: set[Hashable] = set()
+        self._answers: dict[Hashable, object] = {}
+        self._cut = 0  # how many questions were not followed to their end
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._active
+
+    def once(self, key: Hashable, answer: Callable[[], Answer], otherwise: Other) -> Answer | Other:
+        """`answer()` to the question that `key` names; `otherwise` where that question is being answered already."""
+        if key in self._active:
+            self._cut += 1
+            return otherwise
+        self._active.add(key)
+        try:
+            return answer()
+        finally:
+            self._active.discard(key)
+
+    def answer(self, key: Hashable, answer: Callable[[], Answer], *, neutral: Other, beyond: Other) -> Answer | Other:
+        """`answer()`, kept where nothing below it was cut off; `beyond` where MOST_NAMES questions led to this one.
+
+        `neutral` where the question led to itself: what adds nothing to the other answers.
+        """
+        if key in self._answers:
+            return cast("Answer", self._answers[key])
+        if len(self._active) >= MOST_NAMES:
+            self._cut += 1
+            return beyond
+        cut = self._cut
+        found = self.once(key, answer, neutral)
+        if self._cut == cut:
+            self._answers[key] = found
+        return found
