@@ -10,7 +10,7 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.database.roles import Role, imported_words, role_of
+from triton_doctor.static.project.database.roles import Role, imported_sources, imported_words, role_of
 from triton_doctor.static.sources.files import find_files
 
 if TYPE_CHECKING:
@@ -181,3 +181,16 @@ def test_role_of_a_file_is_told_from_its_bytes(data: bytes, role: Role) -> None:
 )
 def test_imported_words(data: bytes, words: set[str]) -> None:
     assert imported_words(data) == words
+
+
+@pytest.mark.parametrize(
+    ("data", "sources"),
+    [
+        pytest.param(b"from a.b import c\nfrom d import (\n    e,\n)\n", {"b", "d"}, id="the last name"),
+        pytest.param(b"from . a \\\n  import b\n", {"a"}, id="a line that goes on"),
+        pytest.param("from é.ü import a\n".encode(), {"ü"}, id="letters of other alphabets"),
+        pytest.param(b"import a\nfrom . import b\nimportant = 1\nx = __import__(y)\n", set(), id="from no module"),
+    ],
+)
+def test_imported_sources(data: bytes, sources: set[str]) -> None:
+    assert imported_sources(data) == sources

@@ -176,7 +176,7 @@ def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCa
     details = _decode(head.details, _Details)
     if details is None or details.shares.keys() != head.results.keys():
         return NO_SCAN_CACHE
-    known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {})
+    known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {}, {})
     shares, answers = {}, {}
     for path, result in head.results.items():
         shares[path] = details.shares[path]._replace(unreadable=result.unreadable)

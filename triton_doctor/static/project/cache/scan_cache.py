@@ -143,5 +143,5 @@ class ScanStore(Protocol):
         ...
 
 
-NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {})
+NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {})
 NO_CACHED_SCAN = CachedScan(NO_STAMPS, {}, frozenset(), {}, {}, lambda: NO_SCAN_CACHE)

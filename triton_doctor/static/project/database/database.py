@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +15,7 @@ from triton_doctor.static.project.database.import_index import ImportIndex
 from triton_doctor.static.project.database.roles import (
     FileFacts,
     Role,
+    imported_sources,
     imported_words,
     role_of,
     subscripted_members,
@@ -28,7 +28,6 @@ from triton_doctor.static.python.unreadable import explain_unreadable, newer_syn
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.sources.files import FileKind
-from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,13 +39,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
+    from triton_doctor.static.sources.source_text import TextPattern
 
 Read = TypeVar("Read")
 
-_WORD_START = re.compile(rb"\b")
 # Not of several lines, which may stand around a kernel.
 _STRING = re.compile(rb"(?<![\"'])(\"|')(?!\1)(?:\\.|(?!\1)[^\\\n])*\1")
-_BEFORE_IMPORT = re.compile(rb"[ \t\\\n]+import\b")
 
 
 class Database:
@@ -61,7 +59,7 @@ class Database:
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = FileFacts({}, {}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
@@ -201,13 +199,8 @@ class Database:
         _ = self._importers
 
     def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
-        """Those of `paths` that import a module called `name`, or something of it; their texts are searched for it."""
-        word = os.fsencode(name)
-        taking = TextPattern(name, _WORD_START, _BEFORE_IMPORT)
-        for path in paths:
-            text = self.python[path]
-            if word in text and (any(True for _ in taking.places(text)) or name in self.words(path)):
-                yield path
+        """Those of `paths` that import a module called `name`, or something of it."""
+        return (path for path in paths if name in self._sources(path) or name in self.words(path))
 
     def importers(self, name: str) -> tuple[str, ...]:
         """The Python files that import a module called `name`, or something of it; all are searched once a name."""
@@ -231,6 +224,12 @@ class Database:
         known = self.known.words
         if path not in known:
             known[path] = imported_words(self.python[path])
+        return known[path]
+
+    def _sources(self, path: str) -> frozenset[str]:
+        known = self.known.sources
+        if path not in known:
+            known[path] = imported_sources(self.python[path])
         return known[path]
 
     def _members(self, path: str) -> frozenset[str]:

@@ -5,6 +5,7 @@ This is asked of every file, so it only searches.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from enum import Enum
@@ -33,6 +34,12 @@ _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
 _ALIAS = re.compile(rb"\bas[\s\\]+\w+")
 _FROM_ALL = re.compile(rb"(\w+)[ \t]+import[ \t]*\*")
 _ALL = re.compile(rb"import[ \t]*\*")
+_IMPORT = re.compile(rb"import\b")
+# What stands between the name of a module and `import`, and what such a name is of.
+_BETWEEN = frozenset(b" \t\\\n")
+_IN_NAME = frozenset(range(0x80, 0x100)) | frozenset(
+    byte for byte in range(0x80) if chr(byte).isalnum() or byte == 0x5F
+)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 # Of names in a text that is not decoded, no letter is left out.
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
@@ -62,8 +69,8 @@ class FileFacts(NamedTuple):
     """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
 
     `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
-    something. `mentions` are what Python files name at run time, None for nothing, and are not kept on disk. Nobody has
-    asked about the files that are not there.
+    something. `mentions` are what Python files name at run time, None for nothing; `sources` are the modules from which
+    they import. These two are not kept on disk. Nobody has asked about the files that are not there.
     """
 
     roles: dict[str, Role]
@@ -72,6 +79,7 @@ class FileFacts(NamedTuple):
     setting: dict[str, bool]
     directives: dict[str, tuple[Directive, ...]]
     mentions: dict[str, MentionedWords | None]
+    sources: dict[str, frozenset[str]]
 
     def but(self, paths: frozenset[str]) -> FileFacts:
         """What is known of other files than those at `paths`."""
@@ -119,6 +127,21 @@ def imported_words(data: bytes) -> frozenset[str]:
         found += _FROM_ALL.findall(data)
     imported = _ALIAS.sub(b"", b" ".join(found))
     return frozenset(map(sys.intern, _WORD.findall(imported.decode("ascii", "replace"))))
+
+
+def imported_sources(data: bytes) -> frozenset[str]:
+    """The last names of the modules that something is imported from: `b` of `from a.b import c`."""
+    found = set[bytes]()
+    for imported in _IMPORT.finditer(data):
+        end = imported.start()
+        while end and data[end - 1] in _BETWEEN:
+            end -= 1
+        start = end
+        while start and data[start - 1] in _IN_NAME:
+            start -= 1
+        if start < end < imported.start():
+            found.add(data[start:end])
+    return frozenset(sys.intern(os.fsdecode(name)) for name in found)
 
 
 def taken_names(data: bytes) -> frozenset[bytes]:
