@@ -140,11 +140,14 @@ def tunings_of(recording: Recording) -> dict[str, int]:
 
 
 def tuning_keys_of(recording: Recording) -> dict[str, dict[str, list[str]]]:
-    """Which values each argument in an autotune key of `recording` took; the types of tensors are no arguments."""
+    """Which values each argument in an autotune key of `recording` took.
+
+    The types of tensors are no arguments, nor are parts without a name, as of a tuner that makes one text of its key.
+    """
     values: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for event in recording.tunings:
         for name, value in event.key:
-            if name.startswith("dtype "):
+            if name.startswith(("dtype ", "part ")):
                 continue
             values[f"{event.kernel.module}:{event.kernel.name}"][name].add(str(value))
     return {

@@ -119,6 +119,34 @@ def test_each_tuning_key_is_a_round_and_one_compiles_nothing(x):
     assert {round_.launch_site.path for round_ in recording.tunings} == {__file__}
 
 
+class TextKeyed(triton.runtime.Autotuner):
+    """A tuner that makes one text of its key, as some libraries have."""
+
+    def run(self, *args, **kwargs):
+        key = f"{args[2]}_{args[0].dtype}"
+        if key not in self.cache:
+            self.nargs = dict(zip(self.arg_names, args, strict=False))
+            timings = {config: self._bench(*args, config=config, **kwargs) for config in self.prune_configs(kwargs)}
+            self.cache[key] = min(timings, key=timings.get)
+        self.best_config = self.cache[key]
+        return self.fn.run(*args, **kwargs, **self.best_config.all_kwargs())
+
+
+def test_a_tuning_key_that_is_one_text_is_one_part_without_a_name(x):
+    if tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 8):
+        pytest.skip("triton 3.8 brought a listener, which this tuner does not call")
+    kernel = tuned()
+    kernel.__class__ = TextKeyed
+    with triton_doctor.record() as recording:
+        for n in (1000, 1001):
+            kernel[(1,)](x, x, n)
+
+    assert [round_.key for round_ in recording.tunings] == [
+        (("part 1", "1000_torch.float32"),),
+        (("part 1", "1001_torch.float32"),),
+    ]
+
+
 def test_round_found_on_disk_is_told_as_such(x, fresh):
     if tuple(map(int, fresh.__version__.split(".")[:2])) < (3, 4):
         pytest.skip("triton 3.4 brought cache_results")

@@ -163,7 +163,12 @@ def parsed_options(options: Any) -> tuple[tuple[str, Scalar], ...]:
 
 
 def named_parts(key: Sequence[Any], names: Sequence[str] | None) -> tuple[tuple[str, Scalar], ...]:
-    """The parts of a key of tuning by name. `names` are those of the first; the rest are dtypes of tensors."""
+    """The parts of a key of tuning by name. `names` are those of the first; the rest are dtypes of tensors.
+
+    A tuner of a library may make one text of its key: that is one part, without a name.
+    """
+    if isinstance(key, str):
+        key, names = (key,), None
     known = list(names or ())
     known += [f"dtype {number}" if names else f"part {number}" for number in range(1, len(key) - len(known) + 1)]
     return tuple((name, scalar(value)) for name, value in zip(known, key, strict=False))
