@@ -190,3 +190,20 @@ class Finding:
     def order(self) -> tuple[str, Span, str, str]:
         """Findings are reported in this order, whatever order files were read in."""
         return (self.path, self.span, self.code, self.message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFinding:
+    """One thing that is wrong. `evidence` is what was seen and where; `command` can be typed as it is."""
+
+    code: str
+    severity: Severity
+    message: str
+    evidence: str
+    remedy: str
+    command: str | None = None
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        """The worst first."""
+        return (-self.severity, self.code, self.message)

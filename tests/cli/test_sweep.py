@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tritons import skip_without
 from triton_doctor.runtime.recording import Recording
 
 ROOT = Path(__file__).parent.parent.parent
@@ -117,6 +118,7 @@ def test_bad_input_is_one_line_with_a_hint_and_status_2(doctor, write, arguments
 
 
 def test_python_example_of_the_readme_fails_as_it_shows(doctor, monkeypatch):
+    skip_without("torch", "triton")
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Sweep\n")[2].partition("\n## ")[0]
     (program,) = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     (said,) = re.findall(r"^```\nAssertionError: (.*?)\n^```$", section, re.DOTALL | re.MULTILINE)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from tests.tritons import skip_without
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -37,6 +39,7 @@ def next_summary(process: subprocess.Popen[str]) -> str:
 
 
 def test_each_change_is_checked_until_ctrl_c(tmp_path: Path) -> None:
+    skip_without("watchfiles")
     (tmp_path / "pyproject.toml").touch()
     kernel = tmp_path / "kernel.py"
     kernel.write_text(KERNEL)
@@ -59,6 +62,7 @@ def test_each_change_is_checked_until_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_there_ends_it_at_once(tmp_path: Path) -> None:
+    skip_without("watchfiles")
     process = watching(tmp_path, "nowhere")
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 2

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tritons import skip_without
+
 KERNEL = """\
 import triton
 import triton.language as tl
@@ -28,6 +30,7 @@ def run(x, rows):
 
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="needs Neovim")
 def test_neovim_shows_a_diagnostic_a_hover_and_a_quick_fix(tmp_path: Path) -> None:
+    skip_without("pygls", "lsprotocol")
     (tmp_path / "pyproject.toml").touch()
     module = tmp_path / "kernel.py"
     module.write_text(KERNEL)

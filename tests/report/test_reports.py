@@ -12,8 +12,8 @@ from jsonschema import Draft4Validator
 from tests.report.example_scan import CLEAN, FULL, SCAN, SUMMARY, view
 from triton_doctor.finding import Finding, Severity, Span
 from triton_doctor.report import Form, View, render
+from triton_doctor.report.concise import render_statistics
 from triton_doctor.report.frame import printable
-from triton_doctor.report.statistics import render_statistics
 from triton_doctor.rulebook import find_home, page_paths
 from triton_doctor.static.scan import Scan
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from triton_doctor.cli.asides import say, say_hint
-from triton_doctor.cli.attach import attach
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
@@ -20,12 +19,11 @@ from triton_doctor.cli.explain import explain
 from triton_doctor.cli.packs import pack, unpack
 from triton_doctor.cli.prewarm import prewarm
 from triton_doctor.cli.report import report
-from triton_doctor.cli.rule import CONTEXT, USAGE, rule
-from triton_doctor.cli.rules import rules
+from triton_doctor.cli.rule import CONTEXT, USAGE, rule, rules
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
-from triton_doctor.cli.top import top
+from triton_doctor.cli.top import attach, top
 from triton_doctor.cli.why import why
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__

@@ -121,7 +121,7 @@ def check(
     from triton_doctor.errors import DoctorError
     from triton_doctor.finding import Severity
     from triton_doctor.report import render
-    from triton_doctor.report.statistics import render_statistics
+    from triton_doctor.report.concise import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.static.project.cache.folder import CacheStore

@@ -161,7 +161,7 @@ def _write(fixed: Fixed, show: Callable[[str], str]) -> None:
 
 
 def _show_diff(fixed: Fixed, show: Callable[[str], str]) -> None:
-    from triton_doctor.static.fix.difference import unified_diff
+    from triton_doctor.static.fix.text import unified_diff
 
     for path, file in fixed.files.items():
         sys.stdout.write(unified_diff(show(path), file.before, file.after))

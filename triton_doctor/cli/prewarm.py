@@ -54,8 +54,8 @@ def prewarm(
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.report.prewarm import count_missed, render_check, render_prewarmed
     from triton_doctor.runtime.prewarm.plan import make_plan
-    from triton_doctor.runtime.prewarm.pool import open_pool
     from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs
+    from triton_doctor.runtime.prewarm.worker import open_pool
 
     paths = [*(recordings or ())]
     if from_tests:

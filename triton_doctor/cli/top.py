@@ -1,4 +1,4 @@
-"""`triton-doctor top`: what watched processes do now, refreshed in place."""
+"""`triton-doctor top`: what watched processes do now, refreshed in place. `attach`: the same of one never watched."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from triton_doctor.cli.asides import say
 
 if TYPE_CHECKING:
+    from triton_doctor.runtime.live.samples import AttachedProcess
     from triton_doctor.runtime.live.states import ProcessState
 
 # Without a terminal a line is as long as it is.
@@ -109,3 +110,31 @@ def show_live(named: list[str], every: float) -> None:
                 table.caption = Text(f"and {len(states) - len(shown):,} processes more")
             live.update(table if states else Text("no process is watched"), refresh=True)
             time.sleep(every)
+
+
+SAMPLES = 5
+
+
+def attach(
+    pid: Annotated[int, typer.Argument(metavar="PID", help="A process that runs Python.", min=1)],
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long to look.", min=0.0, max=60.0)] = 1.0,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Have it keep a live file and log from now on; needs Python 3.14 in both.")
+    ] = False,
+    output_format: Annotated[TopFormat, typer.Option(help="The form.")] = TopFormat.TEXT,
+) -> None:
+    """Look at a running process from outside: does it compile, build a launcher, tune, load, or none of these?
+
+    Reads its stacks by py-spy a few times; the process is not stopped, needs no restart, and nothing in it changes
+    unless --watch is given.
+    """
+    from triton_doctor.cli.streams import write_report
+    from triton_doctor.report.attached import render_attached, tell_attached
+    from triton_doctor.runtime.live.samples import look_at
+    from triton_doctor.runtime.live.watching import begin_watching
+
+    if watch:
+        begin_watching(pid)
+    seen: AttachedProcess = look_at(pid, samples=SAMPLES, seconds=seconds)
+    text = render_attached(seen) if output_format is TopFormat.JSON else "\n".join(tell_attached(seen)) + "\n"
+    write_report(text, None)

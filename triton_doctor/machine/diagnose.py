@@ -12,8 +12,8 @@ from triton_doctor.machine.diagnose_variables import diagnose_variables
 from triton_doctor.variables import newest_version, parse_version
 
 if TYPE_CHECKING:
+    from triton_doctor.finding import MachineFinding
     from triton_doctor.machine.facts import Machine
-    from triton_doctor.machine.finding import MachineFinding
     from triton_doctor.variables import Version
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity
-from triton_doctor.machine.finding import MachineFinding
+from triton_doctor.finding import MachineFinding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity
-from triton_doctor.machine.finding import MachineFinding
+from triton_doctor.finding import MachineFinding, Severity
 from triton_doctor.variables import INTERPRET, turns_interpreter_on
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A scan as one line a finding, `path:line:column: severity: CODE message`, and a summary."""
+"""A scan as lines: `path:line:column: severity: CODE message` a finding, counts by rule, verdicts of recordings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, Verdict, split_cell
+from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Finding
+    from collections.abc import Iterable, Iterator
+
+    from triton_doctor.finding import Evidence, Finding
     from triton_doctor.static.scan import Scan
 
 
@@ -96,3 +99,48 @@ def fixable(scan: Scan) -> str | None:
 def plural(count: int, word: str, words: str | None = None) -> str:
     """`1 file`, `2 files`, `1,234 files`."""
     return f"{count:,} {word if count == 1 else words or f'{word}s'}"
+
+
+def render_statistics(scan: Scan) -> str:
+    """Count, code and name of each rule that was found."""
+    ordered = count_rules(scan.findings)
+    width = len(str(ordered[0][0])) if ordered else 0
+    lines = [f"{count:>{width}}  {code}  {rule_name(code)}" for count, code in ordered]
+    return "\n".join([*lines, *summarize_evidence(scan), summarize(scan)]) + "\n"
+
+
+def count_rules(findings: Iterable[Finding]) -> list[tuple[int, str]]:
+    """How often each rule was found, the most frequent first, of equals by code."""
+    counts = Counter(finding.code for finding in findings)
+    return sorted(((count, code) for code, count in counts.items()), key=lambda one: (-one[0], one[1]))
+
+
+def tell_counts(findings: Iterable[Finding]) -> str:
+    """`234 TRD206, 1 TRD104`."""
+    return ", ".join(f"{count:,} {code}" for count, code in count_rules(findings))
+
+
+# With their heading and what follows, less than a screen of 24 lines.
+CONFIRMED_SHOWN, CLEARED_SHOWN = 8, 4
+
+
+def tell_verdicts(scan: Scan) -> Iterator[str]:
+    """A line for each verdict; none where no recording was given, or none says anything."""
+    judged = [(one, one.evidence) for one in scan.findings if one.evidence is not None]
+    proven = [pair for pair in judged if pair[1].verdict in (Verdict.CONFIRMED, Verdict.ADDED)]
+    cleared = [pair for pair in judged if pair[1].verdict is Verdict.CLEARED]
+    if not proven and not cleared:
+        return
+    yield from summarize_evidence(scan)
+    yield from _tell(sorted(proven, key=lambda pair: -pair[1].waited_us), CONFIRMED_SHOWN)
+    yield from _tell(cleared, CLEARED_SHOWN)
+
+
+def _tell(pairs: list[tuple[Finding, Evidence]], at_most: int) -> Iterator[str]:
+    for finding, evidence in pairs[:at_most]:
+        facts = finding.facts
+        names: Iterable[str] = (f"`{name}`" for name in (facts.parameter, facts.kernel) if name is not None)
+        what = " of ".join(names) or finding.path
+        yield f"  {evidence.label}: {finding.code} {what}: {evidence.text}"
+    if len(pairs) > at_most:
+        yield f"  and {len(pairs) - at_most:,} {pairs[0][1].label} more"

@@ -16,12 +16,18 @@ from rich.text import Text
 
 from triton_doctor.finding import Location, Severity
 from triton_doctor.report import Show
-from triton_doctor.report.concise import plural, summarize, summarize_evidence, tell_evidence
+from triton_doctor.report.concise import (
+    count_rules,
+    plural,
+    summarize,
+    summarize_evidence,
+    tell_counts,
+    tell_evidence,
+    tell_verdicts,
+)
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest
-from triton_doctor.report.statistics import count_rules, tell_counts
-from triton_doctor.report.verdicts import tell_verdicts
 from triton_doctor.rulebook import page_uri, rule_name
 from triton_doctor.terminal import environment_of_console, escape_line, escape_text
 

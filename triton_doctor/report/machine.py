@@ -19,8 +19,8 @@ from triton_doctor.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.finding import MachineFinding
     from triton_doctor.machine.facts import Machine
-    from triton_doctor.machine.finding import MachineFinding
     from triton_doctor.variables import Variable, Version
 
 SCHEMA = 1

@@ -13,8 +13,8 @@ from triton_doctor.terminal import escape_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.finding import MachineFinding
     from triton_doctor.machine.facts import Machine
-    from triton_doctor.machine.finding import MachineFinding
     from triton_doctor.variables import Version
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"

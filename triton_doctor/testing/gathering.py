@@ -88,7 +88,7 @@ class Gathering:
         ours = self._session
         lines = list(ours.trouble)
         if ours.options.summary:
-            from triton_doctor.testing.summary import summarize
+            from triton_doctor.testing.tally import summarize
 
             lines += summarize(ours.tests, ours.setups)
             if ours.children:

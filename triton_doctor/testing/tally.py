@@ -1,4 +1,4 @@
-"""The events of a stretch to rows that travel from a worker to whoever prints: plain JSON, a row a kernel."""
+"""The events of a stretch to rows that travel from a worker to whoever prints, one a kernel, and rows to lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from triton_doctor.runtime.event import COMPILED, CompileEvent
 from triton_doctor.testing.variants import variants_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.runtime.event import Event, KernelName
     from triton_doctor.testing.variants import Variant
@@ -54,3 +54,30 @@ def variants_of_rows(rows: Iterable[Row]) -> Iterator[tuple[tuple[str, Variant],
     for row in rows:
         for path, variant, count in row["variants"]:
             yield (path, tuple((name, text) for name, text in variant)), count
+
+
+def summarize(tests: Mapping[str, list[Row]], setups: Mapping[str, list[Row]]) -> Iterator[str]:
+    """`tests` are what the tests did, `setups` what their fixtures did, and "imports" for what neither did."""
+    for name in dict.fromkeys([*tests, *setups]):
+        yield name
+        for row in tests.get(name, []):
+            yield f"  {_tell(row)}"
+        for row in setups.get(name, []):
+            yield f"  setup: {_tell(row)}"
+    yield f"in tests: {_sum(tests)}"
+    yield f"in setup, counted against no test: {_sum(setups)}"
+
+
+def _tell(row: Row) -> str:
+    causes = ", ".join(f"{code} {count}" for code, count in sorted(row["causes"].items()))
+    return f"`{row['kernel']}` {_tiers([row])}, {row['milliseconds']:.1f} ms ({causes})"
+
+
+def _sum(rows: Mapping[str, list[Row]]) -> str:
+    every = [row for of_name in rows.values() for row in of_name]
+    return f"{_tiers(every)}, {sum(row['milliseconds'] for row in every):.1f} ms"
+
+
+def _tiers(rows: Iterable[Row]) -> str:
+    every = list(rows)
+    return f"{sum(row['compiled'] for row in every)} compiled, {sum(row['loaded'] for row in every)} loaded from disk"

@@ -249,3 +249,12 @@ def test_value_that_is_extended_again_and_again_is_followed_once() -> None:
     )
 
     assert setting.value is None
+
+
+def test_loops_inside_each_other_are_not_multiplied_without_end() -> None:
+    names = ", ".join(f"'{number}'" for number in range(60))
+    loops = "".join(f"{'    ' * depth}for n{depth} in ({names}):\n" for depth in range(6))  # 60 ** 6 rounds
+
+    (setting,) = settings_of("program.py", f"import os\n{loops}{'    ' * 6}os.environ['TRITON_CACHE_DIR'] = n0 + n5\n")
+
+    assert setting.value is None

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_doctor.static.fix.difference import unified_diff
 from triton_doctor.static.fix.listed import drop_items
-from triton_doctor.static.fix.text import Text
+from triton_doctor.static.fix.text import Text, unified_diff
 
 if TYPE_CHECKING:
     from collections.abc import Callable

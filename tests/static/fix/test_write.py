@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.fix.difference import unified_diff
+from triton_doctor.static.fix.text import unified_diff
 from triton_doctor.static.fix.write import Edited, write_all
 
 if TYPE_CHECKING:

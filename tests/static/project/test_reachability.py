@@ -50,6 +50,12 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         pytest.param({"ops.py": OPS, "main.py": "from ops import used, launch\nused(1)\n"}, INFO, id="never called"),
         pytest.param({"ops.py": OPS, "main.py": "from ops import launch\nlaunch(1)\n"}, WARNING, id="called"),
         pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import launch as run\nmake(run)\n"},
+            WARNING,
+            id="used under another name",
+        ),
+        pytest.param({"ops.py": OPS, "main.py": "from ops import launch as run\n"}, INFO, id="renamed, never used"),
+        pytest.param(
             {"ops.py": OPS, "main.py": "from ops import launch\nALL = {1: launch}\n"}, WARNING, id="in a table"
         ),
         pytest.param({"ops.py": OPS, "main.py": "import ops\nops.used(1)\n"}, INFO, id="module imported, never called"),

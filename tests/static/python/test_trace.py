@@ -13,12 +13,8 @@ from triton_doctor.static.python.step import Condition, LoopOver, Managed, Surro
 def around_of_use(text: str) -> list[str]:
     """What stands around the one call of `use` in `text`, outermost first."""
     module = read_trace(text.encode()).module
-    (found,) = (
-        step.around
-        for routine in (module, *module.all_functions())
-        for step in routine.steps
-        if isinstance(step.value, Call) and step.value.func == Name("use")
-    )
+    steps = [step for routine in (module, *module.functions) for step in routine.steps]
+    (found,) = (step.around for step in steps if isinstance(step.value, Call) and step.value.func == Name("use"))
     return list(map(told, found))
 
 

@@ -132,6 +132,8 @@ def test_comment_behind_an_assignment_is_of_the_line_where_that_begins() -> None
         pytest.param("Returns\n-------\nout : torch.Tensor\n    Shape (B, T)", ("B", "T"), id="NumPy"),
         pytest.param(":returns: the rows, (batch, dim)", ("batch", "dim"), id="reST"),
         pytest.param("Returns:\n    out: (B, T)\n    lse: (B, H)", None, id="of several results"),
+        pytest.param("Returns:\n    - out: the rows\n    - counts: [tokens, heads]", None, id="of one of several"),
+        pytest.param("Returns:\n    (B, T, D)\n    where `D` is the width.", ("B", "T", "D"), id="explained below"),
         pytest.param("Returns:\n    the rows\n\nNote:\n    x is (B, T)", None, id="of another section"),
     ],
 )

@@ -1,7 +1,8 @@
 """A worker process: it pretends to have the GPU of its tasks, imports their kernels, and compiles.
 
 The same code runs in local processes and in those of a cluster. A process keeps the target of its first task, since
-modules ask for the GPU as they are imported; its tasks run one at a time.
+modules ask for the GPU as they are imported; its tasks run one at a time. Local processes are forks of one server that
+has imported torch and Triton, so that they share its memory.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,3 +221,20 @@ def _read_new(folder: Path, before: set[str], query: CacheQuery) -> Iterator[tup
 
 def _list_entries(folder: Path) -> set[str]:
     return {entry.name for entry in folder.iterdir()}
+
+
+# Imported once, in the server; a fork of it starts in milliseconds.
+SHARED_IMPORTS = [
+    "torch",
+    "triton",
+    "triton.compiler",
+    "triton.runtime.autotuner",
+    "triton_doctor.runtime.prewarm.worker",
+]
+
+
+def open_pool(jobs: int) -> ProcessPoolExecutor:
+    """An executor of at most `jobs` worker processes."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(SHARED_IMPORTS)
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=prepare_process)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import EllipsisType
 
 
@@ -194,3 +195,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (element, source)
         case _:
             return ()
+
+
+def every_part(expr: Expr) -> Iterator[Expr]:
+    """`expr` and all that it holds."""
+    yield expr
+    for part in children(expr):
+        yield from every_part(part)

@@ -77,12 +77,6 @@ class Routine:
         """All that it assigns to `name`: to `self.name` too, and to `Class.name` in the body of a class."""
         return [self._trace.lowering.resolve(value) for value in self._body.values.get(name, ())]
 
-    def all_functions(self) -> Iterator[Routine]:
-        """The functions in it, and those in them."""
-        for function in self.functions:
-            yield function
-            yield from function.all_functions()
-
 
 class Trace:
     """What a module does. `imports` are those of the whole file."""

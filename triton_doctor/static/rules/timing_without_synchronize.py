@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.ir import Subscript
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -27,15 +28,13 @@ _IDLE = (ALLOCATING | LIKE | KEEPING) - {"cpu", "to", "int", "float", "bool", "c
     *("reshape", "contiguous", "is_contiguous", "element_size", "data_ptr", "isinstance", "current_device", "dict"),
     *("unsqueeze", "squeeze", "flatten", "permute", "transpose", "expand", "new_empty", "get_device_properties"),
 }
-# What a launching function calls of the project waits no more than what that calls.
-_MOST_CALLS = 3
 
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a stretch, at the reading of the clock that ends it."""
     for stretch in timed_regions(project):
         last = max(stretch.starts, key=lambda start: start.order)
-        if last.function is not None and _waits(project, last.function, _MOST_CALLS):
+        if last.function is not None and _waits(project, last.function, MOST_WRAPPERS):
             continue
         after = [
             site
@@ -44,7 +43,7 @@ def check(project: Project) -> Iterator[Finding]:
             and site.call is not last.call
             and not is_clock(stretch.module, site.call.func)
         ]
-        if not _may_wait(project, stretch.module, stretch.function, after, _MOST_CALLS):
+        if not _may_wait(project, stretch.module, stretch.function, after, MOST_WRAPPERS):
             yield _finding(stretch, last.kernel, last.line)
 
 

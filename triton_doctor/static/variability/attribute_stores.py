@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.limits import MOST_DEPTH, MOST_STORES
 from triton_doctor.static.python.ir import Call, Name, dotted
 from triton_doctor.static.python.module import Class
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.lattice import AbstractNumber, Variability, choice
-from triton_doctor.static.variability.limits import MOST_DEPTH, MOST_STORES
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, choice
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import Tensor, Union, Value, either
@@ -166,7 +167,9 @@ def giving(name: str) -> TextPattern:
 def stored_value(flow: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
     """What `function` of `module`, entered at `depth`, stores."""
     place = ProgramPoint(flow.frame(module, function, depth), stored.order)
-    value = flow.once((id(function), f".{stored.name}", stored.order), stored.value, place)
+    value = flow.evaluations.once(
+        (id(function), f".{stored.name}", stored.order), partial(flow.value, stored.value, place), UNKNOWN
+    )
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
     return value.stepping(note) if isinstance(value, AbstractNumber) else value
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, DictExpr, Name, TupleExpr
 from triton_doctor.static.variability.attribute_stores import may_store, stored_value
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
-from triton_doctor.static.variability.limits import MOST_DEPTH
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import ListValue, SymbolicValue, Value, either

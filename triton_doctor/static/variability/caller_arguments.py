@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
@@ -25,7 +26,6 @@ from triton_doctor.static.variability.lattice import (
     lean,
     least_certain,
 )
-from triton_doctor.static.variability.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import note_of_parameter, notes_of

@@ -6,6 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import (
     BinaryOp,
     Call,
@@ -21,7 +22,6 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability.definitions import find_definitions
 from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.limits import MOST_DEPTH
 from triton_doctor.static.variability.program_point import ProgramPoint, end_of
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.program_point import ProgramPoint, end_of
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.project.calls.call_graph import CallGraph
 from triton_doctor.static.project.calls.reachability import Reachability
 from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_DEPTH, Evaluations
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -45,7 +46,6 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
-from triton_doctor.static.variability.limits import MOST_DEPTH, Evaluations
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
@@ -205,10 +205,6 @@ class Interpreter:
             case _:
                 return UNKNOWN
 
-    def once(self, key: tuple[int, str, int], expr: Expr, place: ProgramPoint) -> Value:
-        """The value of `expr`, which `key` names; UNKNOWN where that rests on itself."""
-        return self.evaluations.once(key, partial(self.value, expr, place), UNKNOWN)
-
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
         match value:
@@ -273,12 +269,11 @@ class Interpreter:
     def _entered(self, function: Function, call: Call, place: ProgramPoint) -> Value:
         """What a function of the project returns to this call."""
         frame = place.frame
-        active = (id(function), "()", 0)
-        if frame.depth >= MOST_DEPTH or active in self.evaluations:
+        if frame.depth >= MOST_DEPTH:
             return UNKNOWN
         arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
-        return self.evaluations.once(active, partial(self._returned, inner), UNKNOWN)
+        return self.evaluations.once((id(function), "()", 0), partial(self._returned, inner), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.launches.launches import launches_of
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module
 
-_MOST_DEPTH = 4
 _ONCE = frozenset({"main", "setup", "__init__", "__new__", "__post_init__", "<module>"})
 _MEMO = ("cache", "memo", "once", "singleton")
 
@@ -27,7 +27,7 @@ class KernelFactories:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._callers = interpreter_of(project).callers
+        self._flow = interpreter_of(project)
         self._launches = launches_of(project)
 
     def made_anew(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
@@ -39,21 +39,26 @@ class KernelFactories:
             maker = module.functions.get(kernel.made_in) if module is not None else None
             if module is None or maker is None:
                 continue
-            if self._runs(module, maker, _MOST_DEPTH) is not Variability.PER_CALL:
+            if self._runs(module, maker) is not Variability.PER_CALL:
                 continue
             launch = next(iter(self._launches.get(kernel.key, ())), None)
             if launch is not None and launch.module.path not in self._project.tests:
                 yield kernel, launch
 
-    def _runs(self, module: Module, function: Function, depth: int) -> Variability:
+    def _runs(self, module: Module, function: Function) -> Variability:
         """How often a function runs: FIXED for once, PER_CALL, or UNKNOWN where nobody in sight calls it."""
+        key = ("runs", module.path, function.qualname)
+        ask = partial(self._ask, module, function)
+        return self._flow.evaluations.answer(key, ask, neutral=Variability.UNKNOWN, beyond=Variability.UNKNOWN)
+
+    def _ask(self, module: Module, function: Function) -> Variability:
         if function.name in _ONCE or _memoizes(function):
             return Variability.FIXED
         if function.parent not in (None, "<module>"):
             outer = module.functions.get(function.parent or "")
             if outer is not None and _memoizes(outer):
                 return Variability.FIXED
-        callers = list(self._callers.of(module, function))
+        callers = list(self._flow.callers.of(module, function))
         launches_own = any(
             launch.function is function
             for kernel in module.kernels
@@ -62,14 +67,14 @@ class KernelFactories:
         )
         if not callers:
             return Variability.PER_CALL if launches_own and not _is_script(module, function) else Variability.UNKNOWN
-        kinds = [self._called(caller, depth) for caller in callers]
+        kinds = [self._called(caller) for caller in callers]
         if Variability.PER_CALL in kinds:
             return Variability.PER_CALL
         if launches_own and Variability.UNKNOWN in kinds:
             return Variability.PER_CALL
         return Variability.UNKNOWN if Variability.UNKNOWN in kinds else Variability.FIXED
 
-    def _called(self, caller: Caller, depth: int) -> Variability:
+    def _called(self, caller: Caller) -> Variability:
         module, function, site = caller
         if any(arm.loop for arm in site.arms):
             return Variability.PER_CALL
@@ -78,7 +83,7 @@ class KernelFactories:
         # `if key not in made: made[key] = make(key)`, `global kernel; if kernel is None: kernel = make()`
         if site.arms and (function.globals or _keeps(function, site.call)):
             return Variability.FIXED
-        return self._runs(module, function, depth - 1) if depth else Variability.UNKNOWN
+        return self._runs(module, function)
 
 
 def _memoizes(function: Function) -> bool:

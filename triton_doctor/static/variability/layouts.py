@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, dotted
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_names import expressions
 from triton_doctor.static.variability.lattice import UNKNOWN
-from triton_doctor.static.variability.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.values import SymbolicValue, Tensor, Union, Value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import (
     BinaryOp,
     Call,
@@ -30,8 +31,6 @@ LAUNCH_OPTIONS = frozenset(
     "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer launch_cooperative_grid".split()
 )
 _DIVISIONS = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "div_ceil"})
-# jit functions call jit functions; what is passed on through more of them than this is taken to be read.
-_MOST_DEPTH = 4
 
 
 class ParameterUses:
@@ -47,7 +46,7 @@ class ParameterUses:
             return "compile_time"
         return "read" if name in kernel.read or self._serves(kernel, name) else "unread"
 
-    def need(self, kernel: Kernel, name: str, depth: int = _MOST_DEPTH) -> str | None:
+    def need(self, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> str | None:
         """Why the kernel, or a jit function that it passes the name on to, needs the value while it compiles.
 
         `block`, `unrolled`, `branch` or `other`, as in `Kernel.needed`; None where it does not.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
@@ -15,7 +17,6 @@ from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
-from triton_doctor.static.variability.limits import MOST_DEPTH
 from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
 from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
@@ -70,9 +71,10 @@ def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[B
     if key in frame.values:
         return frame.values[key]
     active = (id(frame), binding.name, binding.order)
-    if active in flow.evaluations:
+    point = ProgramPoint(frame, binding.order, (*binding.arms, *flags))
+    value = flow.evaluations.once(active, partial(flow.value, binding.value, point), None)
+    if value is None:
         return None
-    value = flow.once(active, binding.value, ProgramPoint(frame, binding.order, (*binding.arms, *flags)))
     value = _named(value, binding, frame)
     frame.values[key] = value
     return value

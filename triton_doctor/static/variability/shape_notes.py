@@ -13,6 +13,7 @@ gives for `q` the axes "B", "H", "T", "D", and that its comment says "(B, H, T, 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
@@ -49,6 +50,8 @@ _ENTRY = re.compile(
 # `Returns:`, `Returns` with a line below it, `:return:` and `:returns:`. What follows is read up to an empty line.
 _RESULT_SECTION = TextPattern("eturn", re.compile(rb"(?<=[ \t:\n][Rr])"), re.compile(rb"s?[ \t]*(?::|\n[ \t]*--)"))
 _RESULT = re.compile(r"^[ \t]*:?[Rr]eturns?[ \t]*(?::[ \t]*\n?|\n[ \t]*-+[ \t]*\n)((?:.+\n?)*)", re.MULTILINE)
+# `lse: (B, H)` and `- the weights` below another entry: there are several results.
+_NEXT_RESULT = re.compile(r"[ \t]*(?:[-*+][ \t]|[`*]*\w+[`*]*[ \t]*(?:\([^)]*\))?[ \t]*:)")
 _ASSERTED = re.compile(
     r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
 )
@@ -236,12 +239,17 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
 
 
 def _result(remarks: Remarks) -> ShapeNote | None:
-    """What the docstring says of the result, where it names one shape there."""
+    """What the docstring says of the result, where that is one, and its entry names one shape."""
     found = _RESULT.search(remarks.docstring)
     if found is None:
         return None
     line = remarks.docstring_line + remarks.docstring.count("\n", 0, found.start())
-    notes = [note for said in found[1].split("\n") if (note := read_note(said, "docstring", line)) is not None]
+    first, *others = found[1].split("\n") or [""]
+    indent = len(first) - len(first.lstrip())
+    below = list(takewhile(lambda said: said[: indent + 1].isspace(), others))
+    if any(map(_NEXT_RESULT.match, others[len(below) :])):
+        return None
+    notes = [note for said in (first, *below) if (note := read_note(said, "docstring", line)) is not None]
     return notes[0] if len(notes) == 1 else None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.linking import link_launches
+from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -27,8 +28,6 @@ _CLOCKS = frozenset(
 )
 _NAMED = re.compile(rb"(?<![\w.])")
 _CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
-# A measured call launches a kernel through a wrapper or two.
-_MOST_CALLS = 3
 
 
 class LaunchStart(NamedTuple):
@@ -123,7 +122,7 @@ class Launching:
         self._project = project
         self._linked: dict[str, dict[int, Kernel]] = {}
 
-    def may_have_launched(self, module: Module, function: Function, before: int, depth: int = _MOST_CALLS) -> bool:
+    def may_have_launched(self, module: Module, function: Function, before: int, depth: int = MOST_WRAPPERS) -> bool:
         """Whether anything before the event `before`, or before the one call of `function`, may launch a kernel."""
         if any(True for _ in self.between(module, function, 0, before)):
             return True
@@ -139,7 +138,7 @@ class Launching:
         for site in function.calls:
             if begin < site.order < end:
                 callee = self._callers.reached(module, function, site.call.func)
-                kernel = self._launched_by(callee, _MOST_CALLS) if callee is not None else None
+                kernel = self._launched_by(callee, MOST_WRAPPERS) if callee is not None else None
                 if kernel is not None:
                     yield LaunchStart(kernel, callee, site.call, site.order, site.line)
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.python_code.entries import entries
-from triton_doctor.static.environment.python_code.guards import every_part, holds, is_switch
+from triton_doctor.static.environment.python_code.guards import holds, is_switch
 from triton_doctor.static.environment.python_code.names import Names
-from triton_doctor.static.python.ir import Attr, Call, DictExpr, Expr, Name, Opaque, TupleExpr
+from triton_doctor.static.python.ir import Attr, Call, DictExpr, Expr, Name, Opaque, TupleExpr, every_part
 from triton_doctor.static.python.step import Condition, LoopOver, Managed
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.trace import Routine, Trace
 
 _LONGEST_LOOP = 64
+# Loops inside each other multiply: a loop that makes them more binds nothing.
+_MOST_ROUNDS = 256
 
 
 class StepContext:
@@ -59,7 +61,8 @@ def contexts(trace: Trace, routine: Routine, step: ProgramStep) -> Iterator[Step
     rounds = [Names(routine, trace.imports)]
     for loop in around:
         if isinstance(loop, LoopOver):
-            rounds = [names.bound(given) for names in rounds for given in _bindings_of_rounds(loop, names)]
+            inner = [names.bound(given) for names in rounds for given in _bindings_of_rounds(loop, names)]
+            rounds = inner if len(inner) <= _MOST_ROUNDS else rounds
     for names in rounds:
         yield StepContext(routine, names, list(tests), is_undone=is_undone)
 

@@ -14,12 +14,10 @@ from triton_doctor.static.python.ir import (
     Name,
     Opaque,
     Subscript,
-    children,
+    every_part,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from triton_doctor.static.environment.python_code.names import Names
 
 _DEEPEST = 6
@@ -74,13 +72,6 @@ def is_switch(test: Expr) -> bool:
             return is_switch(left)
         case _:
             return False
-
-
-def every_part(expr: Expr) -> Iterator[Expr]:
-    """`expr` and all that it holds."""
-    yield expr
-    for part in children(expr):
-        yield from every_part(part)
 
 
 def _asks_for_gpu(test: Expr, names: Names) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.environment.python_code.guards import every_part
 from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.environment.setting import RunOrder
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Opaque
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Opaque, every_part
 from triton_doctor.static.python.step import Condition, lines_touch
 
 if TYPE_CHECKING:

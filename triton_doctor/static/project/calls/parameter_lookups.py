@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.surroundings import launches
+from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Lambda, Name, Subscript, children, dotted
 from triton_doctor.static.sources.source_text import SourceText
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel, Module
 
 # A hook calls a helper, which calls another.
-_MOST_STEPS = 6
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _NUMBER = re.compile(rb"(?<![\w\"'])\d")
 # The lists that a fix edits together with the parameters.
@@ -65,7 +65,7 @@ class _StringSearch:
             return True
         scopes = _enclosing(module, scope)
         words = {word.decode() for word in _WORD.findall(text)}
-        return any(self._word_asks(module, scopes, word, _MOST_STEPS) for word in sorted(words))
+        return any(self._word_asks(module, scopes, word, MOST_NAMES) for word in sorted(words))
 
     def jit_asks(self, kernel: Kernel, span: Span) -> bool:
         module = self._project.modules[kernel.path]
@@ -82,7 +82,7 @@ class _StringSearch:
                 return given.annotation not in ("tuple", "Tuple", "int", "list", "List")
         if isinstance(grid, Subscript) or (isinstance(grid, Attr) and not _is_own(grid)):
             return True
-        return self._expr_asks(launch.module, _enclosing(launch.module, function), grid, _MOST_STEPS)
+        return self._expr_asks(launch.module, _enclosing(launch.module, function), grid, MOST_NAMES)
 
     def _above(self, kernel: Kernel) -> bytes:
         """The decorators of `kernel`, as they are written."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, children, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Import, Module
 
 # Callers of callers are followed so far; behind that, a function is taken to be in reach.
-_MOST_DEPTH = 6
 # Called or not, these give back a function, and keep it nowhere.
 _KEEPING_NOTHING = frozenset(
     "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
@@ -57,7 +57,7 @@ class Reachability:
         key = (function.path, function.qualname)
         if key in above:
             return False
-        if len(above) == _MOST_DEPTH or function.name == "<module>":
+        if len(above) == MOST_DEPTH or function.name == "<module>":
             return True
         name, entered = function.name, function
         if function.class_name is not None:
@@ -82,11 +82,11 @@ class Reachability:
         return not any(True for _ in self._importers_of(module)) or any(
             _hands_on(other, imported)
             or any(
-                _counts(other.path, read_mentions(other, one), own)
+                _counts(other.path, read_mentions(other, local if imported.member == one else one), own)
                 for one in names
                 if imported.member in (None, one, last_name(module.path))
             )
-            for other, imported in self._importers_of(module, names)
+            for other, local, imported in self._importers_of(module, names)
         )
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
@@ -95,9 +95,12 @@ class Reachability:
         found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
         return any(_counts(path, mentions, own) for path, mentions in found if path not in project.demonstrations)
 
-    def _importers_of(self, module: Module, using: Collection[str] | None = None) -> Iterator[tuple[Module, Import]]:
-        """The imports of `module`, or of something of it, in other files that are neither tests nor demonstrations.
+    def _importers_of(
+        self, module: Module, using: Collection[str] | None = None
+    ) -> Iterator[tuple[Module, str, Import]]:
+        """The imports of `module`, or of something of it, with the names that they bind.
 
+        They are those of other files that are neither tests nor demonstrations.
         Where `using` is given, files that neither mention one of these names nor may hand all names on are not read.
         """
         project, stem = self._project, last_name(module.path)
@@ -105,10 +108,11 @@ class Reachability:
             if path == module.path or path in project.tests or path in project.demonstrations:
                 continue
             other = project.modules.get(path)
-            for one in (*other.imports.values(), *other.star_imports) if other is not None else ():
+            bound = (*other.imports.items(), *(("*", one) for one in other.star_imports)) if other is not None else ()
+            for local, one in bound:
                 named = stem == one.member or stem in one.module.split(".")
                 if other is not None and named and module.path in project.names.modules_imported(path, one):
-                    yield other, one
+                    yield other, local, one
 
 
 class Mentions(NamedTuple):

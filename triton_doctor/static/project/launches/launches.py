@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import match_positions
+from triton_doctor.static.project.limits import MOST_DEPTH, MOST_NAMES
 from triton_doctor.static.python.ir import Name, Star, TupleExpr
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
     from triton_doctor.static.python.ir import Expr
-
-_MOST_CALLS = 4
 
 
 @cached_in_scan(most=1)
@@ -60,7 +59,7 @@ def hides_arguments(launch: LinkedLaunch) -> bool:
     return any(argument.name == "**" or isinstance(argument.value, Star) for argument in launch.launch.arguments)
 
 
-def computes_with(project: Project, kernel: Kernel, name: str, depth: int = _MOST_CALLS) -> bool:
+def computes_with(project: Project, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> bool:
     """Whether the kernel, or a jit function that it passes `name` on to, does more with it than test and compare."""
     if name in kernel.computed:
         return True
@@ -79,7 +78,7 @@ def computes_with(project: Project, kernel: Kernel, name: str, depth: int = _MOS
 def origin_of(launch: LinkedLaunch, expr: Expr) -> Expr:
     """What `expr` was assigned from: a name at the launch that stands for one expression is that expression."""
     order, arms = launch.launch.order, launch.launch.arms
-    for _ in range(_MOST_CALLS):
+    for _ in range(MOST_NAMES):
         if not isinstance(expr, Name):
             break
         found = reaching_definitions(launch.function, expr.id, order, arms)

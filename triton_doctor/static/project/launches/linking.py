@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.project.project import LinkedLaunch
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Attr, Call, Conditional, Const, DictExpr, Expr, Name, Subscript, dotted
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
 
 # A kernel passes through a few names (`kernel = a if c else b`, `fn = wrap(kernel)`) before it is launched.
-_MOST_STEPS = 8
 # What stands after every statement of a function.
 _END = 1 << 30
 
@@ -33,7 +33,7 @@ def link_launches(module: Module, names: Resolver) -> tuple[LinkedLaunch, ...]:
 
 def _kernels(names: Resolver, module: Module, function: Function, launch: Launch) -> tuple[Kernel, ...]:
     place = _LinkPoint(module, function, launch.order, launch.arms)
-    return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, place, _MOST_STEPS)}.values())
+    return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, place, MOST_NAMES)}.values())
 
 
 class _LinkPoint(NamedTuple):

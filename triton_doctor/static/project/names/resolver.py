@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.project.names.applied_names import applied_class
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.module import Class, Kernel, Module
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Import
 
 Definition: TypeAlias = Module | Kernel | Function | Class
-
-# A re-export passes through a few `__init__` files, not through dozens.
-_MOST_HOPS = 8
 
 
 class DefinitionKind(Enum):
@@ -114,7 +112,7 @@ class Resolver:
     def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
         """The module at whose top level an imported `name` is assigned, and its name there."""
         path = module.path
-        for _ in range(_MOST_HOPS):
+        for _ in range(MOST_NAMES):
             meaning = self._meaning(path, name)
             imported = meaning.imported
             if imported is None:
@@ -188,7 +186,7 @@ class Resolver:
         return None
 
     def _defined(self, path: str, name: str) -> DefinitionPlace | None:
-        return self._search(path, name, _MOST_HOPS, {})
+        return self._search(path, name, MOST_NAMES, {})
 
     def _search(self, path: str, name: str, hops: int, seen: dict[tuple[str, str], int]) -> DefinitionPlace | None:
         """Look for `name` in the module at `path`, and through at most `hops` imports.

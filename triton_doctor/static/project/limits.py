@@ -1,7 +1,7 @@
-"""How far evaluation goes: the one table of its limits, and the one rule for what rests on itself.
+"""How far names, values and calls are followed: the one table of limits, and the one rule for cycles.
 
-Values, literals, integers, configs and kernels made in functions are all asked for across assignments and calls. Each
-of these questions stops where this module says.
+Launches are linked to kernels, and values, literals, integers and configs are evaluated, across assignments and calls.
+Each of these queries stops where this module says.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ MOST_DEPTH = 5
 MOST_CALLERS = 16
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 MOST_STORES = 64
-# A literal, an integer or a list of configs passes through few names; each may have several definitions.
+# A kernel, a literal or a list of configs passes through few names and `__init__` files; each may have several
+# definitions.
 MOST_NAMES = 8
+# A measured call launches a kernel, or waits for one, through a wrapper or two; each may call a hundred functions.
+MOST_WRAPPERS = 3
 
 
 class Evaluations:
@@ -32,9 +35,6 @@ class Evaluations:
         self._active: set[Hashable] = set()
         self._answers: dict[Hashable, object] = {}
         self._cut = 0  # how many questions were not followed to their end
-
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self._active
 
     def once(self, key: Hashable, answer: Callable[[], Answer], otherwise: Other) -> Answer | Other:
         """`answer()` to the question that `key` names; `otherwise` where that question is being answered already."""
