@@ -66,7 +66,8 @@ def test_explain_why_lists_the_hints_on_each_parameter_and_what_is_missing(
 
     assert lines == snapshot("""\
 what suggests how often a value changes
-  rows: data 2 of 2 (per call)
+  rows: data 3 of 2 (per call)
+    data 1, axis named for a length: its name spells out a batch, a length or rows (why.py:6, why.py:11)
     data 1, first axis: the first axis of a tensor is often the batch (why.py:10)
     data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:6, why.py:11)
   width: data 0 of 6, model 2 (per model)
@@ -153,7 +154,8 @@ def test_check_why_lists_the_hints_that_decided_below_the_finding(
 
     assert [line.partition("why: ")[2] for line in out.splitlines() if " why: " in line] == snapshot(
         [
-            "data 2 of 2",
+            "data 3 of 2",
+            "data 1, axis named for a length: its name spells out a batch, a length or rows (why.py:6, why.py:11)",
             "data 1, first axis: the first axis of a tensor is often the batch (why.py:10)",
             "data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:6, why.py:11)",
         ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
-from triton_doctor.static.python.nodes import FIELDS, callee_name, names_in, names_in_all
+from triton_doctor.static.python.nodes import FIELDS, arguments_of, callee_name, is_unrolled, names_in, names_in_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +159,7 @@ class _UseReader:
             self._known_tests.append(Branch(node, begin, self._names.mark(), in_loop=self._loop_depth > 0))
 
     def _loop(self, node: ast.For | ast.While) -> None:
-        if type(node) is ast.For and not _is_unrolled(node.iter):
+        if type(node) is ast.For and not is_unrolled(node.iter):
             self._at_run_time.update(names_in(node.target))
         self._loop_depth += 1
         self._children(node)
@@ -270,8 +270,6 @@ class _UseReader:
 
     def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
         """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
-        if type(node) is ast.Constant:
-            return frozenset()
         found: set[str] = set()
         for name in names_in(node):
             if not (known and name in self._at_run_time):
@@ -297,14 +295,6 @@ class _UseReader:
             self._pass_on(callee, call)
 
     def _pass_on(self, callee: str, call: ast.Call) -> None:
-        given: list[tuple[int | str, ast.expr]] = [
-            *enumerate(call.args),
-            *((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None),
-        ]
-        for target, value in given:
+        for target, value in arguments_of(call):
             names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._sources(value)
             self._passes.extend((callee, target, name) for name in sorted(names))
-
-
-def _is_unrolled(source: ast.expr) -> bool:
-    return type(source) is ast.Call and callee_name(source) == "static_range"

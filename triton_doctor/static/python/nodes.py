@@ -83,3 +83,14 @@ def callee_name(call: ast.Call) -> str | None:
     if type(func) is ast.Name:
         return func.id
     return func.attr if type(func) is ast.Attribute else None
+
+
+def arguments_of(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:
+    """The arguments of `call`, by position or name."""
+    yield from enumerate(call.args)
+    yield from ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg is not None)
+
+
+def is_unrolled(source: ast.expr) -> bool:
+    """Whether a loop over `source` is unrolled while the kernel compiles."""
+    return type(source) is ast.Call and callee_name(source) == "static_range"

@@ -63,6 +63,7 @@ _QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
 _MOST_STEPS = 4
 _FEWEST_BEFORE_STATE = 3
 _WITH_HEADS = 4
+_WITH_CHANNELS = 3
 
 
 @lru_cache(maxsize=8192)
@@ -126,9 +127,17 @@ class AxisMeanings:
         is_width = meanings[-1:] == [False] or (bool(axes) and axes[-1] == "_")
         if len(axes) > 2 and axes[0] in _BATCHES and is_width and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings[:-1]) if meaning is None]
-            if len(unknown) == 1 and _LENGTH_LETTERS.fullmatch(axes[unknown[0]]):
+            if len(unknown) == 1 and self._is_open_length(axes[unknown[0]]):
                 meanings[unknown[0]] = True
+        is_sequence = len(axes) == _WITH_CHANNELS and axes[0] in _BATCHES and axes[-1].lower() == "l"
+        if is_sequence and meanings[1:] == [False, None] and self._is_open_length(axes[-1]):
+            meanings[-1] = True  # of channels, as convolutions take it
         return tuple(meanings)
+
+    def _is_open_length(self, name: str) -> bool:
+        """Whether `name` may be a length, and the function binds it to nothing that is in sight."""
+        computed = any(not _is_out_of_sight(_item(one.value)) for one in self._function.bindings.get(name, ()))
+        return not computed and _LENGTH_LETTERS.fullmatch(name) is not None
 
     def _of_text(self, text: str, steps: int) -> bool | None:
         over, *under = _DIVISION.split(text)

@@ -99,7 +99,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         name="axis named for a length",
         toward=Toward.DATA,
-        says="its name has a whole word for a batch, a length or rows, and it is not the last axis",
+        says="its name spells out a batch, a length or rows",
         example="seq_len = x.shape[1]",
         applies=lambda axis: axis.is_axis and not axis.is_end and names_length(axis.name),
     ),
