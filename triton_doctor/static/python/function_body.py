@@ -203,7 +203,7 @@ class Body:
                 count = len(elts) - len(starred)
                 for index, elt in enumerate(elts):
                     if isinstance(elt, ast.Starred):
-                        self._assign(elt.value, Unpacked(value, None, count, True), line)
+                        self._assign(elt.value, Unpacked(value, None, count, True, index), line)
                     else:
                         after_star = bool(starred) and index > starred[0]
                         part = Unpacked(value, index - len(elts) if after_star else index, count, bool(starred))

@@ -115,13 +115,15 @@ class Comprehension(NamedTuple):
 class Unpacked(NamedTuple):
     """What unpacking gives one target: item `position` of `size`, from the end where negative.
 
-    `open` where a starred target makes `size` a lower bound; `position` None is the starred target itself.
+    `open` where a starred target makes `size` a lower bound; `position` None is the starred target itself, which has
+    `before` targets in front of it.
     """
 
     value: Expr
     position: int | None
     size: int
     open: bool
+    before: int = 0
 
 
 class IterItem(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Const, Name
-from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
@@ -53,12 +53,17 @@ if TYPE_CHECKING:
 
 
 class Query(NamedTuple):
-    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`."""
+    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`.
+
+    Or the `rest` of its axes, without the first `position` and the last `size`. `rank` is the number of axes that the
+    function which asks knows of.
+    """
 
     what: str
     position: int = 0
     size: int = 0
     is_open: bool = False
+    rank: int | None = None
 
 
 _VALUE = Query("value")
@@ -114,32 +119,15 @@ class CallerArguments:
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
-        return self._answer(thing, frame, Query("axis", position))
+        return self._answer(thing, frame, Query("axis", position, rank=thing.root.rank))
 
-    def refined_axis(
-        self, own: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
-    ) -> AbstractNumber:
-        """`own`, what the function itself suggests of an axis, with what is passed."""
-        if own.decide() is Variability.PER_MODEL:
-            # What a caller allocated outranks a guess.
-            asked = self.axis(thing, position, frame)
-            if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
-                return own
-            return asked.settle()._replace(size=own.size)
-        if own.decide() in (Variability.UNKNOWN, Variability.PER_CALL):
-            asked = self.axis(thing, position, frame)
-            if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
-                # A suspicion of the callers adds to the function's own.
-                undecided = own.decide() is Variability.UNKNOWN
-                return own.add_hints(asked.hints) if undecided else own
-            if asked is None or (asked.only_shown and own.decide() is Variability.PER_CALL):
-                return own
-            return asked._replace(size=own.size)
-        return own
+    def rest(self, thing: SymbolicValue, front: int, back: int, frame: CallFrame) -> AbstractNumber | None:
+        """The product of the axes of what is passed, without the first `front` and the last `back`."""
+        return self._answer(thing, frame, Query("rest", front, back, rank=thing.root.rank))
 
     def stride(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """A stride of what is passed."""
-        return self._answer(thing, frame, Query("stride", position))
+        return self._answer(thing, frame, Query("stride", position, rank=thing.root.rank))
 
     def part(
         self, thing: SymbolicValue, position: int, size: int, frame: CallFrame, *, is_open: bool
@@ -179,7 +167,8 @@ class CallerArguments:
                     varies = scalar.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(scalar)
         if varying:
-            return choice(varying)._replace(trail=varying[0].trail)
+            # What is certain of one caller is not told by what another's author wrote.
+            return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
         if shown and not serves:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
             one = choice(shown)
@@ -194,7 +183,7 @@ class CallerArguments:
             return min(found, key=lean)
         if (
             found
-            and query.what in ("axis", "part")
+            and query.what in ("axis", "part", "rest")
             and all(one.decide() is Variability.UNKNOWN and one.atoms for one in found)
         ):
             # What none of them knows, they may suspect alike.
@@ -238,7 +227,8 @@ class CallerArguments:
             asked = [(option, limited_axis(flow, one, tensor, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
-            if len({tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}) > 1:
+            ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
+            if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):
                 scalars = [least_certain(scalars)]
             chosen = choice(scalars)
             if query.what != "value" and not all(one.literal == 1 for one in scalars):
@@ -249,7 +239,13 @@ class CallerArguments:
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
         """An axis, stride or part of `value`; None where it has no such thing."""
         flow = self._flow
+        if query.rank is not None and isinstance(value, Tensor):
+            value = views.of_rank(value, query.rank)
+            if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
+                return UNKNOWN
         match query.what, value:
+            case "rest", Tensor() | SymbolicValue():
+                return axes.rest(flow, value, query.position, query.size, frame)
             case "axis", Tensor() | SymbolicValue():
                 return flow.axis(value, query.position, frame)
             case "stride", Tensor() | SymbolicValue():

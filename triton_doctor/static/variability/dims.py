@@ -127,13 +127,13 @@ def _take(over: list[DimFactor], atom: DimFactor) -> tuple[int, list[DimFactor]]
             continue
         rank = whole.root.rank
         if atom.position == whole.front:
-            return index, _rest(whole.root, whole.front + 1, whole.back)
+            return index, _rest_factors(whole.root, whole.front + 1, whole.back)
         if atom.position == -1 - whole.back or (rank is not None and atom.position == rank - 1 - whole.back):
-            return index, _rest(whole.root, whole.front, whole.back + 1)
+            return index, _rest_factors(whole.root, whole.front, whole.back + 1)
     return None
 
 
-def _rest(root: Origin, front: int, back: int) -> list[DimFactor]:
+def _rest_factors(root: Origin, front: int, back: int) -> list[DimFactor]:
     if root.rank is not None:
         if front + back >= root.rank:
             return []
@@ -144,4 +144,9 @@ def _rest(root: Origin, front: int, back: int) -> list[DimFactor]:
 
 def whole(root: Origin) -> DimProduct:
     """The number of elements of a root."""
-    return DimProduct(tuple(_rest(root, 0, 0)))
+    return rest(root, 0, 0)
+
+
+def rest(root: Origin, front: int, back: int) -> DimProduct:
+    """The product of a root's axes without the first `front` and the last `back`."""
+    return DimProduct(tuple(_rest_factors(root, front, back)))

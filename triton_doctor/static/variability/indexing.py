@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Const, Expr, Slice, Subscript, TupleExpr, dotted
+from triton_doctor.static.python.ir import Const, Expr, Slice, dotted
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.dims import DimProduct, Origin, RemainingDims
+from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.models.torch_arguments import axis_number
 from triton_doctor.static.variability.name_words import names_config, names_data, names_shape, names_weight
-from triton_doctor.static.variability.origins import from_data
-from triton_doctor.static.variability.slices import slice_length, sliced_at_the_end
+from triton_doctor.static.variability.tensor_indexing import indexed
 from triton_doctor.static.variability.values import (
     DictValue,
     ListValue,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 
 _FEW_ATTRIBUTES = frozenset({"dtype", "requires_grad", "is_cuda", "type", "layout", "is_contiguous", "is_sparse"})
+# What `x.max(dim)` returns.
+_RESULTS = ("values", "indices")
 _SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
 
 
@@ -51,11 +53,13 @@ def attribute(flow: Interpreter, value: Value, name: str, base: Expr, place: Pro
             if name == "ndim":
                 return tensors.number_of_axes(value)
             if name in ("T", "mT", "H", "mH"):
-                return tensors.swapped(value, -1, -2) if tensors.rank(value) != 2 else tensors.moved(value, (1, 0))
+                return views.swapped(value, -1, -2) if tensors.rank(value) != 2 else views.moved(value, (1, 0))
             if name in _SAME_SHAPE:
                 return value
         case DictValue(items) if name in items:
             return items[name]
+        case TupleValue(open=False) if value.count == len(_RESULTS) and name in _RESULTS:
+            return value.at(_RESULTS.index(name))
         case _:
             pass
     if name == "shape":
@@ -95,12 +99,10 @@ def item(flow: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramP
     """`value[key]`, spelled `base[key]`."""
     frame = place.frame
     match value, key:
-        case Shape(of), Const(int(position)):
-            return flow.axis(of, position, frame)
-        case Strides(of), Const(int(position)):
-            return flow.stride(of, position, frame)
-        case Shape(of), Slice(lower, upper, None):
-            return _shape_slice(of, lower, upper)
+        case Shape(of), Slice(_, _, None):
+            return _shape_slice(flow, of, key, place)
+        case Shape(of) | Strides(of), _ if (position := axis_number(flow, key, place)) is not None:
+            return (flow.axis if isinstance(value, Shape) else flow.stride)(of, position, frame)
         case TupleValue(open=open_), Const(int(position)):
             return value.at(position) if -value.count <= position < value.count and not open_ else UNKNOWN
         case TupleValue(items, False), Slice(None, Const(int(high)), None):
@@ -118,7 +120,7 @@ def item(flow: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramP
         case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
             return flow.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case ((Tensor() | SymbolicValue()), _):
-            return _indexed(flow, value, base, key, place)
+            return indexed(flow, value, base, key, place)
         case _:
             return UNKNOWN
 
@@ -133,83 +135,64 @@ def _one_of(values: list[Value]) -> Value:
     )
 
 
-def _shape_slice(of: Tensor | SymbolicValue, lower: Expr | None, upper: Expr | None) -> Value:
-    low = lower.value if isinstance(lower, Const) else (0 if lower is None else None)
-    high = upper.value if isinstance(upper, Const) else None
-    if low == 0 and upper is not None and not isinstance(high, int):
-        # Some of the first axes: their product holds the first, unless there are none.
-        some = tensors.axis_at(of, 0)._replace(size=None)
-        return Shape(of=Tensor(open=some))
-    if not isinstance(low, int) or (upper is not None and not isinstance(high, int)):
+def _shape_slice(flow: Interpreter, of: Tensor | SymbolicValue, key: Slice, place: ProgramPoint) -> Value:
+    """`x.shape[low:high]`."""
+    low = 0 if key.lower is None else axis_number(flow, key.lower, place)
+    high = axis_number(flow, key.upper, place)
+    frame = place.frame
+    if low is None or (high is None and key.upper is not None):
+        if key.lower is None or low == 0:
+            # Some of the first axes: their product holds the first, unless there are none.
+            first = tensors.axis_at(of, 0)
+            return Shape(of=Tensor(open=first._replace(size=None) if first.leans_to_data else UNKNOWN))
         return UNKNOWN
+    return _axes_between(flow, of, low, high, frame)
+
+
+def _axes_between(flow: Interpreter, of: Tensor | SymbolicValue, low: int, high: int | None, frame: CallFrame) -> Value:
+    """The axes `low:high`; a shape where their number is not known."""
     rank = tensors.rank(of)
     if rank is not None:
-        axes = [tensors.axis_at(of, position) for position in range(rank)]
-        return TupleValue(items=tuple(axes[low : high if isinstance(high, int) else None]))
-    if isinstance(high, int) and high >= 0:
-        start = max(low, 0)
-        return TupleValue(items=tuple(tensors.axis_at(of, position) for position in range(start, high)))
-    if low < 0:
-        last = high if isinstance(high, int) else 0
-        return TupleValue(items=tuple(tensors.axis_at(of, position) for position in range(low, last)))
-    if isinstance(of, SymbolicValue):
-        rest = RemainingDims(of.root, low, -high if isinstance(high, int) else 0)
-        return Shape(of=Tensor(open=tensors.of_size(DimProduct((rest,)))))
-    return UNKNOWN
+        chosen = range(rank)[low:high]
+    elif high is not None and high >= 0:
+        chosen = range(max(low, 0), high)
+    elif low < 0:
+        chosen = range(low, high if high is not None else 0)
+    else:
+        bare = views.expose(of, low, -high if high is not None else 0)
+        if bare is None:
+            return UNKNOWN
+        back = bare.back[: len(bare.back) + high] if high is not None else bare.back
+        return Shape(of=Tensor(front=bare.front[low:], open=bare.open, back=back))
+    return TupleValue([partial(flow.axis, of, position, frame) for position in chosen])
 
 
-def _indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, place: ProgramPoint) -> Value:
-    """`x[...]` of a tensor: a slice bounds its axis, an integer drops one; a thing may also be a list or a table."""
-    keys = key.items if isinstance(key, TupleExpr) else (key,)
-    if not any(isinstance(one, Slice) or one == Const(None) or one == Const(...) for one in keys):
-        if isinstance(value, SymbolicValue):
-            # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
-            root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
-            return SymbolicValue(root=root, scalar=value.scalar._replace(terms=frozenset()))
-        if len(keys) == 1 and tensors.rank(value) == 1:
-            return from_data(Subscript(base, key), None, place)
-        if len(keys) == 1 and isinstance(keys[0], Const):
-            return Tensor(front=value.front[1:], back=value.back, open=value.open)
-        return Tensor(open=UNKNOWN)
-    if Const(...) in keys:
-        return sliced_at_the_end(flow, value, keys, place) if keys[0] == Const(...) else Tensor(open=UNKNOWN)
-    front: list[AbstractNumber] = []
-    position = 0
-    for one in keys:
-        match one:
-            case Slice(None, None, None):
-                front.append(tensors.axis_at(value, position))
-                position += 1
-            case Slice(None | Const(0), upper, None) if upper is not None:
-                front.append(flow.scalar(upper, place))
-                position += 1
-            case Slice():
-                front.append(slice_length(flow, tensors.axis_at(value, position), one, place))
-                position += 1
-            case Const(None):
-                front.append(tensors.ONE)
-            case _:
-                position += 1
-    rank = tensors.rank(value)
-    if rank is None:
-        return Tensor(front=tuple(front), open=UNKNOWN)
-    front.extend(tensors.axis_at(value, left) for left in range(position, rank))
-    return Tensor(front=tuple(front))
+def starred(flow: Interpreter, value: Value, before: int, after: int, frame: CallFrame) -> Value:
+    """What unpacking gives `*rest`, with so many targets before it and after it."""
+    match value:
+        case Shape(of):
+            return _axes_between(flow, of, before, -after if after else None, frame)
+        case TupleValue(open=False) if value.count == 1 and value.starred is not None:
+            return starred(flow, value.at(0), before, after, frame)
+        case TupleValue(open=False) if value.starred is None:
+            return TupleValue(value.items[before : value.count - after])
+        case ListValue():
+            return value
+        case Union(options):
+            return either([starred(flow, option, before, after, frame) for option in options])
+        case _:
+            return UNKNOWN
 
 
-def part(
-    flow: Interpreter, value: Value, position: int | None, size: int, open_: bool, frame: CallFrame
-) -> Value | None:
+def part(flow: Interpreter, value: Value, position: int, size: int, open_: bool, frame: CallFrame) -> Value | None:
     """What unpacking into `size` targets gives the one at `position`; None where it cannot be of that size."""
     match value:
         case Shape(of):
             rank = tensors.rank(of)
             if rank is not None and rank != size and not open_:
                 return None
-            if position is None:
-                return UNKNOWN
             if not open_:
-                of = tensors.of_rank(of, size)
+                of = views.of_rank(of, size)
             if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
                 position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return flow.axis(of, position, frame)
@@ -217,17 +200,11 @@ def part(
             rank = tensors.rank(of)
             if rank is not None and rank != size and not open_:
                 return None
-            return (
-                UNKNOWN
-                if position is None
-                else flow.stride(of if open_ else tensors.of_rank(of, size), position, frame)
-            )
+            return flow.stride(of if open_ else views.of_rank(of, size), position, frame)
         case TupleValue(open=False):
             count = value.count
             if count == 1 and value.starred is not None:
                 return part(flow, value.at(0), position, size, open_, frame)
-            if position is None:
-                return TupleValue(value.items[: count - size], is_open=True)
             if value.starred is not None:
                 return _after_shape(flow, value, value.starred, position, size, frame)
             if (count != size and not open_) or not -count <= position < count:
@@ -235,6 +212,8 @@ def part(
             return value.at(position)
         case ListValue(one, _):
             return one
+        case Tensor():
+            return views.with_axes(value, 0, (), replaced=True) if tensors.rank(value) != 1 else UNKNOWN
         case Union(options):
             found = [part(flow, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
@@ -256,7 +235,7 @@ def _after_shape(
         return items.at(index)
     if index >= starred + rank:
         return items.at(index - rank + 1)
-    return flow.axis(tensors.of_rank(shape.of, rank), index - starred, frame)
+    return flow.axis(views.of_rank(shape.of, rank), index - starred, frame)
 
 
 def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
@@ -272,6 +251,8 @@ def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
         case SymbolicValue(root, scalar, _):
             inner = root.item_called(f"{root.name}[i]")
             return SymbolicValue(root=inner, scalar=scalar._replace(terms=frozenset()))
+        case Tensor() if tensors.rank(value) != 1:
+            return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):
             return either([element(flow, option, frame) for option in options])
         case AbstractNumber():

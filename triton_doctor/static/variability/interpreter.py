@@ -27,14 +27,14 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments, scalar_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
-from triton_doctor.static.variability.indexing import attribute, element, item, part
+from triton_doctor.static.variability.indexing import attribute, element, item, part, starred
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
@@ -44,17 +44,19 @@ from triton_doctor.static.variability.lattice import (
     join,
     least_certain,
 )
-from triton_doctor.static.variability.layouts import Layouts, presumed_stride, stride
+from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
+from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
 from triton_doctor.static.variability.values import (
     Context,
     Instance,
+    Shape,
     SymbolicValue,
     Tensor,
     TupleValue,
@@ -64,6 +66,8 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Module
@@ -88,7 +92,7 @@ class Interpreter:
         self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self.evaluations = Evaluations()
-        self._asked = CallerArguments(self)
+        self.asked = CallerArguments(self)
         self.layouts = Layouts(self)
 
     @cached_property
@@ -129,7 +133,7 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self._asked.value(value, frame) or scalar_of(value)
+                return self.asked.value(value, frame) or scalar_of(value)
             case Union(options):
                 return choice([self.as_scalar(option, frame) for option in options])
             case TupleValue() if value.count:
@@ -138,33 +142,24 @@ class Interpreter:
                 return UNKNOWN
 
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-        """`value.shape[position]`, asked of the callers where the function itself does not tell."""
-        own = tensors.axis_at(value, position)
-        if own.kind is not Variability.UNKNOWN:
-            return own
-        if isinstance(value, Tensor):
-            # Which of two orders an argument has is the caller's choice; the function tells them apart by a flag.
-            argument = tensors.axis_of_argument(own, frame.function) if value.moved is None else None
-            return own if argument is None else self.axis(*argument, frame)
-        return self._asked.refined_axis(own, value, position, frame)
+        """`value.shape[position]`."""
+        return axes.axis(self, value, position, frame)
+
+    def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+        """`value.numel()`."""
+        return axes.explained(self, tensors.numel(value), frame)
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""
-        own = stride(self, value, position, frame)
-        if isinstance(value, SymbolicValue) and own.kind is Variability.UNKNOWN and not own.atoms:
-            asked = self._asked.stride(value, position, frame)
-            if asked is None or asked.decide() is Variability.UNKNOWN:
-                return presumed_stride(self, value, position, frame) or own
-            return asked
-        return own
+        return axes.stride(self, value, position, frame)
 
-    def part(self, value: Value, position: int | None, size: int, is_open: bool, frame: CallFrame) -> Value | None:
+    def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
         """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
 
         The callers are asked where it is an argument: they may pass a shape or a tuple.
         """
-        if isinstance(value, SymbolicValue) and position is not None:
-            asked = self._asked.part(value, position, size, frame, is_open=is_open)
+        if isinstance(value, SymbolicValue):
+            asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
                 return asked
         return part(self, value, position, size, is_open, frame)
@@ -178,15 +173,16 @@ class Interpreter:
                 return name_value(self, name, place)
             case Attr(base, name):
                 return self._attribute(base, name, place)
-            case Unpacked(of, position, size, open_):
+            case Unpacked(of, None, size, _, before):
+                return starred(self, self.value(of, place), before, size - before, place.frame)
+            case Unpacked(of, int(position), size, open_):
                 return self._part(of, position, size, open_, place)
             case Subscript(base, key):
                 return self._item(base, key, place)
             case BinaryOp("//", (over, under)):
                 return apply("//", [self.scalar(dividend(over, under), place), self.scalar(under, place)])
             case BinaryOp(op, operands):
-                values = [self.value(one, place) for one in operands]
-                return tensors.elementwise(values) or apply(op, [self.as_scalar(one, place.frame) for one in values])
+                return operate(self, op, [self.value(operand, place) for operand in operands], place.frame)
             case Compare():
                 return FEW
             case Conditional(_, options):
@@ -213,7 +209,7 @@ class Interpreter:
         """`len(value)`."""
         match value:
             case SymbolicValue() if not is_used_as_tensor(value):
-                return self._asked.length(value, frame) or length_of_thing(value)
+                return self.asked.length(value, frame) or length_of_thing(value)
             case SymbolicValue() | Tensor():
                 return self.axis(value, 0, frame)
             case Union(options):
@@ -236,18 +232,24 @@ class Interpreter:
             case _:
                 return attribute(self, value, name, base, place)
 
-    def _part(self, of: Expr, position: int | None, size: int, open_: bool, place: ProgramPoint) -> Value:
+    def _part(self, of: Expr, position: int, size: int, open_: bool, place: ProgramPoint) -> Value:
         value = self.value(of, place)
         options = value.options if isinstance(value, Union) else (value,)
         found = [self.part(option, position, size, open_, place.frame) for option in options]
         known = [one for one in found if one is not None]
-        return limited_item(self, either(known), of, position, place) if known else UNKNOWN
+        return limited_item(self, self._either(known, options, place), of, position, place) if known else UNKNOWN
 
     def _item(self, base: Expr, key: Expr, place: ProgramPoint) -> Value:
         value = self.value(base, place)
         options = value.options if isinstance(value, Union) else (value,)
-        found = either([item(self, option, base, key, place) for option in options])
+        found = self._either([item(self, option, base, key, place) for option in options], options, place)
         return limited_item(self, found, base, key.value, place) if isinstance(key, Const) else found
+
+    def _either(self, found: Sequence[Value], options: Sequence[Value], place: ProgramPoint) -> Value:
+        """One of the parts `found` of `options`."""
+        if views.differ_in_order(options) and not any(isinstance(one, Tensor | TupleValue | Shape) for one in found):
+            return least_certain(self.as_scalar(one, place.frame) for one in found)
+        return either(found)
 
     def _call(self, call: Call, place: ProgramPoint) -> Value:
         frame = place.frame

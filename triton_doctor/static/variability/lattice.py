@@ -113,11 +113,12 @@ class AbstractNumber(NamedTuple):
     @property
     def rests_on_words(self) -> bool:
         """Whether it would not be decided as it is without what its author wrote for readers."""
-        if self.kind is not Variability.UNKNOWN:
-            return False
         checked = (frozenset(one for one in term.hints if not one.hint.in_words) for term in self.terms)
         terms = frozenset(Term(hints, term.is_power) for hints, term in zip(checked, self.terms, strict=True))
-        return terms != self.terms and self._replace(terms=terms).decide() is not self.decide()
+        if terms == self.terms:
+            return False
+        undecided = self._replace(kind=Variability.UNKNOWN)
+        return undecided._replace(terms=terms).decide() is not undecided.decide()
 
     @property
     def leans_to_data(self) -> bool:

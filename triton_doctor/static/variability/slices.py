@@ -1,20 +1,16 @@
-"""Slices, `x[lower:upper]` and `x[..., lower:upper]`, to how often the length of the axis that they cut changes."""
+"""Slices of an axis, `x[lower:upper]`, to how often their length changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import BinaryOp, Call, Const, Name, Slice, TupleExpr, Unpacked, dotted
+from triton_doctor.static.python.ir import BinaryOp, Call, Const, Name, TupleExpr, Unpacked, dotted
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.dims import DimProduct, RemainingDims
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
-from triton_doctor.static.variability.values import SymbolicValue, Tensor
+from triton_doctor.static.variability.lattice import AbstractNumber, Variability, join
+from triton_doctor.static.variability.tensors import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.ir import Expr, Slice
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
 
@@ -28,17 +24,46 @@ def slice_length(flow: Interpreter, whole: AbstractNumber, key: Slice, place: Pr
     `x[i : i + step]` is as long as `step`, but for the last of such slices. Bounds from the data make it follow the
     data; bounds that are not known leave what speaks for the axis itself.
     """
+    lower, upper, step = (_bound(flow, one, place) for one in key)
+    numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
+    if all(one is None or type(one) is int for one in numbers) and 0 not in numbers[2:]:
+        return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:
-        step = _step(key.lower, key.upper, place, _MOST_STEPS)
-        if step is not None:
-            length = flow.scalar(step, place)
+        stride = _step(key.lower, key.upper, place, _MOST_STEPS)
+        if stride is not None:
+            length = flow.scalar(stride, place)
             return length._replace(kind=Variability.FEW, literal=...) if length.kind is Variability.FIXED else length
-    bounds = [flow.scalar(bound, place) for bound in (key.lower, key.upper) if bound is not None]
+    bounds = [bound for bound in (lower, upper) if bound is not None]
+    if upper is not None and step is None and (lower is None or lower.literal == 0):
+        return upper
     kinds = [bound.decide() for bound in bounds]
     if Variability.PER_CALL in kinds and key.step is None:
         return join(bounds)._replace(size=None)
     if key.upper is not None and Variability.UNKNOWN not in kinds:
         return join(bounds)._replace(size=None, literal=..., low=None, high=None)
+    return _part_of(whole)
+
+
+def _bound(flow: Interpreter, bound: Expr | None, place: ProgramPoint) -> AbstractNumber | None:
+    """A bound of a slice; None where it is left out."""
+    return None if bound is None or bound == Const(None) else flow.scalar(bound, place)
+
+
+def _between(whole: AbstractNumber, bounds: slice) -> AbstractNumber:
+    """The length between bounds that are numbers."""
+    if type(whole.literal) is int and whole.literal >= 0:
+        return whole_number(len(range(*bounds.indices(whole.literal))))
+    start, stop = bounds.start or 0, bounds.stop
+    step = bounds.step or 1
+    if stop is not None and (start < 0) == (stop < 0) and step > 0:
+        return whole_number(len(range(start, stop, step)))  # shorter where the axis itself is
+    if stop is None and start < 0 < step:
+        return whole_number(len(range(start, 0, step)))
+    return _part_of(whole)
+
+
+def _part_of(whole: AbstractNumber) -> AbstractNumber:
+    """A part of an axis, as long as that allows."""
     return whole._replace(size=None, literal=..., low=None)
 
 
@@ -77,22 +102,3 @@ def _assigned(expr: Expr, place: ProgramPoint) -> Expr | None:
             return items[position]
         case value:
             return value
-
-
-def sliced_at_the_end(
-    flow: Interpreter, value: Tensor | SymbolicValue, keys: Sequence[Expr], place: ProgramPoint
-) -> Tensor:
-    """`x[..., a:b]`: the last axis is cut, the others stay."""
-    match keys:
-        case (_, Slice() as cut):
-            pass
-        case _:
-            return Tensor(open=UNKNOWN)
-    own = tensors.axis_at(value, -1)
-    last = own if cut == Slice(None, None, None) else slice_length(flow, own, cut, place)
-    count = tensors.rank(value)
-    if count is not None:
-        return Tensor(front=(*(tensors.axis_at(value, at) for at in range(count - 1)), last))
-    if isinstance(value, SymbolicValue):
-        return Tensor(open=tensors.of_size(DimProduct((RemainingDims(value.root, 0, 1),))), back=(last,))
-    return Tensor(open=UNKNOWN)

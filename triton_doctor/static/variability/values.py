@@ -30,13 +30,13 @@ class SymbolicValue(NamedTuple):
 
 
 class AxisOrder(NamedTuple):
-    """Where the axes of a view come from: `order` pairs a position in the view with one in `of`.
+    """Where the axes of a view come from: `order` pairs a position in the view with one in `of`, None for a new axis.
 
     Positions that `order` does not name are where they were, if `rest_stays`.
     """
 
     of: Tensor | SymbolicValue
-    order: tuple[tuple[int, int], ...]
+    order: tuple[tuple[int, int | None], ...]
     rest_stays: bool = False
 
     def source(self, position: int) -> int | None:

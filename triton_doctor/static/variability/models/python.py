@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, dotted
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Lambda, Name, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
@@ -18,9 +18,11 @@ from triton_doctor.static.variability.models.torch import (
     LIKE,
     METHODS,
     allocated,
-    concatenated,
+    is_text,
+    like,
     tensor_method,
 )
+from triton_doctor.static.variability.models.torch_results import concatenated, contracted, stacked
 from triton_doctor.static.variability.origins import from_data, out_of_sight
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
@@ -112,10 +114,12 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
         case "log2" | "bit_length" | "log":
             scalar = join(scalars())
             return logarithm(scalar)
-        case "prod":
-            return _product(flow, call, place)
-        case "sum":
-            return _summed(flow, first(), place)
+        case "prod" if not isinstance(value := first(), Tensor | SymbolicValue):
+            return _multiplied(flow, value, place)
+        case "reduce" if len(call.args) >= 2 and _multiplies(call.args[0]):
+            return _multiplied(flow, flow.value(call.args[1], place), place)
+        case "sum" if not (call.keywords or isinstance(value := first(), Tensor)):
+            return _summed(flow, value, place)
         case "range":
             return _range(scalars())
         case "enumerate":
@@ -126,7 +130,7 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
             values = [flow.value(arg, place) for arg in call.args]
             items = tuple(element(flow, value, place.frame) for value in values)
             return ListValue(item=TupleValue(items=items), length=flow.length(values[0], place.frame))
-        case "list" | "tuple" | "sorted" | "reversed" | "set":
+        case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
@@ -136,23 +140,23 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
         case "tensor" | "as_tensor" | "from_numpy" | "array":
             return Tensor(front=(flow.length(first(), place.frame),), open=None, contiguous=True)
         case "cat" | "concat" | "concatenate":
-            return concatenated(flow, first(), place)
+            return concatenated(flow, call, place)
+        case "stack":
+            return stacked(flow, call, place)
+        case "einsum":
+            return contracted(flow, call, place)
         case _ if name in METHODS:
             rest = Call(call.func, call.args[1:], call.keywords)
             return _method(flow, first(), name, rest, call.args[0], place)
         case _ if name in LIKE or name in KEEPING:
             value = first()
-            if isinstance(value, Tensor | SymbolicValue) and name in LIKE:
-                note = value.root.note if isinstance(value, SymbolicValue) else None
-                is_row_major = note is None or note.is_row_major
-                return tensors.as_tensor(value)._replace(contiguous=True if is_row_major else None)
-            return value
+            return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
         case _:
             return out_of_sight(call, place)
 
 
 def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, place: ProgramPoint) -> Value:
-    if name in ("split", "splitlines"):
+    if name == "splitlines" or (name == "split" and is_text(call)):
         note = Note(place.frame.module.path, place.frame.function.line, "`{}` depends on the data", call)
         return ListValue(item=value, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
     match value:
@@ -166,8 +170,8 @@ def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, 
             return (
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )
-        case Shape(of) if name == "numel":
-            return tensors.numel(of)
+        case Shape() | TupleValue() if name == "numel":
+            return _multiplied(flow, value, place)
         case DictValue(items) if name == "get" and call.args and isinstance(call.args[0], Const):
             found = items.get(str(call.args[0].value))
             rest = [flow.value(arg, place) for arg in call.args[1:]]
@@ -215,15 +219,27 @@ def _number(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
     return flow.as_scalar(value, place.frame)
 
 
-def _product(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
-    value = flow.value(call.args[0], place)
+def _multiplied(flow: Interpreter, value: Value, place: ProgramPoint) -> Value:
+    """The product of all items of `value`."""
     match value:
         case Shape(of):
-            return tensors.numel(of)
+            return flow.numel(of, place.frame)
         case TupleValue(items, False):
-            return tensors.product([flow.as_scalar(one, place.frame) for one in items])
+            parts = [flow.numel(one.of, place.frame) if isinstance(one, Shape) else one for one in items]
+            return tensors.product([flow.as_scalar(one, place.frame) for one in parts])
+        case ListValue(one, length):
+            return join([flow.as_scalar(one, place.frame), length])._replace(size=None, literal=...)
         case _:
             return UNKNOWN
+
+
+def _multiplies(function: Expr) -> bool:
+    """Whether it is `operator.mul`, or `lambda a, b: a * b`."""
+    match function:
+        case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
+            return {one, other} == {left, right}
+        case _:
+            return (dotted(function) or "").rpartition(".")[2] == "mul"
 
 
 def _summed(flow: Interpreter, value: Value, place: ProgramPoint) -> Value:

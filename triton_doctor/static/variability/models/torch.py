@@ -1,14 +1,16 @@
-"""Calls of torch: allocation, and the methods of tensors."""
+"""Calls of torch: allocation, and the methods of tensors that view them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Star, TupleExpr
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber
+from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.lattice import FEW, UNKNOWN
+from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
+from triton_doctor.static.variability.models.torch_results import RESULTS, result_of
 from triton_doctor.static.variability.origins import from_data, is_optional_number, out_of_sight
-from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, TupleValue, Value
+from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -21,11 +23,12 @@ KEEPING = frozenset(
     "fill_ copy_ mul add sub div softmax sigmoid relu masked_fill clamp pin_memory requires_grad".split()
 )
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
-# Of `torch.f(x, ...)`, those that are methods too.
-METHODS = frozenset(
-    "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten squeeze unsqueeze numel stack cumsum "
-    "nonzero unique".split()
+_VIEWS = frozenset(
+    "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten ravel unflatten squeeze unsqueeze numel "
+    "narrow select broadcast_to".split()
 )
+# Of `torch.f(x, ...)`, those that are methods too.
+METHODS = _VIEWS | RESULTS | {"nonzero", "unique"}
 NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
 
@@ -36,165 +39,159 @@ def tensor_method(
     """`value.name(...)`, spelled `base.name(...)`."""
     frame = place.frame
     match name:
-        case "size" if not call.args:
-            return Shape(of=value)
-        case "size" if isinstance(call.args[0], Const) and isinstance(call.args[0].value, int):
-            return flow.axis(value, call.args[0].value, frame)
-        case "stride" if not call.args and not call.keywords:
-            return Strides(of=value)
-        case "stride" if call.args and isinstance(call.args[0], Const) and isinstance(call.args[0].value, int):
-            return flow.stride(value, call.args[0].value, frame)
+        case "size" | "stride" if not call.args and not call.keywords:
+            return Shape(of=value) if name == "size" else Strides(of=value)
+        case "size" | "stride" if (at := axis_number(flow, argument(call, 0, "dim"), place)) is not None:
+            return flow.axis(value, at, frame) if name == "size" else flow.stride(value, at, frame)
         case "numel" | "nelement":
-            return tensors.numel(value)
+            return flow.numel(value, frame)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
         case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
             return FEW
         case "item" | "tolist":
             return from_data(base, name, place)
-        case "max" | "min" | "sum" | "mean" | "amax" | "argmax" if isinstance(value, Tensor) or not call.args:
-            return value
-        case "view" | "reshape" | "expand" | "view_as" | "reshape_as" | "unflatten":
-            return _viewed(flow, value, name, call, place)
-        case "flatten":
-            ends = _integers(call.args)
-            start, end = (*ends, *((0, -1)[len(ends) :])) if ends is not None else (0, -1)
-            return tensors.flatten(value, start, end)
-        case "transpose" | "swapaxes" | "swapdims":
-            pair = _integers(call.args)
-            return tensors.swapped(value, *pair) if pair is not None and len(pair) == 2 else tensors.shuffled(value)
-        case "t":
-            return tensors.moved(value, (1, 0))
-        case "movedim" | "moveaxis":
-            ends = _integers(call.args)
-            return tensors.movedim(value, *ends) if ends is not None and len(ends) == 2 else tensors.shuffled(value)
-        case "permute":
-            items = call.args[0].items if len(call.args) == 1 and isinstance(call.args[0], TupleExpr) else call.args
-            order = _integers(items)
-            return tensors.moved(value, order) if order is not None else tensors.shuffled(value)
-        case "unsqueeze":
-            at = _integers(call.args)
-            return _unsqueezed(value, at[0] if at else None)
+        case "view" | "reshape" | "expand" | "view_as" | "reshape_as" | "expand_as" | "broadcast_to":
+            return _sized(flow, value, name, call, place)
         case "contiguous":
             return value._replace(contiguous=True)
-        case "cumsum" | "cumprod" | "sort" | "flip" | "roll" if isinstance(value, Tensor):
-            return value
         case "new_tensor" if call.args:
             return Tensor(front=(flow.length(flow.value(call.args[0], place), frame),), contiguous=True)
         case "nonzero" | "unique" | "masked_select":
             return Tensor(front=(from_data(base, name, place),), open=UNKNOWN)
+        case _ if name in _VIEWS:
+            return _viewed(flow, value, name, call, place)
         case _ if name in KEEPING:
             return value
         case _ if name in NEW:
             return allocated(flow, "empty", call, place)
         case _ if name in _FLAGS:
             return FEW
+        case _ if name in RESULTS:
+            found = result_of(flow, value, name, call, place)
+            return out_of_sight(call, place) if found is None else found
         case _:
             return out_of_sight(call, place)
 
 
 def allocated(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
     """A new tensor: its axes are the sizes that it is made with."""
-    keywords = dict(call.keywords)
-    size = keywords.get("size")
+    size = dict(call.keywords).get("size")
     args = call.args
     if name == "randint":
         args = next((arg.items for arg in args if isinstance(arg, TupleExpr)), args)
-    elif name == "full" and args:
+    elif name in ("full", "empty_strided") and args:
         args = args[:1]
     if size is not None:
         args = (size,)
+    found = sizes(flow, args, place) if args else None
+    if found is None:
+        return Tensor(open=UNKNOWN)
+    return views.of_sizes(found)._replace(contiguous=name != "empty_strided")
+
+
+def _sized(flow: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, place: ProgramPoint) -> Value:
+    """A view that is given its sizes, or those of another tensor."""
+    args = call.args
+    if name in ("view_as", "reshape_as", "expand_as") and args:
+        other = flow.value(args[0], place)
+        return other._replace(contiguous=False) if name == "expand_as" and isinstance(other, Tensor) else other
+    given = argument(call, 0, "shape", "size", "sizes")
+    if not args and given is not None:
+        args = (given,)
     if not args:
+        return value
+    if len(args) == 1 and _is_dtype(flow, args[0], place):
+        return value
+    found = sizes(flow, args, place)
+    if found is None:
         return Tensor(open=UNKNOWN)
-    sizes = _sizes(flow, args, place)
-    contiguous = name != "empty_strided"
-    if sizes is None:
-        inner = flow.value(args[0], place)
-        if isinstance(inner, Shape):
-            return tensors.as_tensor(inner.of)._replace(contiguous=contiguous)
-        return Tensor(open=UNKNOWN)
-    return Tensor(front=tuple(sizes), contiguous=contiguous)
+    if name in ("expand", "broadcast_to"):
+        return views.expanded(value, found)
+    return views.reshape(value, found)
 
 
-def _sizes(flow: Interpreter, args: tuple[Expr, ...], place: ProgramPoint) -> list[AbstractNumber] | None:
-    """Sizes given one by one, or as one tuple; None where a star hides how many."""
-    if len(args) == 1 and not isinstance(args[0], Star):
-        value = flow.value(args[0], place)
-        match value:
-            case TupleValue(items, False):
-                if any(isinstance(one, Shape) for one in items):
-                    return None
-                return [flow.as_scalar(one, place.frame) for one in items]
-            case Shape(of) if tensors.rank(of) is not None:
-                return [tensors.axis_at(of, position) for position in range(tensors.rank(of) or 0)]
-            case Shape():
-                return None
-            case _:
-                return [flow.as_scalar(value, place.frame)]
-    if any(isinstance(arg, Star) for arg in args):
-        packed = flow.value(TupleExpr(args), place)
-        if (
-            isinstance(packed, TupleValue)
-            and not packed.open
-            and not any(isinstance(one, Shape) for one in packed.items)
-        ):
-            return [flow.as_scalar(one, place.frame) for one in packed.items]
-        return None
-    return [flow.scalar(arg, place) for arg in args]
-
-
-def concatenated(flow: Interpreter, parts: Value, place: ProgramPoint) -> Tensor:
-    """`cat(parts)`: one axis where a part has one."""
-    items = parts.items if isinstance(parts, TupleValue) else ()
-    lines = [item for item in items if isinstance(item, Tensor) and tensors.rank(item) == 1]
-    if not lines:
-        return Tensor(open=UNKNOWN)
-    return Tensor(front=(UNKNOWN._replace(trail=lines[0].front[0].trail),), contiguous=True)
+def _is_dtype(flow: Interpreter, arg: Expr, place: ProgramPoint) -> bool:
+    match arg:
+        case Attr(Name("torch"), _):
+            return True
+        case Attr() | Name():
+            return flow.value(arg, place) is FEW
+        case _:
+            return False
 
 
 def _viewed(flow: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, place: ProgramPoint) -> Value:
-    if name in ("view_as", "reshape_as") and call.args:
-        return flow.value(call.args[0], place)
-    if name == "unflatten":
-        return Tensor(open=UNKNOWN)
-    args = call.args
-    if not args:
-        return value
-    if len(args) == 1 and isinstance(args[0], Attr | Name) and flow.value(args[0], place) is FEW:
-        return value
-    sizes = _sizes(flow, args, place)
-    if sizes is None:
-        packed = flow.value(args[0].value if isinstance(args[0], Star) else args[0], place)
-        if isinstance(packed, Shape) and len(args) == 1:
-            return tensors.as_tensor(packed.of)._replace(contiguous=True)
-        if isinstance(packed, Shape) and isinstance(args[0], Star):
-            tail = [flow.scalar(arg, place) for arg in args[1:]]
-            inner = tensors.as_tensor(packed.of)
-            known = inner.open is not None and not inner.back
-            if known:
-                return Tensor(front=inner.front, open=inner.open, back=tuple(tail), contiguous=True)
-        return Tensor(open=UNKNOWN)
-    if name == "expand":
-        axes = [tensors.axis_at(value, index) if size.literal == -1 else size for index, size in enumerate(sizes)]
-        return Tensor(front=tuple(axes))
-    return tensors.reshape(value, [None if size.literal == -1 else size for size in sizes])
+    """A view that is told which axes go where."""
+
+    def at(position: int, *names: str) -> int | None:
+        return axis_number(flow, argument(call, position, *names), place)
+
+    def several(position: int, *names: str) -> list[int] | None:
+        given = argument(call, position, *names)
+        return axis_numbers(flow, (given,), place) if given is not None else None
+
+    found: Tensor | SymbolicValue | None = None
+    match name:
+        case "ravel":
+            found = views.flatten(value, 0, -1)
+        case "flatten":
+            start, end = argument(call, 0, "start_dim"), argument(call, 1, "end_dim")
+            first, last = axis_number(flow, start or Const(0), place), axis_number(flow, end or Const(-1), place)
+            found = views.flatten(value, first, last) if first is not None and last is not None else None
+        case "transpose" | "swapaxes" | "swapdims":
+            one, other = at(0, "dim0", "axis0"), at(1, "dim1", "axis1")
+            found = views.swapped(value, one, other) if one is not None and other is not None else None
+        case "t":
+            found = views.moved(value, (1, 0)) if tensors.rank(value) != 1 else value
+        case "movedim" | "moveaxis":
+            sources, targets = several(0, "source"), several(1, "destination")
+            found = views.movedim(value, sources, targets) if sources and targets else None
+        case "permute":
+            given = call.args or tuple(one for key, one in call.keywords if key == "dims")
+            order = axis_numbers(flow, given, place)
+            found = views.moved(value, order) if order else None
+        case "unflatten" if (dim := at(0, "dim")) is not None:
+            found = _unflattened(flow, value, dim, argument(call, 1, "sizes", "unflattened_size"), place)
+        case "unsqueeze" if (dim := at(0, "dim")) is not None:
+            found = views.unsqueezed(value, dim)
+        case "squeeze" if (dim := at(0, "dim")) is not None or not (call.args or call.keywords):
+            found = views.squeezed(value, dim)
+        case "select" if (dim := at(0, "dim")) is not None:
+            found = views.with_axes(value, dim, (), replaced=True)
+        case "narrow" if (dim := at(0, "dim")) is not None:
+            length = argument(call, 2, "length")
+            if length is not None:
+                found = views.with_axes(value, dim, (flow.scalar(length, place),), replaced=True)
+        case _:
+            pass
+    return views.shuffled(value) if found is None else found
 
 
-def _unsqueezed(value: Tensor | SymbolicValue, at: int | None) -> Tensor:
-    tensor = tensors.as_tensor(value)
-    if at is None:
-        return Tensor(open=UNKNOWN)
-    if tensor.open is None:
-        axes = list(tensor.front + tensor.back)
-        axes.insert(at if at >= 0 else len(axes) + 1 + at, tensors.ONE)
-        return Tensor(front=tuple(axes), contiguous=tensor.contiguous)
-    if at == 0:
-        return Tensor(front=(tensors.ONE, *tensor.front), open=tensor.open, back=tensor.back)
-    if at == -1:
-        return Tensor(front=tensor.front, open=tensor.open, back=(*tensor.back, tensors.ONE))
-    return Tensor(open=UNKNOWN)
+def _unflattened(
+    flow: Interpreter, value: Tensor | SymbolicValue, dim: int, given: Expr | None, place: ProgramPoint
+) -> Tensor | None:
+    """`unflatten(dim, sizes)`."""
+    found = sizes(flow, (given,), place) if given is not None else None
+    if found is None:
+        return None
+    one = Tensor(front=(flow.axis(value, dim, place.frame),))
+    parts = views.reshape(one, found)
+    opened = views.with_axes(value, dim, parts.front, replaced=True) if parts.open is None else None
+    return opened._replace(contiguous=value.contiguous is True or None, moved=None) if opened is not None else None
 
 
-def _integers(args: tuple[Expr, ...]) -> list[int] | None:
-    values = [arg.value for arg in args if isinstance(arg, Const) and isinstance(arg.value, int)]
-    return values if len(values) == len(args) else None
+def like(value: Tensor | SymbolicValue) -> Tensor:
+    """`empty_like(value)`: contiguous, as what it is like is for the most part."""
+    note = value.root.note if isinstance(value, SymbolicValue) else None
+    return tensors.as_tensor(value)._replace(contiguous=True if note is None or note.is_row_major else None)
+
+
+def is_text(call: Call) -> bool:
+    """Whether a call of `split` has the arguments of text: none, or a string."""
+    return isinstance(call.func, Attr) and (
+        not (call.args or call.keywords)
+        or any(isinstance(arg, Const) and isinstance(arg.value, str | bytes) for arg in call.args)
+        or any(isinstance(arg, Star) for arg in call.args)
+        or any(name in ("sep", "maxsplit", "keepends") for name, _ in call.keywords)
+    )

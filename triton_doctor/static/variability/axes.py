@@ -1,0 +1,115 @@
+"""Axes and strides of tensors, asked of the callers where the function itself does not tell."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.variability import layouts, tensors, views
+from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.values import SymbolicValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.static.variability.dims import DimFactor
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import CallFrame
+    from triton_doctor.static.variability.values import Tensor
+
+
+def axis(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+    """`value.shape[position]`."""
+    own = tensors.axis_at(value, position)
+    if own.kind is not Variability.UNKNOWN:
+        return own
+    if isinstance(value, SymbolicValue):
+        return _outranked(own, partial(flow.asked.axis, value, position, frame))
+    return explained(flow, own, frame)
+
+
+def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+    """`value.stride(position)`."""
+    own = layouts.stride(flow, value, position, frame)
+    if not isinstance(value, SymbolicValue):
+        return explained(flow, own, frame)
+    if own.kind is Variability.UNKNOWN and not own.atoms:
+        asked = flow.asked.stride(value, position, frame)
+        if asked is None or asked.decide() is Variability.UNKNOWN:
+            return layouts.presumed_stride(flow, value, position, frame) or own
+        return asked
+    return own
+
+
+def rest(
+    flow: Interpreter, value: Tensor | SymbolicValue, front: int, back: int, frame: CallFrame
+) -> AbstractNumber | None:
+    """The product of the axes of `value` without the first `front` and the last `back`; None where it has none."""
+    bare = views.expose(value, front, back)
+    if bare is None:
+        return None
+    factors = [*bare.front, *([bare.open] if bare.open is not None else []), *bare.back]
+    return explained(flow, tensors.product(factors[front : len(factors) - back]), frame)
+
+
+def explained(flow: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
+    """A product of axes of arguments, as the callers tell it where the function itself does not."""
+    size = own.size
+    if own.kind is not Variability.UNKNOWN or size is None or size.under or not flow.asks:
+        return own
+    if len(size.over) == 1:
+        return _outranked(own, partial(_asked_of, flow, size.over[0], frame))
+    told = [
+        _outranked(tensors.of_size(DimProduct((factor,))), partial(_asked_of, flow, factor, frame))
+        for factor in size.over
+    ]
+    if all(one.kind is Variability.UNKNOWN for one in told):
+        return own
+    return join(told)._replace(size=size)
+
+
+def _asked_of(flow: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
+    """What the callers say of an axis of an argument, or of the product of some."""
+    root = factor.root
+    module = flow.project.modules.get(root.path)
+    function = module.functions.get(root.function) if module is not None else None
+    if function is None or root.item or not any(param.name == root.name for param in function.params):
+        return None
+    thing = SymbolicValue(root, UNKNOWN, function)
+    if isinstance(factor, Dim):
+        return flow.asked.axis(thing, factor.position, frame)
+    return flow.asked.rest(thing, factor.front, factor.back, frame)
+
+
+def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:
+    """An axis of an argument as its callers tell it: what they know outranks what its function makes one guess."""
+    decided = own.decide()
+    if decided is Variability.PER_MODEL:
+        asked = ask()
+        if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
+            return own
+        if _is_rest(own) and _is_guess(asked):
+            return own
+        return asked.settle()._replace(size=own.size)
+    if decided not in (Variability.UNKNOWN, Variability.PER_CALL):
+        return own
+    asked = ask()
+    if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
+        # A suspicion of the callers adds to the function's own.
+        return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
+    if asked is None or (asked.only_shown and decided is Variability.PER_CALL):
+        return own
+    if _is_rest(own) and asked.decide() is not Variability.PER_CALL and _is_guess(asked):
+        return own
+    return asked._replace(size=own.size)
+
+
+def _is_rest(own: AbstractNumber) -> bool:
+    """Whether a number is, among others, the product of axes that are not known one by one."""
+    return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
+
+
+def _is_guess(asked: AbstractNumber) -> bool:
+    """Whether hints alone decide a number."""
+    return asked.kind is Variability.UNKNOWN or bool(asked.terms)

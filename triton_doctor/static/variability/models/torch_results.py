@@ -1,0 +1,280 @@
+"""What torch computes of tensors: reductions, products of matrices, parts, joins, and what is computed item by item."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from triton_doctor.static.python.ir import Const, TupleExpr
+from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
+from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from triton_doctor.static.python.ir import Call, Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.values import Value
+
+AnyTensor: TypeAlias = "Tensor | SymbolicValue"
+
+_REDUCING = frozenset(
+    "sum mean amax amin argmax argmin prod norm logsumexp std var all any nansum count_nonzero".split()
+)
+# A reduction by `dim` gives values and indices.
+_PAIRS = frozenset("max min median mode kthvalue".split())
+_MAPPING = frozenset(
+    "tanh sqrt rsqrt sin cos silu gelu softplus logsigmoid log_softmax normalize layer_norm dropout leaky_relu square "
+    "reciprocal floor_divide pow add_ mul_ sub_ div_ clamp_ clamp_min clamp_max triu tril logical_not logical_and "
+    "logical_or bitwise_and bitwise_or cumsum cumprod flip roll nan_to_num masked_fill_ log1p expm1 round floor ceil "
+    "where eq ne lt le gt ge scatter scatter_ scatter_add scatter_add_ index_add_ elu hardtanh".split()
+)
+_PARTS = frozenset("chunk tensor_split split split_with_sizes unbind".split())
+_PRODUCTS = frozenset("matmul mm bmm mv linear".split())
+RESULTS = (
+    _REDUCING
+    | _PAIRS
+    | _MAPPING
+    | _PARTS
+    | _PRODUCTS
+    | frozenset("repeat tile repeat_interleave pad index_select gather topk sort argsort stack".split())
+)
+
+
+def result_of(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+    """`value.name(...)`, or `torch.name(value, ...)` without its first argument; None where it cannot be followed."""
+    if name in _REDUCING or name in _PAIRS:
+        return _reduced(flow, value, name, call, place)
+    if name in _PARTS:
+        return _parts(flow, value, name, call, place)
+    if name in _PRODUCTS:
+        other = _tensor(flow, argument(call, 0, "other", "mat2", "weight", "vec"), place)
+        return multiplied(value, other, is_linear=name == "linear") if other is not None else None
+    if name in _MAPPING:
+        operands = (_tensor(flow, arg, place) for arg in call.args)
+        return combined([value, *(one for one in operands if one is not None)])
+    match name:
+        case "repeat" | "tile":
+            times = sizes(flow, call.args, place)
+            numbers = [one for one in times or () if not isinstance(one, Shape)]
+            return views.repeated(value, numbers) if times is not None and len(numbers) == len(times) else None
+        case "repeat_interleave":
+            repeats = argument(call, 0, "repeats")
+            scaled = partial(tensors.scaled, times=flow.scalar(repeats, place)) if repeats is not None else None
+            return _along(flow, value, argument(call, 1, "dim"), scaled, place)
+        case "pad":
+            return _padded(flow, value, argument(call, 0, "pad"), place)
+        case "index_select" | "gather":
+            index = _tensor(flow, argument(call, 1, "index"), place)
+            if name == "gather" or index is None:
+                return index
+            length = tensors.axis_at(index, 0)
+            return _along(flow, value, argument(call, 0, "dim"), lambda _: length, place)
+        case "topk":
+            count = argument(call, 0, "k")
+            number = flow.scalar(count, place) if count is not None else UNKNOWN
+            return _pair(_along(flow, value, argument(call, 1, "dim") or Const(-1), lambda _: number, place))
+        case "sort":
+            return _pair(value)
+        case "argsort":
+            return value
+        case _:
+            return None
+
+
+def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
+    """What is computed of tensors item by item: their axes, of which those of one item are repeated."""
+    known = [one for one in operands if tensors.rank(one) is not None]
+    if not known or len(operands) == 1:
+        return operands[0]
+    if len(known) < len(operands):
+        return operands[0]
+    count = max(tensors.rank(one) or 0 for one in known)
+    columns = (
+        [tensors.axis_at(one, position - count) for one in known if (tensors.rank(one) or 0) >= count - position]
+        for position in range(count)
+    )
+    same = all(one.contiguous is True for one in known)
+    return Tensor(front=tuple(_broadcast(axes) for axes in columns), contiguous=True if same else None)
+
+
+def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:
+    """The length that axes of different tensors have in common."""
+    longer = [axis for axis in axes if axis.literal != 1] or axes
+    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), longer[0])
+
+
+def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) -> Tensor | None:
+    """The product of matrices: the first with its last axis replaced by the columns of the second."""
+    count = tensors.rank(right)
+    if count == 1 and not is_linear:
+        found = views.with_axes(left, -1, (), replaced=True)
+    else:
+        columns = tensors.axis_at(right, 0 if is_linear else -1)
+        found = views.with_axes(left, -1, (columns,), replaced=True)
+    return found._replace(contiguous=True, moved=None) if found is not None else None
+
+
+def contracted(flow: Interpreter, call: Call, place: ProgramPoint) -> Tensor:
+    """`einsum("bnd,de->bne", x, w)`."""
+    match call.args:
+        case (Const(str(pattern)), *operands):
+            inputs, arrow, output = pattern.replace(" ", "").partition("->")
+        case _:
+            return Tensor(open=UNKNOWN)
+    lengths: dict[str, AbstractNumber] = {}
+    for letters, operand in zip(inputs.split(","), operands, strict=False):
+        tensor = _tensor(flow, operand, place)
+        if tensor is not None and letters.isalpha():
+            whole = views.of_rank(tensor, len(letters))
+            for position, letter in enumerate(letters):
+                found = tensors.axis_at(whole, position)
+                if letter not in lengths or lengths[letter].kind is Variability.UNKNOWN:
+                    lengths[letter] = found
+    if not arrow or "." in output:
+        return Tensor(open=UNKNOWN)
+    return Tensor(front=tuple(lengths.get(letter, UNKNOWN) for letter in output), contiguous=True)
+
+
+def stacked(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+    """`stack(parts, dim)`: a new axis with an item for each part."""
+    parts = flow.value(call.args[0], place)
+    dim = axis_number(flow, argument(call, 1, "dim", "axis") or Const(0), place)
+    first = _item_of(parts)
+    if dim is None or first is None:
+        return Tensor(open=UNKNOWN)
+    bare = views.unsqueezed(first, dim)
+    found = views.with_axes(bare, dim, (flow.length(parts, place.frame),), replaced=True) if bare is not None else None
+    return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
+
+
+def concatenated(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+    """`cat(parts, dim)`: along one axis as long as all parts together."""
+    parts = flow.value(call.args[0], place)
+    dim = axis_number(flow, argument(call, 1, "dim", "axis") or Const(0), place)
+    first = _item_of(parts)
+    if dim is None or first is None:
+        return Tensor(open=UNKNOWN)
+    if isinstance(parts, TupleValue) and not parts.open:
+        lengths = [tensors.axis_at(one, dim) for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
+        total = apply_all("+", lengths) if len(lengths) == parts.count else UNKNOWN
+    else:
+        total = join([tensors.axis_at(first, dim), flow.length(parts, place.frame)])
+    found = views.with_axes(first, dim, (total._replace(size=None),), replaced=True)
+    return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
+
+
+def apply_all(op: str, numbers: Sequence[AbstractNumber]) -> AbstractNumber:
+    """`a + b + c`."""
+    result = numbers[0]
+    for number in numbers[1:]:
+        result = apply(op, [result, number])
+    return result
+
+
+def _item_of(parts: Value) -> AnyTensor | None:
+    """One of the tensors that a list or tuple holds."""
+    match parts:
+        case TupleValue(open=False) if parts.count:
+            items = [one for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
+            return next((one for one in items if tensors.rank(one) is not None), items[0] if items else None)
+        case ListValue(Tensor() | SymbolicValue() as item, _):
+            return item
+        case _:
+            return None
+
+
+def _tensor(flow: Interpreter, expr: Expr | None, place: ProgramPoint) -> AnyTensor | None:
+    found = flow.value(expr, place) if expr is not None else None
+    return found if isinstance(found, Tensor | SymbolicValue) else None
+
+
+def _pair(value: AnyTensor | None) -> TupleValue | None:
+    return TupleValue((value, value)) if value is not None else None
+
+
+def _along(
+    flow: Interpreter,
+    value: AnyTensor,
+    dim: Expr | None,
+    change: Callable[[AbstractNumber], AbstractNumber] | None,
+    place: ProgramPoint,
+) -> Tensor | None:
+    """A new tensor whose axis at `dim` is as `change` makes it."""
+    at = axis_number(flow, dim, place)
+    if at is None or change is None:
+        return None
+    found = views.with_axes(value, at, (change(flow.axis(value, at, place.frame)),), replaced=True)
+    return found._replace(contiguous=True, moved=None) if found is not None else None
+
+
+def _reduced(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+    given = argument(call, 0 if name != "norm" else 1, "dim", "axis")
+    if given is None:
+        return value if isinstance(value, SymbolicValue) or name in _PAIRS else Tensor(contiguous=True)
+    dims = axis_numbers(flow, (given,), place)
+    if dims is None:
+        other = _tensor(flow, given, place)
+        return value if name in _PAIRS and isinstance(other, Tensor) else None
+    kept = argument(call, 1 if name != "norm" else 2, "keepdim", "keepdims") == Const(True)
+    count = tensors.rank(value)
+    order = sorted((dim % count if count else dim for dim in dims), reverse=True)
+    result: AnyTensor | None = value
+    for dim in order:
+        if result is not None:
+            result = views.with_axes(result, dim, (tensors.ONE,) if kept else (), replaced=True)
+    if result is None:
+        return None
+    made = result._replace(contiguous=True)
+    return _pair(made) if name in _PAIRS else made
+
+
+def _parts(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+    """The parts of a tensor along an axis."""
+    where = 0 if name == "unbind" else 1
+    dim = axis_number(flow, argument(call, where, "dim", "axis") or Const(0), place)
+    if dim is None:
+        return None
+    whole = flow.axis(value, dim, place.frame)
+    if name == "unbind":
+        item = views.with_axes(value, dim, (), replaced=True)
+        return ListValue(item=item, length=whole) if item is not None else None
+    given = argument(call, 0, "chunks", "indices_or_sections", "split_size_or_sections", "split_size", "split_sizes")
+    if given is None:
+        return None
+
+    def part(length: AbstractNumber) -> Tensor:
+        found = views.with_axes(value, dim, (length,), replaced=True)
+        return Tensor(open=UNKNOWN) if found is None else found
+
+    if name.startswith("split"):
+        several = flow.value(given, place)
+        if isinstance(given, TupleExpr) or isinstance(several, TupleValue):
+            lengths = sizes(flow, (given,), place)
+            return TupleValue([part(one) for one in lengths or () if not isinstance(one, Shape)]) if lengths else None
+        if isinstance(several, ListValue):
+            return ListValue(item=part(flow.as_scalar(several.item, place.frame)), length=several.length)
+        length = flow.as_scalar(several, place.frame)
+        return ListValue(item=part(length), length=apply("//", [whole, length]))
+    count = flow.scalar(given, place)
+    return ListValue(item=part(apply("//", [whole, count])), length=count)
+
+
+def _padded(flow: Interpreter, value: AnyTensor, given: Expr | None, place: ProgramPoint) -> AnyTensor | None:
+    """`pad(value, (left, right, ...))`: pairs of what is added, from the last axis on."""
+    amounts = sizes(flow, (given,), place) if given is not None else None
+    if amounts is None or len(amounts) % 2:
+        return None
+    numbers = [one for one in amounts if not isinstance(one, Shape)]
+    result: AnyTensor | None = value
+    for index in range(0, len(numbers), 2):
+        at = -1 - index // 2
+        added = [one for one in numbers[index : index + 2] if one.literal != 0]
+        if result is not None and added:
+            length = apply_all("+", [flow.axis(result, at, place.frame), *added])
+            result = views.with_axes(result, at, (length,), replaced=True)
+    return result._replace(contiguous=True) if result is not None else None

@@ -1,0 +1,49 @@
+"""Operators on values: numbers, tensors, and tuples that are joined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.variability import tensors
+from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.lattice import AbstractNumber
+from triton_doctor.static.variability.models.torch_results import combined, multiplied
+from triton_doctor.static.variability.values import Shape, SymbolicValue, Tensor, TupleValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import CallFrame
+    from triton_doctor.static.variability.values import Lazy, Value
+
+# `[1] * x.dim()`: tensors have few axes.
+_MOST_ITEMS = 8
+
+
+def operate(flow: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
+    """The value of `op` on one or two operands."""
+    numbers = [operand for operand in operands if isinstance(operand, AbstractNumber)]
+    if len(numbers) == len(operands):
+        return apply(op, numbers)
+    if any(isinstance(operand, Tensor) for operand in operands):
+        things = [operand for operand in operands if isinstance(operand, Tensor | SymbolicValue)]
+        if op != "@":
+            return combined(things)
+        found = multiplied(*things) if len(things) == 2 else None
+        return things[0] if found is None else found
+    match op, operands:
+        case "+", (TupleValue() | Shape() as left, TupleValue() | Shape() as right):
+            is_open = any(isinstance(one, TupleValue) and one.open for one in operands)
+            return TupleValue([*_items(flow, left, frame), *_items(flow, right, frame)], is_open=is_open)
+        case "*", (TupleValue(items, False), AbstractNumber(literal=int(times))) if len(items) * times <= _MOST_ITEMS:
+            return TupleValue(items * times)
+        case _:
+            return apply(op, [flow.as_scalar(operand, frame) for operand in operands])
+
+
+def _items(flow: Interpreter, value: TupleValue | Shape, frame: CallFrame) -> Sequence[Value | Lazy]:
+    if isinstance(value, TupleValue):
+        return value.items
+    rank = tensors.rank(value.of)
+    return [value] if rank is None else [flow.axis(value.of, position, frame) for position in range(rank)]

@@ -1,0 +1,99 @@
+"""`x[key]` of a tensor: a slice bounds its axis, an integer drops one, None adds one, and `...` stands for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Const, Slice, Subscript, TupleExpr
+from triton_doctor.static.python.printing import spell
+from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.origins import from_data
+from triton_doctor.static.variability.slices import slice_length
+from triton_doctor.static.variability.values import AxisOrder, SymbolicValue, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.lattice import AbstractNumber
+    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.values import Value
+
+_ELLIPSIS = Const(...)
+_NEW_AXIS = Const(None)
+_WHOLE = Slice(None, None, None)
+
+
+def indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, place: ProgramPoint) -> Value:
+    """`value[key]`, spelled `base[key]`; a thing may also be a list or a table."""
+    keys = key.items if isinstance(key, TupleExpr) else (key,)
+    if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
+        if isinstance(value, SymbolicValue):
+            # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
+            root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
+            return SymbolicValue(root=root, scalar=value.scalar._replace(terms=frozenset()))
+        if len(keys) == 1 and tensors.rank(value) == 1:
+            return from_data(Subscript(base, key), None, place)
+        if not all(isinstance(one, Const) for one in keys):
+            return Tensor(open=UNKNOWN)
+    at = keys.index(_ELLIPSIS) if _ELLIPSIS in keys else len(keys)
+    before, after = keys[:at], keys[at + 1 :]
+    front, back = _count(before), _count(after)
+    bare = views.expose(value, front, back)
+    if bare is None:
+        return Tensor(open=UNKNOWN)
+    head, tail = bare.front, bare.back
+    if bare.open is None:
+        end = len(head) - back
+        if end < front:
+            return Tensor(open=UNKNOWN)
+        head, tail = head[:end], head[end:]
+    first = _Axes(flow, place, before, 0).of(head[:front])
+    middle = [(axis, position) for position, axis in enumerate(head[front:], start=front)]
+    if bare.open is None:
+        last = _Axes(flow, place, after, len(head)).of(tail)
+        every = [*first, *middle, *last]
+        order = tuple((position, source) for position, (_, source) in enumerate(every))
+        return Tensor(front=tuple(axis for axis, _ in every), moved=AxisOrder(value, order))
+    last = _Axes(flow, place, after, -back).of(tail[len(tail) - back :])
+    stays = all(isinstance(one, Slice) and one.step is None for one in (*before, *after))
+    return Tensor(
+        front=tuple(axis for axis, _ in (*first, *middle)),
+        open=bare.open,
+        back=(*tail[: len(tail) - back], *(axis for axis, _ in last)),
+        moved=AxisOrder(value, (), rest_stays=True) if stays else None,
+    )
+
+
+def _count(keys: Sequence[Expr]) -> int:
+    """The number of axes that `keys` take."""
+    return sum(one != _NEW_AXIS for one in keys)
+
+
+class _Axes:
+    """What `keys` leave of axes, the first of which is at `start`."""
+
+    def __init__(self, flow: Interpreter, place: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
+        """Nothing is evaluated yet."""
+        self._flow = flow
+        self._place = place
+        self._keys = keys
+        self._start = start
+
+    def of(self, axes: Sequence[AbstractNumber]) -> list[tuple[AbstractNumber, int | None]]:
+        """The axes that remain of `axes`, each with the position that it keeps the stride of."""
+        found: list[tuple[AbstractNumber, int | None]] = []
+        at = 0
+        for key in self._keys:
+            if key == _NEW_AXIS:
+                found.append((tensors.ONE, None))
+                continue
+            if isinstance(key, Slice):
+                position = self._start + at if key.step is None else None
+                length = axes[at] if key == _WHOLE else slice_length(self._flow, axes[at], key, self._place)
+                found.append((length, position))
+            at += 1
+        return found
