@@ -114,6 +114,19 @@ def test_remedy_is_that_of_the_use(body: str, remedy: str, *, compiles: bool) ->
     assert ("next_power_of_2" in (finding.advice or "")) == ("block" in (finding.advice or ""))
 
 
+@pytest.mark.parametrize(("body", "compiles"), [(one[0], one[2]) for one in BODIES.values()], ids=BODIES.keys())
+def test_listed_constexpr_may_lose_its_annotation_only_where_a_plain_argument_compiles(
+    body: str, *, compiles: bool
+) -> None:
+    listed = kernel("work", ": tl.constexpr", body).replace("@triton.jit", '@triton.jit(do_not_specialize=["n"])')
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, (HEAD + listed + LAUNCH).encode())
+
+    found = scan([file], Settings(root=Path()), cwd=Path()).findings
+    (finding,) = [one for one in found if one.code == "TRD204"]
+
+    assert ("drop the `tl.constexpr`" in (finding.advice or "")) == compiles
+
+
 def test_plain_argument_compiles_where_the_remedy_says_so(tmp_path: Path) -> None:
     names = {f"work_{number}": id_ for number, id_ in enumerate(BODIES)}
     bodies = (kernel(name, "", BODIES[id_][0]) for name, id_ in names.items())

@@ -12,8 +12,10 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of, pointers
 from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
+from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.parameter_uses import ParameterUses
 from triton_doctor.variables import Version
 
 if TYPE_CHECKING:
@@ -63,9 +65,16 @@ def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Find
         code=CODE,
         severity=Severity.WARNING if compiles else Severity.ERROR,
         message=f"`{option}` of `{kernel.name}` names the constexpr `{name}`: {what}",
-        advice=f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list",
+        advice=_advice(project, kernel, name),
         facts=_facts(kernel, option, name),
     )
+
+
+def _advice(project: Project, kernel: Kernel, name: str) -> str:
+    """Without its annotation the kernel compiles only where it does not need the value while it compiles."""
+    if ParameterUses(project, launches_of(project)).need(kernel, name) is not None:
+        return f"remove `{name}` from the list: the kernel needs its value while it compiles"
+    return f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list"
 
 
 def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
