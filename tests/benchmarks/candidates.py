@@ -92,13 +92,13 @@ def options_that_are_computed(project: Project) -> Iterator[Near]:
 
 def counts(project: Project) -> Iterator[Near]:
     """TRD208: a plain argument that changes with each call, alone, or not to be specialized on."""
-    flow = interpreter_of(project)
+    interpreter = interpreter_of(project)
     for kernel, launch in launched(project):
         for param in kernel.params:
             argument = spelled_out(launch, kernel).get(param.name)
             if argument is None or isinstance(argument.value, Const):
                 continue
-            scalar = flow.scalar(argument.value, flow.at(launch))
+            scalar = interpreter.scalar(argument.value, interpreter.at(launch))
             if scalar.decide() is Variability.PER_CALL:
                 how = "constexpr" if param.is_constexpr else "not specialized"
                 if param.is_constexpr or param.name in kernel.do_not_specialize or not param.is_constexpr:

@@ -58,8 +58,8 @@ def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
             return {"kind": "value", "value": True}
         case Attr(Name(base), name) if _is_of_triton(launch, base):
             return {"kind": "type", "name": name}
-    flow = interpreter_of(project)
-    if isinstance(flow.value(expr, flow.at(launch)), Tensor):
+    interpreter = interpreter_of(project)
+    if isinstance(interpreter.value(expr, interpreter.at(launch)), Tensor):
         return {"kind": "tensor", "dtype": None, "aligned": True}
     return {"kind": "size" if is_integer(project, launch, expr) else "guess"}
 

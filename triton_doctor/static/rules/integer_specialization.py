@@ -53,7 +53,7 @@ class _Candidate(NamedTuple):
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
-    flow = interpreter_of(project)
+    interpreter = interpreter_of(project)
     unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
     for kernel in project.kernels():
         if kernel.key in unbounded:
@@ -61,7 +61,7 @@ def check(project: Project) -> Iterator[Finding]:
         launches = [
             one
             for one in launches_of(project).get(kernel.key, ())
-            if not flow.callers.is_no_program(one.module, one.function, one.launch.arms)
+            if not interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
         ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
         if any(_may_tell(candidates) for _, candidates in every):
@@ -113,10 +113,10 @@ def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
 
 
 def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> Iterator[_Count]:
-    flow = interpreter_of(project)
-    place = flow.at(launch)
+    interpreter = interpreter_of(project)
+    place = interpreter.at(launch)
     for candidate in candidates:
-        scalar = flow.scalar(candidate.argument.value, place)
+        scalar = interpreter.scalar(candidate.argument.value, place)
         if scalar.only_shown:
             continue  # what a benchmark alone passes need not be a count: a scale may be a tensor elsewhere
         if scalar.decide() is Variability.PER_CALL and (not scalar.from_data or candidate.whole):

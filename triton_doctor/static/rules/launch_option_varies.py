@@ -66,8 +66,8 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
     argument = spelled_out(launch, kernel)[name]
     if isinstance(argument.value, Const):
         return
-    flow = interpreter_of(project)
-    scalar = flow.scalar(argument.value, flow.at(launch))
+    interpreter = interpreter_of(project)
+    scalar = interpreter.scalar(argument.value, interpreter.at(launch))
     if scalar.decide() is not Variability.PER_CALL:
         return
     steps = dict.fromkeys(note.step() for note in scalar.trail)

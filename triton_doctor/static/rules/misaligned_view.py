@@ -66,13 +66,13 @@ def _varying(project: Project, launch: LinkedLaunch, view: _TensorView) -> Abstr
     origin = origin_of(launch, view.start)
     if isinstance(origin, BinaryOp) and origin.op == "*" and any(_is_coarse(operand) for operand in origin.operands):
         return None
-    flow = interpreter_of(project)
-    place = flow.at(launch)
-    start = flow.scalar(view.start, place)
+    interpreter = interpreter_of(project)
+    place = interpreter.at(launch)
+    start = interpreter.scalar(view.start, place)
     if start.decide() is not Variability.PER_CALL:
         return None
     if view.flat:
-        base = flow.value(view.base, place)
+        base = interpreter.value(view.base, place)
         if not isinstance(base, Tensor | SymbolicValue) or tensors.rank(base) != 1:
             return None
     return start

@@ -57,7 +57,7 @@ class AttributeStores:
         self._names = project.names
         self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
 
-    def value(self, flow: Interpreter, base: Expr, name: str, place: ProgramPoint) -> Value | None:
+    def value(self, interpreter: Interpreter, base: Expr, name: str, place: ProgramPoint) -> Value | None:
         """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
         frame = place.frame
         if frame.depth >= MOST_DEPTH:
@@ -73,7 +73,7 @@ class AttributeStores:
             stores = list(islice(self._stores(owner, name), MOST_STORES + 1))
             if len(stores) <= MOST_STORES:
                 own = (store for store in stores if self._is_of(owner, store))
-                answer = _join_stores([stored_value(flow, *store, frame.depth) for store in own])
+                answer = _join_stores([stored_value(interpreter, *store, frame.depth) for store in own])
             self._answers[key] = (answer, frame.depth)
         return answer
 
@@ -164,11 +164,11 @@ def giving(name: str) -> TextPattern:
     return TextPattern(name, _GIVEN, _VALUE)
 
 
-def stored_value(flow: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
+def stored_value(interpreter: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
     """What `function` of `module`, entered at `depth`, stores."""
-    place = ProgramPoint(flow.frame(module, function, depth), stored.order)
-    value = flow.evaluations.once(
-        (id(function), f".{stored.name}", stored.order), partial(flow.value, stored.value, place), UNKNOWN
+    place = ProgramPoint(interpreter.frame(module, function, depth), stored.order)
+    value = interpreter.evaluations.once(
+        (id(function), f".{stored.name}", stored.order), partial(interpreter.value, stored.value, place), UNKNOWN
     )
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
     return value.stepping(note) if isinstance(value, AbstractNumber) else value

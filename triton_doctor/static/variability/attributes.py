@@ -25,13 +25,13 @@ _MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
 _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
 
 
-def field(flow: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
+def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
     """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
-    module = flow.project.names.home_of_class(of)
+    module = interpreter.project.names.home_of_class(of)
     values: list[Value] = []
     for function, stored in _stores(module, of, name):
         if function.name not in _MAKING:
-            values.append(_stored(flow, stored, module, function, frame))
+            values.append(_stored(interpreter, stored, module, function, frame))
         elif stored.value in _EMPTY and _grows(of, name, module):
             values.append(_growing(name, module, stored))
         else:
@@ -54,32 +54,32 @@ def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Store
     )
 
 
-def saved(flow: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
+def saved(interpreter: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
     """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
     if frame.depth >= MOST_DEPTH or not forward.params:
         return UNKNOWN
-    module = flow.project.names.home(forward)
+    module = interpreter.project.names.home(forward)
     context = forward.params[0].name
     if name == "saved_tensors":
         for site in forward.calls:
             match site.call.func:
                 case Attr(Name(base), "save_for_backward") if base == context:
-                    inner = flow.frame(module, forward, frame.depth + 1)
-                    return flow.value(TupleExpr(site.call.args), ProgramPoint(inner, site.order, site.arms))
+                    inner = interpreter.frame(module, forward, frame.depth + 1)
+                    return interpreter.value(TupleExpr(site.call.args), ProgramPoint(inner, site.order, site.arms))
         return UNKNOWN
     return either(
         [
-            _stored(flow, stored, module, forward, frame)
+            _stored(interpreter, stored, module, forward, frame)
             for stored in forward.stored
             if stored.base == context and stored.name == name
         ]
     )
 
 
-def _stored(flow: Interpreter, stored: Stored, module: Module, function: Function, frame: CallFrame) -> Value:
+def _stored(interpreter: Interpreter, stored: Stored, module: Module, function: Function, frame: CallFrame) -> Value:
     if frame.depth >= MOST_DEPTH:
         return UNKNOWN
-    return stored_value(flow, module, function, stored, frame.depth + 1)
+    return stored_value(interpreter, module, function, stored, frame.depth + 1)
 
 
 def _kept(name: str, module: Module, line: int) -> SymbolicValue:

@@ -19,49 +19,49 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Tensor
 
 
-def axis(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """`value.shape[position]`."""
     own = tensors.axis_at(value, position)
     if own.kind is not Variability.UNKNOWN:
         return own
     if isinstance(value, SymbolicValue):
-        return _outranked(own, partial(flow.asked.axis, value, position, frame))
-    return explained(flow, own, frame)
+        return _outranked(own, partial(interpreter.asked.axis, value, position, frame))
+    return explained(interpreter, own, frame)
 
 
-def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """`value.stride(position)`."""
-    own = layouts.stride(flow, value, position, frame)
+    own = layouts.stride(interpreter, value, position, frame)
     if not isinstance(value, SymbolicValue):
-        return explained(flow, own, frame)
+        return explained(interpreter, own, frame)
     if own.kind is Variability.UNKNOWN and not own.atoms:
-        asked = flow.asked.stride(value, position, frame)
+        asked = interpreter.asked.stride(value, position, frame)
         if asked is None or asked.decide() is Variability.UNKNOWN:
-            return layouts.presumed_stride(flow, value, position, frame) or own
+            return layouts.presumed_stride(interpreter, value, position, frame) or own
         return asked
     return own
 
 
 def rest(
-    flow: Interpreter, value: Tensor | SymbolicValue, front: int, back: int, frame: CallFrame
+    interpreter: Interpreter, value: Tensor | SymbolicValue, front: int, back: int, frame: CallFrame
 ) -> AbstractNumber | None:
     """The product of the axes of `value` without the first `front` and the last `back`; None where it has none."""
     bare = views.expose(value, front, back)
     if bare is None:
         return None
     factors = [*bare.front, *([bare.open] if bare.open is not None else []), *bare.back]
-    return explained(flow, tensors.product(factors[front : len(factors) - back]), frame)
+    return explained(interpreter, tensors.product(factors[front : len(factors) - back]), frame)
 
 
-def explained(flow: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
+def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
     """A product of axes of arguments, as the callers tell it where the function itself does not."""
     size = own.size
-    if own.kind is not Variability.UNKNOWN or size is None or size.under or not flow.asks:
+    if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.asks:
         return own
     if len(size.over) == 1:
-        return _outranked(own, partial(_asked_of, flow, size.over[0], frame))
+        return _outranked(own, partial(_asked_of, interpreter, size.over[0], frame))
     told = [
-        _outranked(tensors.of_size(DimProduct((factor,))), partial(_asked_of, flow, factor, frame))
+        _outranked(tensors.of_size(DimProduct((factor,))), partial(_asked_of, interpreter, factor, frame))
         for factor in size.over
     ]
     if all(one.kind is Variability.UNKNOWN for one in told):
@@ -69,17 +69,17 @@ def explained(flow: Interpreter, own: AbstractNumber, frame: CallFrame) -> Abstr
     return join(told)._replace(size=size)
 
 
-def _asked_of(flow: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
+def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
     """What the callers say of an axis of an argument, or of the product of some."""
     root = factor.root
-    module = flow.project.modules.get(root.path)
+    module = interpreter.project.modules.get(root.path)
     function = module.functions.get(root.function) if module is not None else None
     if function is None or root.item or not any(param.name == root.name for param in function.params):
         return None
     thing = SymbolicValue(root, UNKNOWN, function)
     if isinstance(factor, Dim):
-        return flow.asked.axis(thing, factor.position, frame)
-    return flow.asked.rest(thing, factor.front, factor.back, frame)
+        return interpreter.asked.axis(thing, factor.position, frame)
+    return interpreter.asked.rest(thing, factor.front, factor.back, frame)
 
 
 def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:

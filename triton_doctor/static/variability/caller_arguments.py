@@ -70,7 +70,7 @@ _VALUE = Query("value")
 _LENGTH = Query("length")
 
 
-def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
+def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
     function = frame.function
     if frame.arguments is not None:
@@ -78,7 +78,7 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
         if passed is not None:
             return passed() if isinstance(passed, partial) else passed
         if param.default is not None:
-            return flow.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
+            return interpreter.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
     if param.name in ("self", "cls") and function.class_name is not None:
         owner = frame.module.classes.get(function.class_name)
         if owner is not None:
@@ -92,7 +92,7 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
     names = named_axes(function, param.name)
     weight = names_weight(param.name) or works_on_weights(function.name)
     path = frame.module.path
-    hints = {**flow.hints.get((path, function.qualname, param.name), {})}
+    hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
         hints[position] = hints.get(position, frozenset()) | beside
@@ -107,9 +107,9 @@ def parameter(flow: Interpreter, param: HostParam, frame: CallFrame) -> Value:
 class CallerArguments:
     """What the callers of a function pass for its parameters: each is asked once, or again from less deep."""
 
-    def __init__(self, flow: Interpreter) -> None:
+    def __init__(self, interpreter: Interpreter) -> None:
         """Nobody is asked yet."""
-        self._flow = flow
+        self._interpreter = interpreter
         self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
 
@@ -143,7 +143,7 @@ class CallerArguments:
         function = thing.origin
         if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Variability.UNKNOWN:
             return None
-        if not self._flow.asks:
+        if not self._interpreter.asks:
             return None
         key = (id(function), thing.root.name, query)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
@@ -194,14 +194,14 @@ class CallerArguments:
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too."""
-        demonstrations = self._flow.project.demonstrations
+        demonstrations = self._interpreter.project.demonstrations
         return caller.module.path in demonstrations and function.path not in demonstrations
 
     def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""
         found = self._calls.get(id(function))
         if found is None:
-            callers = self._flow.callers.of(self._flow.project.names.home(function), function)
+            callers = self._interpreter.callers.of(self._interpreter.project.names.home(function), function)
             found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS)]
             self._calls[id(function)] = found
         return found
@@ -209,22 +209,22 @@ class CallerArguments:
     def _passed(
         self, caller: Caller, arg: Expr, function: Function, name: str, query: Query, depth: int
     ) -> Iterator[AbstractNumber]:
-        flow = self._flow
-        frame = flow.frame(caller.module, caller.function, depth)
+        interpreter = self._interpreter
+        frame = interpreter.frame(caller.module, caller.function, depth)
         place = ProgramPoint(frame, caller.site.order, caller.site.arms)
-        value = flow.value(arg, place)
+        value = interpreter.value(arg, place)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
-            yield flow.length(value, frame).stepping(note)
+            yield interpreter.length(value, frame).stepping(note)
             return
         if query.what == "value":
-            yield flow.as_scalar(value, frame).stepping(note)
+            yield interpreter.as_scalar(value, frame).stepping(note)
             return
         options = value.options if isinstance(value, Union) else (value,)
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) else ""
-            asked = [(option, limited_axis(flow, one, tensor, query.position, place)) for option, one in asked]
+            asked = [(option, limited_axis(interpreter, one, tensor, query.position, place)) for option, one in asked]
         if asked:
             scalars = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
@@ -238,21 +238,21 @@ class CallerArguments:
 
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
         """An axis, stride or part of `value`; None where it has no such thing."""
-        flow = self._flow
+        interpreter = self._interpreter
         if query.rank is not None and isinstance(value, Tensor):
             value = views.of_rank(value, query.rank)
             if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
                 return UNKNOWN
         match query.what, value:
             case "rest", Tensor() | SymbolicValue():
-                return axes.rest(flow, value, query.position, query.size, frame)
+                return axes.rest(interpreter, value, query.position, query.size, frame)
             case "axis", Tensor() | SymbolicValue():
-                return flow.axis(value, query.position, frame)
+                return interpreter.axis(value, query.position, frame)
             case "stride", Tensor() | SymbolicValue():
-                return flow.stride(value, query.position, frame)
+                return interpreter.stride(value, query.position, frame)
             case "part", Shape() | Strides() | TupleValue() | SymbolicValue():
-                found = flow.part(value, query.position, query.size, query.is_open, frame)
-                return flow.as_scalar(found, frame) if found is not None else None
+                found = interpreter.part(value, query.position, query.size, query.is_open, frame)
+                return interpreter.as_scalar(found, frame) if found is not None else None
             case _:
                 return None
 

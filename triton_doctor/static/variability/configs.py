@@ -75,7 +75,7 @@ def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, 
 class _Source(NamedTuple):
     """An expression that makes configs, and the point where it is evaluated."""
 
-    flow: Interpreter
+    interpreter: Interpreter
     expr: Expr
     point: ProgramPoint
 
@@ -89,8 +89,8 @@ def _source(project: Project, kernel: Kernel) -> _Source | None:
     top = module.functions.get("<module>") if module is not None else None
     if module is None or top is None or kernel.autotune is None or kernel.autotune.configs is None:
         return None
-    flow = interpreter_of(project)
-    return _Source(flow, kernel.autotune.configs, end_of(flow.frame(module, top)))
+    interpreter = interpreter_of(project)
+    return _Source(interpreter, kernel.autotune.configs, end_of(interpreter.frame(module, top)))
 
 
 def _count(source: _Source, of_options: _Pick) -> int | None:
@@ -155,27 +155,27 @@ def _answer(
         defining = _followed(source)
         return ask(defining) if defining is not None else nothing
 
-    return source.flow.evaluations.answer(key, follow, neutral=nothing, beyond=nothing)
+    return source.interpreter.evaluations.answer(key, follow, neutral=nothing, beyond=nothing)
 
 
 def _followed(source: _Source) -> _Source | None:
-    flow, expr, point = source
+    interpreter, expr, point = source
     frame = point.frame
     if isinstance(expr, Name):
-        definitions = find_definitions(flow, expr.id, point)
+        definitions = find_definitions(interpreter, expr.id, point)
         if len(definitions.found) != 1 or definitions.param is not None:
             return None
         (only,) = definitions.found
         home = only.point.frame.function
         grows = any(_appends(site.call, only.name) for site in home.calls)
         is_only = len(home.bindings.get(only.name, ())) == 1
-        return _Source(flow, only.value, only.point) if is_only and not grows else None
+        return _Source(interpreter, only.value, only.point) if is_only and not grows else None
     if isinstance(expr, Call):
-        function = flow.callers.reached(frame.module, frame.function, expr.func)
+        function = interpreter.callers.reached(frame.module, frame.function, expr.func)
         if function is not None and len(function.returns) == 1 and frame.depth < MOST_DEPTH:
             (returned,) = function.returns
-            inner = flow.frame(flow.project.names.home(function), function, frame.depth + 1)
-            return _Source(flow, returned.value, ProgramPoint(inner, returned.order))
+            inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth + 1)
+            return _Source(interpreter, returned.value, ProgramPoint(inner, returned.order))
     return None
 
 

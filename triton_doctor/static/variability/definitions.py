@@ -47,7 +47,7 @@ class Definitions(NamedTuple):
 _NOTHING = Definitions((), is_complete=False)
 
 
-def find_definitions(flow: Interpreter, name: str, point: ProgramPoint) -> Definitions:
+def find_definitions(interpreter: Interpreter, name: str, point: ProgramPoint) -> Definitions:
     """What `name` stands for at `point`: nothing where the function declares it global, as anybody may set it."""
     frame = point.frame
     if name in frame.function.globals:
@@ -63,25 +63,25 @@ def find_definitions(flow: Interpreter, name: str, point: ProgramPoint) -> Defin
         return Definitions(found, is_complete=not param.variadic, param=None if param.variadic else param)
     if found:
         return Definitions(found, is_complete=False)
-    return _find_outside(flow, name, frame)
+    return _find_outside(interpreter, name, frame)
 
 
-def _find_outside(flow: Interpreter, name: str, frame: CallFrame) -> Definitions:
+def _find_outside(interpreter: Interpreter, name: str, frame: CallFrame) -> Definitions:
     """A name of an enclosing function, of the module, or of the module that it is imported from."""
     if frame.depth >= MOST_DEPTH:
         return _NOTHING
     module, function = frame.module, frame.function
     outer = module.functions.get(function.parent or "<module>")
     if function.qualname != "<module>" and outer is not None and outer is not function:
-        return find_definitions(flow, name, end_of(flow.frame(module, outer, frame.depth + 1)))
-    found = flow.project.names.defining(module, name) if name in module.imports else None
+        return find_definitions(interpreter, name, end_of(interpreter.frame(module, outer, frame.depth + 1)))
+    found = interpreter.project.names.defining(module, name) if name in module.imports else None
     top = found[0].functions.get("<module>") if found is not None else None
     if found is None or top is None:
         return _NOTHING
-    return find_definitions(flow, found[1], end_of(flow.frame(found[0], top, frame.depth + 1)))
+    return find_definitions(interpreter, found[1], end_of(interpreter.frame(found[0], top, frame.depth + 1)))
 
 
-def find_arguments(flow: Interpreter, param: HostParam, frame: CallFrame) -> Definitions:
+def find_arguments(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Definitions:
     """What the callers of the function pass for `param`, and its default where one of them may leave it out.
 
     Complete where there are callers, each of them is in sight, and each passes something or leaves it to the default.
@@ -90,17 +90,19 @@ def find_arguments(flow: Interpreter, param: HostParam, frame: CallFrame) -> Def
     if param.default is not None:
         outer = frame.module.functions.get(function.parent or "<module>") or function
         found.append(
-            Definition(param.name, param.default, end_of(flow.frame(frame.module, outer, frame.depth)), function.line)
+            Definition(
+                param.name, param.default, end_of(interpreter.frame(frame.module, outer, frame.depth)), function.line
+            )
         )
     if frame.depth >= MOST_DEPTH:
         return Definitions(tuple(found), is_complete=False)
-    callers = list(islice(flow.callers.of(frame.module, function), MOST_CALLERS + 1))
+    callers = list(islice(interpreter.callers.of(frame.module, function), MOST_CALLERS + 1))
     is_complete = 0 < len(callers) <= MOST_CALLERS
     for caller in callers[:MOST_CALLERS]:
         site = caller.site
         passed = bind(function, site.call).get(param.name)
         if passed is not None:
-            inner = flow.frame(caller.module, caller.function, frame.depth + 1)
+            inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
             found.append(Definition(param.name, passed, ProgramPoint(inner, site.order, site.arms), site.line))
         elif param.default is None:
             is_complete = False

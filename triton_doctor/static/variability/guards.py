@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-def limited(flow: Interpreter, value: Value, name: str, place: ProgramPoint) -> Value:
+def limited(interpreter: Interpreter, value: Value, name: str, place: ProgramPoint) -> Value:
     """The value of `name`, as the tests before `place` leave it."""
     for limit in _limits(name, None, place):
-        value = _bounded(flow, flow.as_scalar(value, place.frame), limit, place) or value
-    return _limited_elsewhere(flow, value, place) if isinstance(value, AbstractNumber) else value
+        value = _bounded(interpreter, interpreter.as_scalar(value, place.frame), limit, place) or value
+    return _limited_elsewhere(interpreter, value, place) if isinstance(value, AbstractNumber) else value
 
 
 def limited_axis(
-    flow: Interpreter, axis: AbstractNumber, name: str, position: int, place: ProgramPoint
+    interpreter: Interpreter, axis: AbstractNumber, name: str, position: int, place: ProgramPoint
 ) -> AbstractNumber:
     """The axis at `position` of the tensor `name`, as the tests before `place` leave it; `name` is empty for no name.
 
@@ -43,20 +43,20 @@ def limited_axis(
     if not function.limits:
         return axis
     for limit in _limits(name, position, place):
-        axis = _bounded(flow, axis, limit, place) or axis
+        axis = _bounded(interpreter, axis, limit, place) or axis
     for names in (named_axes(function, name), allocated_axes(function, name)):
         own = names[position] if -len(names) <= position < len(names) else ""
         if own and len(function.bindings.get(own, ())) <= 1:
             for limit in _limits(own, None, place):
-                axis = _bounded(flow, axis, limit, place) or axis
-    return _limited_elsewhere(flow, axis, place)
+                axis = _bounded(interpreter, axis, limit, place) or axis
+    return _limited_elsewhere(interpreter, axis, place)
 
 
-def limited_item(flow: Interpreter, value: Value, shape: Expr, position: object, place: ProgramPoint) -> Value:
+def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: object, place: ProgramPoint) -> Value:
     """The item at `position` of `shape`, as the tests before `place` leave it."""
     match shape, position:
         case Attr(Name(name), "shape"), int(axis) if place.frame.function.limits:
-            return limited_axis(flow, flow.as_scalar(value, place.frame), name, axis, place)
+            return limited_axis(interpreter, interpreter.as_scalar(value, place.frame), name, axis, place)
         case _:
             return value
 
@@ -92,7 +92,7 @@ def _will_hold(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
     return _arms(name, limit) <= set(place.arms)
 
 
-def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:
+def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:
     """The number, where it is one axis, as tests of that axis leave it that name it otherwise."""
     match number.size:
         case DimProduct((Dim() as axis,), ()):
@@ -104,12 +104,12 @@ def _limited_elsewhere(flow: Interpreter, number: AbstractNumber, place: Program
         own = name if axis.root.name == name else ""
         for limit in limits:
             holds = _holds(own, limit, place) or _will_hold(own, limit, place)
-            if holds and _tested_axis(flow, name, limit, place.frame) == axis:
-                number = _bounded(flow, number, limit, place) or number
+            if holds and _tested_axis(interpreter, name, limit, place.frame) == axis:
+                number = _bounded(interpreter, number, limit, place) or number
     return number
 
 
-def _tested_axis(flow: Interpreter, name: str, limit: AssertedBound, frame: CallFrame) -> DimFactor | None:
+def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, frame: CallFrame) -> DimFactor | None:
     """The axis of which `limit` speaks, as it was when it was tested; None where it is none, or not known."""
     tensor, position, at = name, limit.axis, ProgramPoint(frame, limit.order, limit.arms)
     if position is None:
@@ -119,7 +119,7 @@ def _tested_axis(flow: Interpreter, name: str, limit: AssertedBound, frame: Call
             return None
         tensor, position = read.tensor, read.position
         at = ProgramPoint(frame, bound.bindings[0].order, bound.bindings[0].arms)
-    value = flow.value(Name(tensor), at)
+    value = interpreter.value(Name(tensor), at)
     if not isinstance(value, Tensor | SymbolicValue):
         return None
     match axis_at(value, position).size:
@@ -130,7 +130,7 @@ def _tested_axis(flow: Interpreter, name: str, limit: AssertedBound, frame: Call
 
 
 def _bounded(
-    flow: Interpreter, scalar: AbstractNumber, limit: AssertedBound, place: ProgramPoint
+    interpreter: Interpreter, scalar: AbstractNumber, limit: AssertedBound, place: ProgramPoint
 ) -> AbstractNumber | None:
     """The number as `limit` leaves it; None where that says nothing new."""
     if len(limit.choices) == 1:
@@ -140,7 +140,7 @@ def _bounded(
         return FEW._replace(trail=scalar.trail)
     # As it was when it was tested: later it may be what this very limit leaves of it.
     at = ProgramPoint(place.frame, limit.order, limit.arms)
-    high = flow.scalar(limit.high, at).literal if limit.high is not None else None
+    high = interpreter.scalar(limit.high, at).literal if limit.high is not None else None
     if isinstance(high, int) and (scalar.high is None or high < scalar.high):
         return scalar._replace(high=high)
     return None

@@ -38,11 +38,11 @@ _RESULTS = ("values", "indices")
 _SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
 
 
-def attribute(flow: Interpreter, value: Value, name: str, base: Expr, place: ProgramPoint) -> Value:
+def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, place: ProgramPoint) -> Value:
     """`value.name`, where `value` is no object of the project."""
     match value:
         case Union(options):
-            return either([attribute(flow, option, name, base, place) for option in options])
+            return either([attribute(interpreter, option, name, base, place) for option in options])
         case Tensor() | SymbolicValue():
             if name == "shape":
                 return Shape(of=value)
@@ -95,14 +95,14 @@ def _out_of_sight(value: Value, name: str, base: Expr, place: ProgramPoint) -> S
     return SymbolicValue(root=root, scalar=UNKNOWN.add_hints(hints))
 
 
-def item(flow: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramPoint) -> Value:
+def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramPoint) -> Value:
     """`value[key]`, spelled `base[key]`."""
     frame = place.frame
     match value, key:
         case Shape(of), Slice(_, _, None):
-            return _shape_slice(flow, of, key, place)
-        case Shape(of) | Strides(of), _ if (position := axis_number(flow, key, place)) is not None:
-            return (flow.axis if isinstance(value, Shape) else flow.stride)(of, position, frame)
+            return _shape_slice(interpreter, of, key, place)
+        case Shape(of) | Strides(of), _ if (position := axis_number(interpreter, key, place)) is not None:
+            return (interpreter.axis if isinstance(value, Shape) else interpreter.stride)(of, position, frame)
         case TupleValue(open=open_), Const(int(position)):
             return value.at(position) if -value.count <= position < value.count and not open_ else UNKNOWN
         case TupleValue(items, False), Slice(None, Const(int(high)), None):
@@ -118,9 +118,9 @@ def item(flow: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramP
         case ListValue(one, _), Const(int()):
             return one
         case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
-            return flow.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
+            return interpreter.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case ((Tensor() | SymbolicValue()), _):
-            return indexed(flow, value, base, key, place)
+            return indexed(interpreter, value, base, key, place)
         case _:
             return UNKNOWN
 
@@ -135,10 +135,10 @@ def _one_of(values: list[Value]) -> Value:
     )
 
 
-def _shape_slice(flow: Interpreter, of: Tensor | SymbolicValue, key: Slice, place: ProgramPoint) -> Value:
+def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slice, place: ProgramPoint) -> Value:
     """`x.shape[low:high]`."""
-    low = 0 if key.lower is None else axis_number(flow, key.lower, place)
-    high = axis_number(flow, key.upper, place)
+    low = 0 if key.lower is None else axis_number(interpreter, key.lower, place)
+    high = axis_number(interpreter, key.upper, place)
     frame = place.frame
     if low is None or (high is None and key.upper is not None):
         if key.lower is None or low == 0:
@@ -146,10 +146,12 @@ def _shape_slice(flow: Interpreter, of: Tensor | SymbolicValue, key: Slice, plac
             first = tensors.axis_at(of, 0)
             return Shape(of=Tensor(open=first._replace(size=None) if first.leans_to_data else UNKNOWN))
         return UNKNOWN
-    return _axes_between(flow, of, low, high, frame)
+    return _axes_between(interpreter, of, low, high, frame)
 
 
-def _axes_between(flow: Interpreter, of: Tensor | SymbolicValue, low: int, high: int | None, frame: CallFrame) -> Value:
+def _axes_between(
+    interpreter: Interpreter, of: Tensor | SymbolicValue, low: int, high: int | None, frame: CallFrame
+) -> Value:
     """The axes `low:high`; a shape where their number is not known."""
     rank = tensors.rank(of)
     if rank is not None:
@@ -164,27 +166,29 @@ def _axes_between(flow: Interpreter, of: Tensor | SymbolicValue, low: int, high:
             return UNKNOWN
         back = bare.back[: len(bare.back) + high] if high is not None else bare.back
         return Shape(of=Tensor(front=bare.front[low:], open=bare.open, back=back))
-    return TupleValue([partial(flow.axis, of, position, frame) for position in chosen])
+    return TupleValue([partial(interpreter.axis, of, position, frame) for position in chosen])
 
 
-def starred(flow: Interpreter, value: Value, before: int, after: int, frame: CallFrame) -> Value:
+def starred(interpreter: Interpreter, value: Value, before: int, after: int, frame: CallFrame) -> Value:
     """What unpacking gives `*rest`, with so many targets before it and after it."""
     match value:
         case Shape(of):
-            return _axes_between(flow, of, before, -after if after else None, frame)
+            return _axes_between(interpreter, of, before, -after if after else None, frame)
         case TupleValue(open=False) if value.count == 1 and value.starred is not None:
-            return starred(flow, value.at(0), before, after, frame)
+            return starred(interpreter, value.at(0), before, after, frame)
         case TupleValue(open=False) if value.starred is None:
             return TupleValue(value.items[before : value.count - after])
         case ListValue():
             return value
         case Union(options):
-            return either([starred(flow, option, before, after, frame) for option in options])
+            return either([starred(interpreter, option, before, after, frame) for option in options])
         case _:
             return UNKNOWN
 
 
-def part(flow: Interpreter, value: Value, position: int, size: int, open_: bool, frame: CallFrame) -> Value | None:
+def part(
+    interpreter: Interpreter, value: Value, position: int, size: int, open_: bool, frame: CallFrame
+) -> Value | None:
     """What unpacking into `size` targets gives the one at `position`; None where it cannot be of that size."""
     match value:
         case Shape(of):
@@ -195,18 +199,18 @@ def part(flow: Interpreter, value: Value, position: int, size: int, open_: bool,
                 of = views.of_rank(of, size)
             if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
                 position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
-            return flow.axis(of, position, frame)
+            return interpreter.axis(of, position, frame)
         case Strides(of):
             rank = tensors.rank(of)
             if rank is not None and rank != size and not open_:
                 return None
-            return flow.stride(of if open_ else views.of_rank(of, size), position, frame)
+            return interpreter.stride(of if open_ else views.of_rank(of, size), position, frame)
         case TupleValue(open=False):
             count = value.count
             if count == 1 and value.starred is not None:
-                return part(flow, value.at(0), position, size, open_, frame)
+                return part(interpreter, value.at(0), position, size, open_, frame)
             if value.starred is not None:
-                return _after_shape(flow, value, value.starred, position, size, frame)
+                return _after_shape(interpreter, value, value.starred, position, size, frame)
             if (count != size and not open_) or not -count <= position < count:
                 return None
             return value.at(position)
@@ -215,7 +219,7 @@ def part(flow: Interpreter, value: Value, position: int, size: int, open_: bool,
         case Tensor():
             return views.with_axes(value, 0, (), replaced=True) if tensors.rank(value) != 1 else UNKNOWN
         case Union(options):
-            found = [part(flow, option, position, size, open_, frame) for option in options]
+            found = [part(interpreter, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case SymbolicValue(root, scalar, _):
             return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), scalar=scalar)
@@ -224,7 +228,7 @@ def part(flow: Interpreter, value: Value, position: int, size: int, open_: bool,
 
 
 def _after_shape(
-    flow: Interpreter, items: TupleValue, starred: int, position: int, size: int, frame: CallFrame
+    interpreter: Interpreter, items: TupleValue, starred: int, position: int, size: int, frame: CallFrame
 ) -> Value:
     """`B, T, H, K, V = *k.shape, v.shape[-1]`: the starred shape has as many axes as the others leave."""
     shape = items.at(starred)
@@ -235,10 +239,10 @@ def _after_shape(
         return items.at(index)
     if index >= starred + rank:
         return items.at(index - rank + 1)
-    return flow.axis(views.of_rank(shape.of, rank), index - starred, frame)
+    return interpreter.axis(views.of_rank(shape.of, rank), index - starred, frame)
 
 
-def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
+def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
     """What a loop over `value` gives its target."""
     match value:
         case TupleValue() if value.count:
@@ -254,7 +258,7 @@ def element(flow: Interpreter, value: Value, frame: CallFrame) -> Value:
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):
-            return either([element(flow, option, frame) for option in options])
+            return either([element(interpreter, option, frame) for option in options])
         case AbstractNumber():
             return value
         case _:

@@ -40,46 +40,48 @@ _OF_ARGUMENTS = frozenset({"min", "max", "abs", "sum"})
 
 def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
     """Whether `expr` is an integer wherever `launch` is reached from; False where it cannot be told."""
-    flow = interpreter_of(project)
+    interpreter = interpreter_of(project)
     try:
-        return with_own_stack(_is_integer, flow, expr, flow.at(launch))
+        return with_own_stack(_is_integer, interpreter, expr, interpreter.at(launch))
     except RecursionError:
         return False
 
 
-def _is_integer(flow: Interpreter, expr: Expr, point: ProgramPoint) -> bool:
+def _is_integer(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> bool:
     match expr:
         case Const(value):
             return type(value) is int
         case BinaryOp(op, operands):
-            return op in _INTEGER_OPERATORS and all(_is_integer(flow, one, point) for one in operands)
+            return op in _INTEGER_OPERATORS and all(_is_integer(interpreter, one, point) for one in operands)
         case Conditional(_, options):
-            return all(_is_integer(flow, one, point) for one in options)
+            return all(_is_integer(interpreter, one, point) for one in options)
         case Call(func, args, _):
-            return _is_integer_call(flow, func, args, point)
+            return _is_integer_call(interpreter, func, args, point)
         case Subscript(inner, Const(int())):
             return _is_sizes(inner) or _are_sizes_by_name(inner, point)
         case Unpacked(value, position, _, _) if position is not None:
             if isinstance(value, TupleExpr) and not any(isinstance(item, Star) for item in value.items):
-                return position < len(value.items) and _is_integer(flow, value.items[position], point)
-            return _is_sizes(value) or _are_integers(flow, value, point) or _are_sizes_by_name(value, point)
+                return position < len(value.items) and _is_integer(interpreter, value.items[position], point)
+            return _is_sizes(value) or _are_integers(interpreter, value, point) or _are_sizes_by_name(value, point)
         case IterItem(Call(Name("range"))):
             return True
         case Name(name):
             key = ("integer", point.frame, name, point.order, point.arms)
-            return flow.evaluations.answer(key, lambda: _is_integer_name(flow, name, point), neutral=True, beyond=False)
+            return interpreter.evaluations.answer(
+                key, lambda: _is_integer_name(interpreter, name, point), neutral=True, beyond=False
+            )
         case _:
             return False
 
 
-def _is_integer_call(flow: Interpreter, func: Expr, args: tuple[Expr, ...], point: ProgramPoint) -> bool:
+def _is_integer_call(interpreter: Interpreter, func: Expr, args: tuple[Expr, ...], point: ProgramPoint) -> bool:
     name = func.name if isinstance(func, Attr) else func.id if isinstance(func, Name) else ""
     if name in ("size", "stride") and isinstance(func, Attr):
         return len(args) == 1
     if name in _OF_ARGUMENTS and isinstance(func, Name):
         if len(args) == 1:
             return _holds_integers(args[0], point.frame.function)
-        return bool(args) and all(_is_integer(flow, one, point) for one in args)
+        return bool(args) and all(_is_integer(interpreter, one, point) for one in args)
     return name in _INTEGER_FUNCTIONS or dotted(func) in _INTEGER_OF_MODULES
 
 
@@ -101,10 +103,11 @@ def _is_sizes(expr: Expr) -> bool:
             return False
 
 
-def _are_integers(flow: Interpreter, expr: Expr, point: ProgramPoint) -> bool:
+def _are_integers(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> bool:
     """Whether it is a display of sizes, some of them unpacked: `*x.shape, y.shape[-1]`."""
     return isinstance(expr, TupleExpr) and all(
-        _is_sizes(item.value) if isinstance(item, Star) else _is_integer(flow, item, point) for item in expr.items
+        _is_sizes(item.value) if isinstance(item, Star) else _is_integer(interpreter, item, point)
+        for item in expr.items
     )
 
 
@@ -116,14 +119,16 @@ def _are_sizes_by_name(expr: Expr, point: ProgramPoint) -> bool:
     return found.certain and all(_is_sizes(binding.value) for binding in found.bindings)
 
 
-def _is_integer_name(flow: Interpreter, name: str, point: ProgramPoint) -> bool:
-    definitions = find_definitions(flow, name, point)
-    if not definitions.is_complete or not all(_is_integer(flow, one.value, one.point) for one in definitions.found):
+def _is_integer_name(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool:
+    definitions = find_definitions(interpreter, name, point)
+    if not definitions.is_complete or not all(
+        _is_integer(interpreter, one.value, one.point) for one in definitions.found
+    ):
         return False
     param = definitions.param
     if param is None:
         return bool(definitions.found)
     if param.annotation == "int":
-        return param.default is None or _is_integer(flow, param.default, point)
-    arguments = find_arguments(flow, param, point.frame)
-    return arguments.is_complete and all(_is_integer(flow, one.value, one.point) for one in arguments.found)
+        return param.default is None or _is_integer(interpreter, param.default, point)
+    arguments = find_arguments(interpreter, param, point.frame)
+    return arguments.is_complete and all(_is_integer(interpreter, one.value, one.point) for one in arguments.found)

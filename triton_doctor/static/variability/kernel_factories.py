@@ -27,7 +27,7 @@ class KernelFactories:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._flow = interpreter_of(project)
+        self._interpreter = interpreter_of(project)
         self._launches = launches_of(project)
 
     def made_anew(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
@@ -49,7 +49,7 @@ class KernelFactories:
         """How often a function runs: FIXED for once, PER_CALL, or UNKNOWN where nobody in sight calls it."""
         key = ("runs", module.path, function.qualname)
         ask = partial(self._ask, module, function)
-        return self._flow.evaluations.answer(key, ask, neutral=Variability.UNKNOWN, beyond=Variability.UNKNOWN)
+        return self._interpreter.evaluations.answer(key, ask, neutral=Variability.UNKNOWN, beyond=Variability.UNKNOWN)
 
     def _ask(self, module: Module, function: Function) -> Variability:
         if function.name in _ONCE or _memoizes(function):
@@ -58,7 +58,7 @@ class KernelFactories:
             outer = module.functions.get(function.parent or "")
             if outer is not None and _memoizes(outer):
                 return Variability.FIXED
-        callers = list(self._flow.callers.of(module, function))
+        callers = list(self._interpreter.callers.of(module, function))
         launches_own = any(
             launch.function is function
             for kernel in module.kernels

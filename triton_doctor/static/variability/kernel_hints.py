@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class KernelHints:
     """Adds the hints of kernels. What the grid of a launch spans is looked for once, where that can matter."""
 
-    def __init__(self, flow: Interpreter) -> None:
+    def __init__(self, interpreter: Interpreter) -> None:
         """No grid is read yet."""
-        self._flow = flow
+        self._interpreter = interpreter
         self._grids: dict[int, frozenset[DimFactor]] = {}
 
     def add_to(
@@ -59,7 +59,7 @@ class KernelHints:
     def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
         """The undecided axes that the grid of a launch spans."""
         if id(launch) not in self._grids:
-            self._grids[id(launch)] = spanned(launch, self._flow)
+            self._grids[id(launch)] = spanned(launch, self._interpreter)
         return self._grids[id(launch)]
 
 

@@ -29,29 +29,29 @@ class Given(NamedTuple):
 
 
 def bind_arguments(
-    launch: LinkedLaunch, kernel: Kernel, flow: Interpreter, names: frozenset[str] | None = None
+    launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter, names: frozenset[str] | None = None
 ) -> dict[str, Given]:
     """What `launch` gives the parameters of `kernel`, and its options; only those of `names`, where given.
 
     Positional arguments are left out where a starred one leaves open which parameters they are.
     """
-    place = flow.at(launch)
+    place = interpreter.at(launch)
     found: dict[str, Given] = {}
 
     def count_of(starred: Expr) -> int | None:
-        return unpacked_count(flow.value(starred, place))
+        return unpacked_count(interpreter.value(starred, place))
 
     for param, argument, expr in match_positions(launch.launch, kernel, count_of):
-        _give(found, param, expr, argument.span, flow, place, names)
+        _give(found, param, expr, argument.span, interpreter, place, names)
     for argument in launch.launch.arguments:
         if argument.name is None:
             continue
         if argument.name == "**":
-            for name, (spelled, value) in _table(argument.value, flow, place).items():
+            for name, (spelled, value) in _table(argument.value, interpreter, place).items():
                 if names is None or name in names:
                     found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
         else:
-            _give(found, argument.name, argument.value, argument.span, flow, place, names)
+            _give(found, argument.name, argument.value, argument.span, interpreter, place, names)
     return found
 
 
@@ -60,17 +60,17 @@ def _give(
     name: str,
     expr: Expr,
     span: Span,
-    flow: Interpreter,
+    interpreter: Interpreter,
     place: ProgramPoint,
     names: frozenset[str] | None,
 ) -> None:
     if names is None or name in names:
-        found[name] = Given(expr=expr, value=flow.value(expr, place), span=span)
+        found[name] = Given(expr=expr, value=interpreter.value(expr, place), span=span)
 
 
-def _table(expr: Expr, flow: Interpreter, place: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
+def _table(expr: Expr, interpreter: Interpreter, place: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
     """The entries of `**table`: those it is made with, and those stored into it before the launch."""
-    value = flow.value(expr, place)
+    value = interpreter.value(expr, place)
     spelled = _spelled_entries(expr, place)
     entries: dict[str, tuple[Expr | None, Value]] = {}
     if isinstance(value, DictValue):
@@ -78,7 +78,7 @@ def _table(expr: Expr, flow: Interpreter, place: ProgramPoint) -> dict[str, tupl
     if isinstance(expr, Name):
         for stored in place.frame.function.stored:
             if stored.base == expr.id and stored.order < place.order:
-                entries[stored.name] = (stored.value, flow.value(stored.value, place))
+                entries[stored.name] = (stored.value, interpreter.value(stored.value, place))
     return entries
 
 

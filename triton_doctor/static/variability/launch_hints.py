@@ -50,10 +50,10 @@ def hints_from_launches(project: Project) -> ArgumentHints:
 
     Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.
     """
-    flow = Interpreter(project, asks=False)
+    interpreter = Interpreter(project, asks=False)
     found: defaultdict[tuple[str, str, str], dict[int, frozenset[AppliedHint]]] = defaultdict(dict)
     for launch in project.launches:
-        for atom, context in _contexts(launch, flow) if _says_much(launch) else ():
+        for atom, context in _contexts(launch, interpreter) if _says_much(launch) else ():
             if isinstance(atom, Dim) and _is_inner(atom):
                 axes = found[atom.root.path, atom.root.function, atom.root.name]
                 hints = apply_hints(context, launch.module.path, launch.launch.span.line)
@@ -84,37 +84,37 @@ def _is_inner(axis: Dim) -> bool:
     return rank is not None and rank >= MANY_AXES and 0 < axis.position < rank - 1
 
 
-def spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
+def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
     """The undecided axes that the grid of a launch spans."""
     # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
     with suppress(RecursionError):
-        return with_own_stack(_spanned, launch, flow)
+        return with_own_stack(_spanned, launch, interpreter)
     return frozenset()
 
 
-def _spanned(launch: LinkedLaunch, flow: Interpreter) -> frozenset[DimFactor]:
-    place = flow.at(launch)
-    scalars = [flow.scalar(expr, place) for expr in grid_expressions(launch)]
+def _spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
+    place = interpreter.at(launch)
+    scalars = [interpreter.scalar(expr, place) for expr in grid_expressions(launch)]
     return frozenset(atom for scalar in scalars for atom in scalar.atoms)
 
 
-def _contexts(launch: LinkedLaunch, flow: Interpreter) -> Iterator[tuple[DimFactor, AxisContext]]:
-    yield from ((atom, AxisContext(is_covered=True)) for atom in spanned(launch, flow))
+def _contexts(launch: LinkedLaunch, interpreter: Interpreter) -> Iterator[tuple[DimFactor, AxisContext]]:
+    yield from ((atom, AxisContext(is_covered=True)) for atom in spanned(launch, interpreter))
     for kernel in launch.kernels:
         with suppress(RecursionError):
-            yield from with_own_stack(_contexts_of_kernel, launch, kernel, flow)
+            yield from with_own_stack(_contexts_of_kernel, launch, kernel, interpreter)
 
 
 def _contexts_of_kernel(
-    launch: LinkedLaunch, kernel: Kernel, flow: Interpreter
+    launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter
 ) -> Sequence[tuple[DimFactor, AxisContext]]:
     names = kernel.walked | kernel.replaced
     if not names:
         return ()
     found: list[tuple[DimFactor, AxisContext]] = []
-    frame = flow.at(launch).frame
-    for name, one in bind_arguments(launch, kernel, flow, names).items():
-        scalar = flow.as_scalar(one.value, frame)
+    frame = interpreter.at(launch).frame
+    for name, one in bind_arguments(launch, kernel, interpreter, names).items():
+        scalar = interpreter.as_scalar(one.value, frame)
         if scalar.kind is Variability.UNKNOWN and len(scalar.atoms) == 1:
             (atom,) = scalar.atoms
             if name in kernel.walked:

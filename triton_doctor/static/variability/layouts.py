@@ -24,20 +24,22 @@ if TYPE_CHECKING:
 _LEAST_AXES = 3
 
 
-def stride(flow: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
+def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
     if isinstance(value, Tensor):
         if value.moved is None or value.contiguous:
             return tensors.stride(value, position)
         source = value.moved.source(position)
-        return UNKNOWN if source is None else flow.stride(value.moved.of, source, frame)
+        return UNKNOWN if source is None else interpreter.stride(value.moved.of, source, frame)
     rank = tensors.rank(value)
-    if rank is None or not -rank <= position < rank or not flow.layouts.is_contiguous(value, frame):
+    if rank is None or not -rank <= position < rank or not interpreter.layouts.is_contiguous(value, frame):
         return tensors.stride(value, position)
-    return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
+    return tensors.product([interpreter.axis(value, later, frame) for later in range(position % rank + 1, rank)])
 
 
-def presumed_stride(flow: Interpreter, value: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
+def presumed_stride(
+    interpreter: Interpreter, value: SymbolicValue, position: int, frame: CallFrame
+) -> AbstractNumber | None:
     """`value.stride(position)` of a tensor that nothing shows to be contiguous: the product of the axes behind.
 
     A view's strides may be others, which hold the same axes for the most part. None where that is not likely: it is for
@@ -50,15 +52,15 @@ def presumed_stride(flow: Interpreter, value: SymbolicValue, position: int, fram
     is_written = note is not None and note.is_written and note.is_row_major
     if not is_written and (position % rank != 0 or rank < _LEAST_AXES):
         return None
-    return tensors.product([flow.axis(value, later, frame) for later in range(position % rank + 1, rank)])
+    return tensors.product([interpreter.axis(value, later, frame) for later in range(position % rank + 1, rank)])
 
 
 class Layouts:
     """Tells which arguments are contiguous; each is asked once."""
 
-    def __init__(self, flow: Interpreter) -> None:
+    def __init__(self, interpreter: Interpreter) -> None:
         """Nothing is asked yet."""
-        self._flow = flow
+        self._interpreter = interpreter
         self._known: dict[tuple[int, str], bool] = {}
 
     def is_contiguous(self, value: Value, frame: CallFrame) -> bool:
@@ -71,7 +73,7 @@ class Layouts:
             case SymbolicValue(root, _, function):
                 if value.contiguous:
                     return True
-                if function is None or frame.depth >= MOST_DEPTH or not self._flow.asks:
+                if function is None or frame.depth >= MOST_DEPTH or not self._interpreter.asks:
                     return False
                 key = (id(function), root.name)
                 if key not in self._known:
@@ -82,25 +84,25 @@ class Layouts:
                 return False
 
     def _is_passed_contiguous(self, function: Function, name: str, frame: CallFrame) -> bool:
-        flow = self._flow
-        home = flow.project.names.home(function)
+        interpreter = self._interpreter
+        home = interpreter.project.names.home(function)
         if any(self._makes_contiguous(home, full) for one in function.decorators if (full := dotted(one))):
             return True
         passed = 0
-        for caller in flow.callers.of(home, function):
+        for caller in interpreter.callers.of(home, function):
             arg = bind(function, caller.site.call).get(name)
             if arg is not None:
                 passed += 1
-                inner = flow.frame(caller.module, caller.function, frame.depth + 1)
-                value = flow.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
+                inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
+                value = interpreter.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
                 if passed > MOST_CALLERS or not self.is_contiguous(value, inner):
                     return False
         return passed > 0
 
     def _makes_contiguous(self, module: Module, decorator: str) -> bool:
         """Whether a decorator of the project calls `contiguous` on what it passes on."""
-        found = self._flow.project.names.dotted(module, decorator)
-        return isinstance(found, Function) and _calls_contiguous(self._flow.project.names.home(found), found)
+        found = self._interpreter.project.names.dotted(module, decorator)
+        return isinstance(found, Function) and _calls_contiguous(self._interpreter.project.names.home(found), found)
 
 
 @cached_in_scan()

@@ -27,43 +27,45 @@ class Literal(NamedTuple):
 
 def find_literals(project: Project, launch: LinkedLaunch, expr: Expr) -> tuple[Literal, ...]:
     """The literals that `expr` may be at `launch`; there may be other values, which are not found."""
-    flow = interpreter_of(project)
-    return _collect(flow, Definition("", expr, flow.at(launch), launch.launch.span.line))
+    interpreter = interpreter_of(project)
+    return _collect(interpreter, Definition("", expr, interpreter.at(launch), launch.launch.span.line))
 
 
 def find_module_literals(project: Project, path: str, expr: Expr, line: int) -> tuple[Literal, ...]:
     """The literals that `expr` may be at the top level of the module at `path`, after all of its statements."""
-    flow = interpreter_of(project)
+    interpreter = interpreter_of(project)
     module = project.modules.get(path)
     top = module.functions.get("<module>") if module is not None else None
     if module is None or top is None:
         return ()
-    return _collect(flow, Definition("", expr, end_of(flow.frame(module, top)), line))
+    return _collect(interpreter, Definition("", expr, end_of(interpreter.frame(module, top)), line))
 
 
-def _collect(flow: Interpreter, definition: Definition) -> tuple[Literal, ...]:
-    return tuple(dict.fromkeys(_literals_of(flow, definition)))
+def _collect(interpreter: Interpreter, definition: Definition) -> tuple[Literal, ...]:
+    return tuple(dict.fromkeys(_literals_of(interpreter, definition)))
 
 
-def _literals_of(flow: Interpreter, definition: Definition) -> Iterator[Literal]:
+def _literals_of(interpreter: Interpreter, definition: Definition) -> Iterator[Literal]:
     match definition.value:
         case Const(value):
             yield Literal(value, definition.point.frame.module.path, definition.line)
         case Conditional(test, options) if test is not None:
             for option in options:
-                yield from _literals_of(flow, definition._replace(value=option))
+                yield from _literals_of(interpreter, definition._replace(value=option))
         case Name(name):
             point = definition.point
             key = ("literals", point.frame, name, point.order, point.arms)
-            yield from flow.evaluations.answer(key, lambda: _literals_of_name(flow, name, point), neutral=(), beyond=())
+            yield from interpreter.evaluations.answer(
+                key, lambda: _literals_of_name(interpreter, name, point), neutral=(), beyond=()
+            )
         case _:
             pass
 
 
-def _literals_of_name(flow: Interpreter, name: str, point: ProgramPoint) -> tuple[Literal, ...]:
-    definitions = find_definitions(flow, name, point)
-    found = dict.fromkeys(one for each in definitions.found for one in _literals_of(flow, each))
+def _literals_of_name(interpreter: Interpreter, name: str, point: ProgramPoint) -> tuple[Literal, ...]:
+    definitions = find_definitions(interpreter, name, point)
+    found = dict.fromkeys(one for each in definitions.found for one in _literals_of(interpreter, each))
     if definitions.param is not None:
-        passed = find_arguments(flow, definitions.param, point.frame).found
-        found.update(dict.fromkeys(one for each in passed for one in _literals_of(flow, each)))
+        passed = find_arguments(interpreter, definitions.param, point.frame).found
+        found.update(dict.fromkeys(one for each in passed for one in _literals_of(interpreter, each)))
     return tuple(found)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_ITEMS = 8
 
 
-def operate(flow: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
+def operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
     """The value of `op` on one or two operands."""
     numbers = [operand for operand in operands if isinstance(operand, AbstractNumber)]
     if len(numbers) == len(operands):
@@ -35,15 +35,15 @@ def operate(flow: Interpreter, op: str, operands: Sequence[Value], frame: CallFr
     match op, operands:
         case "+", (TupleValue() | Shape() as left, TupleValue() | Shape() as right):
             is_open = any(isinstance(one, TupleValue) and one.open for one in operands)
-            return TupleValue([*_items(flow, left, frame), *_items(flow, right, frame)], is_open=is_open)
+            return TupleValue([*_items(interpreter, left, frame), *_items(interpreter, right, frame)], is_open=is_open)
         case "*", (TupleValue(items, False), AbstractNumber(literal=int(times))) if len(items) * times <= _MOST_ITEMS:
             return TupleValue(items * times)
         case _:
-            return apply(op, [flow.as_scalar(operand, frame) for operand in operands])
+            return apply(op, [interpreter.as_scalar(operand, frame) for operand in operands])
 
 
-def _items(flow: Interpreter, value: TupleValue | Shape, frame: CallFrame) -> Sequence[Value | Lazy]:
+def _items(interpreter: Interpreter, value: TupleValue | Shape, frame: CallFrame) -> Sequence[Value | Lazy]:
     if isinstance(value, TupleValue):
         return value.items
     rank = tensors.rank(value.of)
-    return [value] if rank is None else [flow.axis(value.of, position, frame) for position in range(rank)]
+    return [value] if rank is None else [interpreter.axis(value.of, position, frame) for position in range(rank)]

@@ -100,13 +100,13 @@ def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
 
 def only_demonstrated(project: Project, kernel: Kernel) -> bool:
     """Whether nothing but tests, benchmarks, tutorials and code out of reach launch `kernel`, or hold it."""
-    flow = interpreter_of(project)
+    interpreter = interpreter_of(project)
     launches = launches_of(project).get(kernel.key, ())
-    return flow.callers.is_shown(kernel) or (
+    return interpreter.callers.is_shown(kernel) or (
         bool(launches)
         and all(
-            flow.callers.is_no_program(one.module, one.function, one.launch.arms)
-            or not flow.reachability.reaches(one.module, one.function)
+            interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
+            or not interpreter.reachability.reaches(one.module, one.function)
             for one in launches
         )
     )
@@ -120,12 +120,12 @@ def in_autotune_key(kernel: Kernel, param: Param) -> bool:
 class Parameters:
     """Looks at the parameters of one project's kernels."""
 
-    def __init__(self, project: Project, flow: Interpreter | None = None) -> None:
+    def __init__(self, project: Project, interpreter: Interpreter | None = None) -> None:
         self._project = project
-        self._flow = flow or interpreter_of(project)
+        self._interpreter = interpreter or interpreter_of(project)
         self._launches = launches_of(project)
         self._uses = ParameterUses(project, self._launches)
-        self._hints = KernelHints(self._flow)
+        self._hints = KernelHints(self._interpreter)
         self._elsewhere: dict[tuple[str, str], bool] = {}
 
     @cached_property
@@ -158,7 +158,7 @@ class Parameters:
             )
 
     def _is_test(self, launch: LinkedLaunch) -> bool:
-        return self._flow.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+        return self._interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
 
     def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
         """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach.
@@ -168,18 +168,18 @@ class Parameters:
         if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
             return worst
         module, function = worst.launch.module, worst.launch.function
-        is_idle = bool(worst.scalar.hints) and not self._flow.reachability.reaches(module, function)
-        return worst._replace(for_tests=is_idle or self._flow.callers.only_profiles(module, function))
+        is_idle = bool(worst.scalar.hints) and not self._interpreter.reachability.reaches(module, function)
+        return worst._replace(for_tests=is_idle or self._interpreter.callers.only_profiles(module, function))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
     ) -> Sequence[tuple[str, ParameterSource]]:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
-        flow, frame, for_tests = self._flow, self._flow.at(launch).frame, self._is_test(launch)
+        interpreter, frame, for_tests = self._interpreter, self._interpreter.at(launch).frame, self._is_test(launch)
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
-        arguments = bind_arguments(launch, kernel, flow, wanted if not kernel.heuristics_out_of_sight else None)
+        arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
         for name, one in arguments.items():
             if name in names:
                 source = ParameterSource(
@@ -187,7 +187,7 @@ class Parameters:
                     path=launch.module.path,
                     span=one.span,
                     expr=one.expr,
-                    scalar=flow.as_scalar(one.value, frame),
+                    scalar=interpreter.as_scalar(one.value, frame),
                     for_tests=for_tests,
                 )
                 found.append((name, source))
@@ -201,7 +201,7 @@ class Parameters:
                         path=kernel.path,
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
-                        scalar=flow.as_scalar(value, frame),
+                        scalar=interpreter.as_scalar(value, frame),
                         for_tests=for_tests,
                     )
                     found.append((heuristic.param, source))
@@ -215,13 +215,13 @@ class Parameters:
             return None
         match value:
             case Lambda((args, *_), body):
-                return self._flow.value(body, end_of(CallFrame(module, top)).binding({args: table}))
+                return self._interpreter.value(body, end_of(CallFrame(module, top)).binding({args: table}))
             case Name(name):
                 function = self._project.names.defined(module, name)
                 if isinstance(function, Function) and function.params:
                     home = self._project.names.home(function)
                     inner = CallFrame(home, function, {function.params[0].name: table}, depth=1)
-                    found = [self._flow.value(one.value, end_of(inner)) for one in function.returns]
+                    found = [self._interpreter.value(one.value, end_of(inner)) for one in function.returns]
                     return found[0] if len(found) == 1 else None
         return None
 
@@ -252,14 +252,14 @@ class Parameters:
             self._elsewhere[key] = (
                 module is not None
                 and function is not None
-                and any(True for _ in self._flow.callers.without_triton(module, function))
+                and any(True for _ in self._interpreter.callers.without_triton(module, function))
             )
         return self._elsewhere[key]
 
     def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
         if param.name in self._project.declared:
-            frame = self._flow.at(source.launch).frame
+            frame = self._interpreter.at(source.launch).frame
             return source._replace(scalar=declared(self._project, param.name, frame))
         hinted = self._hints.add_to(source.scalar, source.expr, source.launch, kernel, param)
         return source._replace(scalar=hinted)

@@ -33,38 +33,38 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
 
 
-def name_value(flow: Interpreter, name: str, place: ProgramPoint) -> Value:
+def name_value(interpreter: Interpreter, name: str, place: ProgramPoint) -> Value:
     """What a name is at `place`: assigned there, a parameter, or of an enclosing scope."""
     if place.local is not None and name in place.local:
         return place.local[name]
     frame = place.frame
-    if name in flow.project.declared:
-        return declared(flow.project, name, frame)
+    if name in interpreter.project.declared:
+        return declared(interpreter.project, name, frame)
     found = reaching_definitions(frame.function, name, place.order, place.arms)
     if name in frame.function.globals:
-        return _outer(flow, name, frame)
+        return _outer(interpreter, name, frame)
     flags = flags_at(frame.function, place.arms) if found.bindings and place.arms else ()
-    values = [value for binding in found.bindings if (value := _bound(flow, binding, frame, flags)) is not None]
+    values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
         [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
     ):
-        values = [least_certain(flow.as_scalar(value, frame) for value in values)]
+        values = [least_certain(interpreter.as_scalar(value, frame) for value in values)]
     if not found.certain:
         param = next((param for param in frame.function.params if param.name == name), None)
         if param is not None:
             key = (name, -1)
             if key not in frame.values:
-                frame.values[key] = parameter(flow, param, frame)
+                frame.values[key] = parameter(interpreter, param, frame)
             values.append(frame.values[key])
         elif not values:
-            return _outer(flow, name, frame)
+            return _outer(interpreter, name, frame)
     if not values:
         return UNKNOWN
     value = either(values)
-    return limited(flow, value, name, place) if frame.function.limits else value
+    return limited(interpreter, value, name, place) if frame.function.limits else value
 
 
-def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
+def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
     """The value of one assignment, seen from where `flags` are decided; None where it rests on itself, as in a loop."""
     flags = tuple(arm for arm in flags if arm not in binding.arms)
     key = (binding.name, binding.order, *flags) if flags else (binding.name, binding.order)
@@ -72,7 +72,7 @@ def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[B
         return frame.values[key]
     active = (id(frame), binding.name, binding.order)
     point = ProgramPoint(frame, binding.order, (*binding.arms, *flags))
-    value = flow.evaluations.once(active, partial(flow.value, binding.value, point), None)
+    value = interpreter.evaluations.once(active, partial(interpreter.value, binding.value, point), None)
     if value is None:
         return None
     value = _named(value, binding, frame)
@@ -80,31 +80,31 @@ def _bound(flow: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[B
     return value
 
 
-def _outer(flow: Interpreter, name: str, frame: CallFrame) -> Value:
+def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
     """A name from an enclosing function or the top level: any of its assignments may be in force."""
     function, module = frame.function, frame.module
     if function.parent is not None:
         outer = module.functions.get(function.parent)
         if outer is not None and frame.depth < MOST_DEPTH:
-            inner = end_of(flow.frame(module, outer, frame.depth + 1))
+            inner = end_of(interpreter.frame(module, outer, frame.depth + 1))
             if name in outer.bindings or any(param.name == name for param in outer.params):
-                return name_value(flow, name, inner)
-            return _outer(flow, name, inner.frame)
+                return name_value(interpreter, name, inner)
+            return _outer(interpreter, name, inner.frame)
     imported = module.imports.get(name)
     if imported is not None and imported.member is not None:
-        return _global_elsewhere(flow, name, frame)
+        return _global_elsewhere(interpreter, name, frame)
     return _thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
 
 
-def _global_elsewhere(flow: Interpreter, name: str, frame: CallFrame) -> Value:
-    found = flow.project.names.defining(frame.module, name)
+def _global_elsewhere(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
+    found = interpreter.project.names.defining(frame.module, name)
     if found is None or frame.depth >= MOST_DEPTH:
         return _thing(name, frame, FIXED)
     module, own = found
     top = module.functions.get("<module>")
     if top is None or own not in top.bindings:
         return _thing(name, frame, FIXED)
-    return name_value(flow, own, end_of(flow.frame(module, top, frame.depth + 1)))
+    return name_value(interpreter, own, end_of(interpreter.frame(module, top, frame.depth + 1)))
 
 
 def _thing(name: str, frame: CallFrame, scalar: AbstractNumber, *, line: int | None = None) -> SymbolicValue:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 _MOST_STEPS = 3
 
 
-def slice_length(flow: Interpreter, whole: AbstractNumber, key: Slice, place: ProgramPoint) -> AbstractNumber:
+def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, place: ProgramPoint) -> AbstractNumber:
     """The length of `x[lower:upper]`, of an axis of the length `whole`.
 
     `x[i : i + step]` is as long as `step`, but for the last of such slices. Bounds from the data make it follow the
     data; bounds that are not known leave what speaks for the axis itself.
     """
-    lower, upper, step = (_bound(flow, one, place) for one in key)
+    lower, upper, step = (_bound(interpreter, one, place) for one in key)
     numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
     if all(one is None or type(one) is int for one in numbers) and 0 not in numbers[2:]:
         return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:
         stride = _step(key.lower, key.upper, place, _MOST_STEPS)
         if stride is not None:
-            length = flow.scalar(stride, place)
+            length = interpreter.scalar(stride, place)
             return length._replace(kind=Variability.FEW, literal=...) if length.kind is Variability.FIXED else length
     bounds = [bound for bound in (lower, upper) if bound is not None]
     if upper is not None and step is None and (lower is None or lower.literal == 0):
@@ -44,9 +44,9 @@ def slice_length(flow: Interpreter, whole: AbstractNumber, key: Slice, place: Pr
     return _part_of(whole)
 
 
-def _bound(flow: Interpreter, bound: Expr | None, place: ProgramPoint) -> AbstractNumber | None:
+def _bound(interpreter: Interpreter, bound: Expr | None, place: ProgramPoint) -> AbstractNumber | None:
     """A bound of a slice; None where it is left out."""
-    return None if bound is None or bound == Const(None) else flow.scalar(bound, place)
+    return None if bound is None or bound == Const(None) else interpreter.scalar(bound, place)
 
 
 def _between(whole: AbstractNumber, bounds: slice) -> AbstractNumber:

@@ -27,7 +27,9 @@ _NEW_AXIS = Const(None)
 _WHOLE = Slice(None, None, None)
 
 
-def indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, place: ProgramPoint) -> Value:
+def indexed(
+    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, place: ProgramPoint
+) -> Value:
     """`value[key]`, spelled `base[key]`; a thing may also be a list or a table."""
     keys = key.items if isinstance(key, TupleExpr) else (key,)
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
@@ -51,14 +53,14 @@ def indexed(flow: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: E
         if end < front:
             return Tensor(open=UNKNOWN)
         head, tail = head[:end], head[end:]
-    first = _Axes(flow, place, before, 0).of(head[:front])
+    first = _Axes(interpreter, place, before, 0).of(head[:front])
     middle = [(axis, position) for position, axis in enumerate(head[front:], start=front)]
     if bare.open is None:
-        last = _Axes(flow, place, after, len(head)).of(tail)
+        last = _Axes(interpreter, place, after, len(head)).of(tail)
         every = [*first, *middle, *last]
         order = tuple((position, source) for position, (_, source) in enumerate(every))
         return Tensor(front=tuple(axis for axis, _ in every), moved=AxisOrder(value, order))
-    last = _Axes(flow, place, after, -back).of(tail[len(tail) - back :])
+    last = _Axes(interpreter, place, after, -back).of(tail[len(tail) - back :])
     stays = all(isinstance(one, Slice) and one.step is None for one in (*before, *after))
     return Tensor(
         front=tuple(axis for axis, _ in (*first, *middle)),
@@ -76,9 +78,9 @@ def _count(keys: Sequence[Expr]) -> int:
 class _Axes:
     """What `keys` leave of axes, the first of which is at `start`."""
 
-    def __init__(self, flow: Interpreter, place: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
+    def __init__(self, interpreter: Interpreter, place: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
         """Nothing is evaluated yet."""
-        self._flow = flow
+        self._interpreter = interpreter
         self._place = place
         self._keys = keys
         self._start = start
@@ -93,7 +95,7 @@ class _Axes:
                 continue
             if isinstance(key, Slice):
                 position = self._start + at if key.step is None else None
-                length = axes[at] if key == _WHOLE else slice_length(self._flow, axes[at], key, self._place)
+                length = axes[at] if key == _WHOLE else slice_length(self._interpreter, axes[at], key, self._place)
                 found.append((length, position))
             at += 1
         return found

@@ -58,17 +58,17 @@ def rounds_up(name: str) -> bool:
     return name.strip("_") in _POWERS
 
 
-def call_value(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+def call_value(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
     """What a call of something outside the project gives."""
     match call.func:
         case Attr(base, name):
-            receiver = flow.value(base, place) if not _is_module(base, place) else None
+            receiver = interpreter.value(base, place) if not _is_module(base, place) else None
             if receiver is None:
-                return _function(flow, name, call, place)
+                return _function(interpreter, name, call, place)
             options = receiver.options if isinstance(receiver, Union) else (receiver,)
-            return either([_method(flow, option, name, call, base, place) for option in options])
+            return either([_method(interpreter, option, name, call, base, place) for option in options])
         case Name(name):
-            return _function(flow, name, call, place)
+            return _function(interpreter, name, call, place)
         case _:
             return UNKNOWN
 
@@ -79,26 +79,26 @@ def _is_module(base: Expr, place: ProgramPoint) -> bool:
     return first is not None and first in place.frame.module.imports and first not in place.frame.function.bindings
 
 
-def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
+def _function(interpreter: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
     def scalars() -> list[AbstractNumber]:
-        return [flow.scalar(arg, place) for arg in call.args]
+        return [interpreter.scalar(arg, place) for arg in call.args]
 
     def first() -> Value:
-        return flow.value(call.args[0], place)
+        return interpreter.value(call.args[0], place)
 
     if name in ALLOCATING:
-        return allocated(flow, name, call, place)
+        return allocated(interpreter, name, call, place)
     if name in _MACHINE:
         return FIXED
     if name in _FLAGS:
         return FEW
     if name == "dict" and not call.args:
-        return DictValue({key: flow.value(value, place) for key, value in call.keywords if key})
+        return DictValue({key: interpreter.value(value, place) for key, value in call.keywords if key})
     if not call.args:
         return out_of_sight(call, place)
     match name:
         case "len":
-            return flow.length(first(), place.frame)
+            return interpreter.length(first(), place.frame)
         case _ if rounds_up(name):
             return power_of_two(join(scalars()))
         case "cdiv" | "ceil_div" | "ceildiv" | "div_up" | "div_ceil" if len(call.args) == 2:
@@ -106,48 +106,48 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
             divisor = right.literal if isinstance(right.literal, int) else None
             return coarse(quotient(left, right), divisor)
         case "min":
-            return _extreme(flow, call, place, smallest=True)
+            return _extreme(interpreter, call, place, smallest=True)
         case "max":
-            return _extreme(flow, call, place, smallest=False)
+            return _extreme(interpreter, call, place, smallest=False)
         case "int" | "float" | "round" | "ceil" | "floor" | "abs" | "SymInt" | "constexpr" | "sqrt" | "isqrt" | "cast":
-            return _number(flow, call, place)
+            return _number(interpreter, call, place)
         case "log2" | "bit_length" | "log":
             scalar = join(scalars())
             return logarithm(scalar)
         case "prod" if not isinstance(value := first(), Tensor | SymbolicValue):
-            return _multiplied(flow, value, place)
+            return _multiplied(interpreter, value, place)
         case "reduce" if len(call.args) >= 2 and _multiplies(call.args[0]):
-            return _multiplied(flow, flow.value(call.args[1], place), place)
+            return _multiplied(interpreter, interpreter.value(call.args[1], place), place)
         case "sum" if not (call.keywords or isinstance(value := first(), Tensor)):
-            return _summed(flow, value, place)
+            return _summed(interpreter, value, place)
         case "range":
             return _range(scalars())
         case "enumerate":
             inner = first()
-            pair = (_range([flow.length(inner, place.frame)]).item, element(flow, inner, place.frame))
-            return ListValue(item=TupleValue(items=pair), length=flow.length(inner, place.frame))
+            pair = (_range([interpreter.length(inner, place.frame)]).item, element(interpreter, inner, place.frame))
+            return ListValue(item=TupleValue(items=pair), length=interpreter.length(inner, place.frame))
         case "zip":
-            values = [flow.value(arg, place) for arg in call.args]
-            items = tuple(element(flow, value, place.frame) for value in values)
-            return ListValue(item=TupleValue(items=items), length=flow.length(values[0], place.frame))
+            values = [interpreter.value(arg, place) for arg in call.args]
+            items = tuple(element(interpreter, value, place.frame) for value in values)
+            return ListValue(item=TupleValue(items=items), length=interpreter.length(values[0], place.frame))
         case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
-            return flow.value(Attr(call.args[0], str(call.args[1].value)), place)
+            return interpreter.value(Attr(call.args[0], str(call.args[1].value)), place)
         case "arange" | "linspace":
             return Tensor(front=(join(scalars()),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
-            return Tensor(front=(flow.length(first(), place.frame),), open=None, contiguous=True)
+            return Tensor(front=(interpreter.length(first(), place.frame),), open=None, contiguous=True)
         case "cat" | "concat" | "concatenate":
-            return concatenated(flow, call, place)
+            return concatenated(interpreter, call, place)
         case "stack":
-            return stacked(flow, call, place)
+            return stacked(interpreter, call, place)
         case "einsum":
-            return contracted(flow, call, place)
+            return contracted(interpreter, call, place)
         case _ if name in METHODS:
             rest = Call(call.func, call.args[1:], call.keywords)
-            return _method(flow, first(), name, rest, call.args[0], place)
+            return _method(interpreter, first(), name, rest, call.args[0], place)
         case _ if name in LIKE or name in KEEPING:
             value = first()
             return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
@@ -155,13 +155,13 @@ def _function(flow: Interpreter, name: str, call: Call, place: ProgramPoint) -> 
             return out_of_sight(call, place)
 
 
-def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, place: ProgramPoint) -> Value:
+def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base: Expr, place: ProgramPoint) -> Value:
     if name == "splitlines" or (name == "split" and is_text(call)):
         note = Note(place.frame.module.path, place.frame.function.line, "`{}` depends on the data", call)
         return ListValue(item=value, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
     match value:
         case Tensor() | SymbolicValue():
-            return tensor_method(flow, value, name, call, base, place)
+            return tensor_method(interpreter, value, name, call, base, place)
         case AbstractNumber():
             if name == "bit_length":
                 return logarithm(value)
@@ -171,10 +171,10 @@ def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, 
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )
         case Shape() | TupleValue() if name == "numel":
-            return _multiplied(flow, value, place)
+            return _multiplied(interpreter, value, place)
         case DictValue(items) if name == "get" and call.args and isinstance(call.args[0], Const):
             found = items.get(str(call.args[0].value))
-            rest = [flow.value(arg, place) for arg in call.args[1:]]
+            rest = [interpreter.value(arg, place) for arg in call.args[1:]]
             return either([*([found] if found is not None else []), *rest]) if found is not None or rest else UNKNOWN
         case DictValue(items) if name == "values":
             return TupleValue(items=tuple(items.values()))
@@ -184,16 +184,16 @@ def _method(flow: Interpreter, value: Value, name: str, call: Call, base: Expr, 
             return UNKNOWN
 
 
-def _extreme(flow: Interpreter, call: Call, place: ProgramPoint, *, smallest: bool) -> Value:
+def _extreme(interpreter: Interpreter, call: Call, place: ProgramPoint, *, smallest: bool) -> Value:
     bound = least if smallest else greatest
-    values = [flow.value(arg, place) for arg in call.args]
+    values = [interpreter.value(arg, place) for arg in call.args]
     if len(values) > 1:
-        return bound([flow.as_scalar(value, place.frame) for value in values])
-    one = element(flow, values[0], place.frame)
-    scalar = flow.as_scalar(one, place.frame)
+        return bound([interpreter.as_scalar(value, place.frame) for value in values])
+    one = element(interpreter, values[0], place.frame)
+    scalar = interpreter.as_scalar(one, place.frame)
     match values[0]:
         case TupleValue(items, False):
-            return bound([flow.as_scalar(item, place.frame) for item in items])
+            return bound([interpreter.as_scalar(item, place.frame) for item in items])
         case ListValue(_, _) | SymbolicValue():
             line = place.frame.function.line
             step = Note(place.frame.module.path, line, "`{}` depends on the data", call)
@@ -207,8 +207,8 @@ def _extreme(flow: Interpreter, call: Call, place: ProgramPoint, *, smallest: bo
             return scalar
 
 
-def _number(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
-    value = flow.value(call.args[-1] if call.func == Name("cast") else call.args[0], place)
+def _number(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
+    value = interpreter.value(call.args[-1] if call.func == Name("cast") else call.args[0], place)
     match value:
         case Tensor():
             return from_data(call.args[0], "item", place)
@@ -216,19 +216,19 @@ def _number(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
             method = call.args[0].func
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
                 return from_data(method.base, f"{method.name}", place)
-    return flow.as_scalar(value, place.frame)
+    return interpreter.as_scalar(value, place.frame)
 
 
-def _multiplied(flow: Interpreter, value: Value, place: ProgramPoint) -> Value:
+def _multiplied(interpreter: Interpreter, value: Value, place: ProgramPoint) -> Value:
     """The product of all items of `value`."""
     match value:
         case Shape(of):
-            return flow.numel(of, place.frame)
+            return interpreter.numel(of, place.frame)
         case TupleValue(items, False):
-            parts = [flow.numel(one.of, place.frame) if isinstance(one, Shape) else one for one in items]
-            return tensors.product([flow.as_scalar(one, place.frame) for one in parts])
+            parts = [interpreter.numel(one.of, place.frame) if isinstance(one, Shape) else one for one in items]
+            return tensors.product([interpreter.as_scalar(one, place.frame) for one in parts])
         case ListValue(one, length):
-            return join([flow.as_scalar(one, place.frame), length])._replace(size=None, literal=...)
+            return join([interpreter.as_scalar(one, place.frame), length])._replace(size=None, literal=...)
         case _:
             return UNKNOWN
 
@@ -242,12 +242,12 @@ def _multiplies(function: Expr) -> bool:
             return (dotted(function) or "").rpartition(".")[2] == "mul"
 
 
-def _summed(flow: Interpreter, value: Value, place: ProgramPoint) -> Value:
+def _summed(interpreter: Interpreter, value: Value, place: ProgramPoint) -> Value:
     match value:
         case TupleValue(items, _):
-            return join([flow.as_scalar(one, place.frame) for one in items])
+            return join([interpreter.as_scalar(one, place.frame) for one in items])
         case ListValue(one, length):
-            return join([flow.as_scalar(one, place.frame), length])
+            return join([interpreter.as_scalar(one, place.frame), length])
         case _:
             return UNKNOWN
 

@@ -32,7 +32,9 @@ def argument(call: Call, position: int, *names: str) -> Expr | None:
     return next((value for name, value in call.keywords if name in names), None)
 
 
-def axis_number(flow: Interpreter, expr: Expr | None, place: ProgramPoint, steps: int = _MOST_STEPS) -> int | None:
+def axis_number(
+    interpreter: Interpreter, expr: Expr | None, place: ProgramPoint, steps: int = _MOST_STEPS
+) -> int | None:
     """The axis that `expr` numbers, such as -1; None where that is not one number.
 
     What is made positive by adding the number of axes still numbers the same axis. An argument is its default.
@@ -42,32 +44,36 @@ def axis_number(flow: Interpreter, expr: Expr | None, place: ProgramPoint, steps
             return None
         case Const(number):
             return number if type(number) is int else None
-        case BinaryOp("%", (inner, _)) if steps and (at := axis_number(flow, inner, place, steps - 1)) is not None:
+        case BinaryOp("%", (inner, _)) if (
+            steps and (at := axis_number(interpreter, inner, place, steps - 1)) is not None
+        ):
             return at
         case BinaryOp("+" | "-" as op, (Name() as inner, Const(int(shift)))) if steps:
-            at = axis_number(flow, inner, place, steps - 1)
+            at = axis_number(interpreter, inner, place, steps - 1)
             moved = None if at is None else at + shift if op == "+" else at - shift
             # -1 + 1 is behind the last axis, not the first.
             return moved if at is not None and moved is not None and (at < 0) == (moved < 0) else None
         case Conditional(_, (one, other)) if steps:
-            return axis_number(flow, _unwrapped(one, other), place, steps - 1)
+            return axis_number(interpreter, _unwrapped(one, other), place, steps - 1)
         case Name(name) if steps:
-            return _named_axis(flow, name, place, steps - 1)
+            return _named_axis(interpreter, name, place, steps - 1)
         case _:
-            value = flow.value(expr, place)
+            value = interpreter.value(expr, place)
             literal = value.literal if isinstance(value, AbstractNumber) else None
             return literal if type(literal) is int else None
 
 
-def _named_axis(flow: Interpreter, name: str, place: ProgramPoint, steps: int) -> int | None:
+def _named_axis(interpreter: Interpreter, name: str, place: ProgramPoint, steps: int) -> int | None:
     found = reaching_definitions(place.frame.function, name, place.order, place.arms)
     values = [binding for binding in found.bindings if _adds_rank(binding.value) != Name(name)]
     if found.certain and len(values) == 1 and (place.local is None or name not in place.local):
         inner = place._replace(order=values[0].order)
-        return axis_number(flow, values[0].value, inner, steps)
+        return axis_number(interpreter, values[0].value, inner, steps)
     if values and not found.certain:
         return None
-    value = flow.value(Name(name), place._replace(order=min([place.order, *(one.order for one in found.bindings)])))
+    value = interpreter.value(
+        Name(name), place._replace(order=min([place.order, *(one.order for one in found.bindings)]))
+    )
     literal = value.literal if isinstance(value, AbstractNumber) else None
     if isinstance(value, SymbolicValue) and value.origin is not None:
         # What some callers pass says little: the function serves any axis.
@@ -92,26 +98,26 @@ def _adds_rank(expr: Expr) -> Expr | None:
             return None
 
 
-def axis_numbers(flow: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[int] | None:
+def axis_numbers(interpreter: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[int] | None:
     """The axes that `args`, or the one tuple among them, number; None where one is not known."""
     items = args[0].items if len(args) == 1 and isinstance(args[0], TupleExpr) else args
-    found = [axis_number(flow, item, place) for item in items]
+    found = [axis_number(interpreter, item, place) for item in items]
     known = [number for number in found if number is not None]
     return known if len(known) == len(found) else None
 
 
-def sizes(flow: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[AbstractNumber | Shape] | None:
+def sizes(interpreter: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[AbstractNumber | Shape] | None:
     """Sizes given one by one, or as one tuple; None where it is not known how many they are.
 
     A shape among them stands for all its axes, where their number is not known.
     """
     if len(args) == 1 and not isinstance(args[0], Star):
-        value = flow.value(args[0], place)
+        value = interpreter.value(args[0], place)
         match value:
             case TupleValue():
                 pass
             case Shape(of) if (rank := tensors.rank(of)) is not None:
-                return [flow.axis(of, position, place.frame) for position in range(rank)]
+                return [interpreter.axis(of, position, place.frame) for position in range(rank)]
             case Shape():
                 return [value]
             case ListValue():
@@ -119,11 +125,11 @@ def sizes(flow: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[
             case SymbolicValue(root) if names_shape(root.name):
                 return None
             case _:
-                return [flow.as_scalar(value, place.frame)]
+                return [interpreter.as_scalar(value, place.frame)]
     elif any(isinstance(arg, Star) for arg in args):
-        value = flow.value(TupleExpr(tuple(args)), place)
+        value = interpreter.value(TupleExpr(tuple(args)), place)
     else:
-        return [flow.scalar(arg, place) for arg in args]
+        return [interpreter.scalar(arg, place) for arg in args]
     if not isinstance(value, TupleValue) or value.open:
         return None
-    return [one if isinstance(one, Shape) else flow.as_scalar(one, place.frame) for one in value.items]
+    return [one if isinstance(one, Shape) else interpreter.as_scalar(one, place.frame) for one in value.items]

@@ -45,39 +45,39 @@ RESULTS = (
 )
 
 
-def result_of(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
     """`value.name(...)`, or `torch.name(value, ...)` without its first argument; None where it cannot be followed."""
     if name in _REDUCING or name in _PAIRS:
-        return _reduced(flow, value, name, call, place)
+        return _reduced(interpreter, value, name, call, place)
     if name in _PARTS:
-        return _parts(flow, value, name, call, place)
+        return _parts(interpreter, value, name, call, place)
     if name in _PRODUCTS:
-        other = _tensor(flow, argument(call, 0, "other", "mat2", "weight", "vec"), place)
+        other = _tensor(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), place)
         return multiplied(value, other, is_linear=name == "linear") if other is not None else None
     if name in _MAPPING:
-        operands = (_tensor(flow, arg, place) for arg in call.args)
+        operands = (_tensor(interpreter, arg, place) for arg in call.args)
         return combined([value, *(one for one in operands if one is not None)])
     match name:
         case "repeat" | "tile":
-            times = sizes(flow, call.args, place)
+            times = sizes(interpreter, call.args, place)
             numbers = [one for one in times or () if not isinstance(one, Shape)]
             return views.repeated(value, numbers) if times is not None and len(numbers) == len(times) else None
         case "repeat_interleave":
             repeats = argument(call, 0, "repeats")
-            scaled = partial(tensors.scaled, times=flow.scalar(repeats, place)) if repeats is not None else None
-            return _along(flow, value, argument(call, 1, "dim"), scaled, place)
+            scaled = partial(tensors.scaled, times=interpreter.scalar(repeats, place)) if repeats is not None else None
+            return _along(interpreter, value, argument(call, 1, "dim"), scaled, place)
         case "pad":
-            return _padded(flow, value, argument(call, 0, "pad"), place)
+            return _padded(interpreter, value, argument(call, 0, "pad"), place)
         case "index_select" | "gather":
-            index = _tensor(flow, argument(call, 1, "index"), place)
+            index = _tensor(interpreter, argument(call, 1, "index"), place)
             if name == "gather" or index is None:
                 return index
             length = tensors.axis_at(index, 0)
-            return _along(flow, value, argument(call, 0, "dim"), lambda _: length, place)
+            return _along(interpreter, value, argument(call, 0, "dim"), lambda _: length, place)
         case "topk":
             count = argument(call, 0, "k")
-            number = flow.scalar(count, place) if count is not None else UNKNOWN
-            return _pair(_along(flow, value, argument(call, 1, "dim") or Const(-1), lambda _: number, place))
+            number = interpreter.scalar(count, place) if count is not None else UNKNOWN
+            return _pair(_along(interpreter, value, argument(call, 1, "dim") or Const(-1), lambda _: number, place))
         case "sort":
             return _pair(value)
         case "argsort":
@@ -119,7 +119,7 @@ def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) ->
     return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
-def contracted(flow: Interpreter, call: Call, place: ProgramPoint) -> Tensor:
+def contracted(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Tensor:
     """`einsum("bnd,de->bne", x, w)`."""
     match call.args:
         case (Const(str(pattern)), *operands):
@@ -128,7 +128,7 @@ def contracted(flow: Interpreter, call: Call, place: ProgramPoint) -> Tensor:
             return Tensor(open=UNKNOWN)
     lengths: dict[str, AbstractNumber] = {}
     for letters, operand in zip(inputs.split(","), operands, strict=False):
-        tensor = _tensor(flow, operand, place)
+        tensor = _tensor(interpreter, operand, place)
         if tensor is not None and letters.isalpha():
             whole = views.of_rank(tensor, len(letters))
             for position, letter in enumerate(letters):
@@ -140,22 +140,26 @@ def contracted(flow: Interpreter, call: Call, place: ProgramPoint) -> Tensor:
     return Tensor(front=tuple(lengths.get(letter, UNKNOWN) for letter in output), contiguous=True)
 
 
-def stacked(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+def stacked(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
     """`stack(parts, dim)`: a new axis with an item for each part."""
-    parts = flow.value(call.args[0], place)
-    dim = axis_number(flow, argument(call, 1, "dim", "axis") or Const(0), place)
+    parts = interpreter.value(call.args[0], place)
+    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), place)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
     bare = views.unsqueezed(first, dim)
-    found = views.with_axes(bare, dim, (flow.length(parts, place.frame),), replaced=True) if bare is not None else None
+    found = (
+        views.with_axes(bare, dim, (interpreter.length(parts, place.frame),), replaced=True)
+        if bare is not None
+        else None
+    )
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
-def concatenated(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
+def concatenated(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
     """`cat(parts, dim)`: along one axis as long as all parts together."""
-    parts = flow.value(call.args[0], place)
-    dim = axis_number(flow, argument(call, 1, "dim", "axis") or Const(0), place)
+    parts = interpreter.value(call.args[0], place)
+    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), place)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
@@ -163,7 +167,7 @@ def concatenated(flow: Interpreter, call: Call, place: ProgramPoint) -> Value:
         lengths = [tensors.axis_at(one, dim) for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
         total = apply_all("+", lengths) if len(lengths) == parts.count else UNKNOWN
     else:
-        total = join([tensors.axis_at(first, dim), flow.length(parts, place.frame)])
+        total = join([tensors.axis_at(first, dim), interpreter.length(parts, place.frame)])
     found = views.with_axes(first, dim, (total._replace(size=None),), replaced=True)
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
@@ -188,8 +192,8 @@ def _item_of(parts: Value) -> AnyTensor | None:
             return None
 
 
-def _tensor(flow: Interpreter, expr: Expr | None, place: ProgramPoint) -> AnyTensor | None:
-    found = flow.value(expr, place) if expr is not None else None
+def _tensor(interpreter: Interpreter, expr: Expr | None, place: ProgramPoint) -> AnyTensor | None:
+    found = interpreter.value(expr, place) if expr is not None else None
     return found if isinstance(found, Tensor | SymbolicValue) else None
 
 
@@ -198,27 +202,27 @@ def _pair(value: AnyTensor | None) -> TupleValue | None:
 
 
 def _along(
-    flow: Interpreter,
+    interpreter: Interpreter,
     value: AnyTensor,
     dim: Expr | None,
     change: Callable[[AbstractNumber], AbstractNumber] | None,
     place: ProgramPoint,
 ) -> Tensor | None:
     """A new tensor whose axis at `dim` is as `change` makes it."""
-    at = axis_number(flow, dim, place)
+    at = axis_number(interpreter, dim, place)
     if at is None or change is None:
         return None
-    found = views.with_axes(value, at, (change(flow.axis(value, at, place.frame)),), replaced=True)
+    found = views.with_axes(value, at, (change(interpreter.axis(value, at, place.frame)),), replaced=True)
     return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
-def _reduced(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
     given = argument(call, 0 if name != "norm" else 1, "dim", "axis")
     if given is None:
         return value if isinstance(value, SymbolicValue) or name in _PAIRS else Tensor(contiguous=True)
-    dims = axis_numbers(flow, (given,), place)
+    dims = axis_numbers(interpreter, (given,), place)
     if dims is None:
-        other = _tensor(flow, given, place)
+        other = _tensor(interpreter, given, place)
         return value if name in _PAIRS and isinstance(other, Tensor) else None
     kept = argument(call, 1 if name != "norm" else 2, "keepdim", "keepdims") == Const(True)
     count = tensors.rank(value)
@@ -233,13 +237,13 @@ def _reduced(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: 
     return _pair(made) if name in _PAIRS else made
 
 
-def _parts(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
     """The parts of a tensor along an axis."""
     where = 0 if name == "unbind" else 1
-    dim = axis_number(flow, argument(call, where, "dim", "axis") or Const(0), place)
+    dim = axis_number(interpreter, argument(call, where, "dim", "axis") or Const(0), place)
     if dim is None:
         return None
-    whole = flow.axis(value, dim, place.frame)
+    whole = interpreter.axis(value, dim, place.frame)
     if name == "unbind":
         item = views.with_axes(value, dim, (), replaced=True)
         return ListValue(item=item, length=whole) if item is not None else None
@@ -252,21 +256,21 @@ def _parts(flow: Interpreter, value: AnyTensor, name: str, call: Call, place: Pr
         return Tensor(open=UNKNOWN) if found is None else found
 
     if name.startswith("split"):
-        several = flow.value(given, place)
+        several = interpreter.value(given, place)
         if isinstance(given, TupleExpr) or isinstance(several, TupleValue):
-            lengths = sizes(flow, (given,), place)
+            lengths = sizes(interpreter, (given,), place)
             return TupleValue([part(one) for one in lengths or () if not isinstance(one, Shape)]) if lengths else None
         if isinstance(several, ListValue):
-            return ListValue(item=part(flow.as_scalar(several.item, place.frame)), length=several.length)
-        length = flow.as_scalar(several, place.frame)
+            return ListValue(item=part(interpreter.as_scalar(several.item, place.frame)), length=several.length)
+        length = interpreter.as_scalar(several, place.frame)
         return ListValue(item=part(length), length=apply("//", [whole, length]))
-    count = flow.scalar(given, place)
+    count = interpreter.scalar(given, place)
     return ListValue(item=part(apply("//", [whole, count])), length=count)
 
 
-def _padded(flow: Interpreter, value: AnyTensor, given: Expr | None, place: ProgramPoint) -> AnyTensor | None:
+def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, place: ProgramPoint) -> AnyTensor | None:
     """`pad(value, (left, right, ...))`: pairs of what is added, from the last axis on."""
-    amounts = sizes(flow, (given,), place) if given is not None else None
+    amounts = sizes(interpreter, (given,), place) if given is not None else None
     if amounts is None or len(amounts) % 2:
         return None
     numbers = [one for one in amounts if not isinstance(one, Shape)]
@@ -275,6 +279,6 @@ def _padded(flow: Interpreter, value: AnyTensor, given: Expr | None, place: Prog
         at = -1 - index // 2
         added = [one for one in numbers[index : index + 2] if one.literal != 0]
         if result is not None and added:
-            length = apply_all("+", [flow.axis(result, at, place.frame), *added])
+            length = apply_all("+", [interpreter.axis(result, at, place.frame), *added])
             result = views.with_axes(result, at, (length,), replaced=True)
     return result._replace(contiguous=True) if result is not None else None
