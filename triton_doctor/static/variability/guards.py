@@ -138,9 +138,16 @@ def _bounded(
         return FIXED._replace(literal=number, low=number, high=number, trail=scalar.trail)
     if limit.choices:
         return FEW._replace(trail=scalar.trail)
-    # As it was when it was tested: later it may be what this very limit leaves of it.
-    at = ProgramPoint(place.frame, limit.order, limit.arms)
-    high = interpreter.scalar(limit.high, at).literal if limit.high is not None else None
+    high = _high(interpreter, limit, place.frame)
     if isinstance(high, int) and (scalar.high is None or high < scalar.high):
         return scalar._replace(high=high)
     return None
+
+
+def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> object:
+    """The number that `limit` allows at most, as it was when it was tested: two tests may each speak of the other."""
+    high, at = limit.high, ProgramPoint(frame, limit.order, limit.arms)
+    if high is None:
+        return None
+    key = (id(frame.function), "limit", limit.order)
+    return interpreter.evaluations.once(key, lambda: interpreter.scalar(high, at).literal, None)
