@@ -140,9 +140,9 @@ def test_recording_tells_what_to_try(
         "with record('seen.jsonl', target='cuda:90'):\n    import a\n"
         "    for n in (64, 128, 129, 300):\n        a.launch(torch.zeros(n))\n"
     )
-    write("run.py", program)
+    write("test_run.py", program)
     runner = doctor_on.__closure__[0].cell_contents  # type: ignore[attr-defined]
-    runner("run.py")
+    runner("test_run.py")
 
     _, _, said = doctor_on("check", "--fix", "--verify", "--recording", "seen.jsonl")
 

@@ -78,6 +78,8 @@ BODIES = {
     "a shape": ("    tl.store(out + n, tl.sum(tl.zeros([n], tl.int32)))\n", "give the block a constexpr", False),
     "an assertion": ("    tl.static_assert(n > 0)\n" + ADD.format("n"), "needs `n` while it compiles", False),
 }
+# Triton 3.9 compiles it with a plain `n`; 3.2 and 3.6 do not.
+LOCAL = "    m: tl.constexpr = n * 2\n" + ADD.format("m + 1")
 PROGRAM = """
 import json, sys
 import triton
@@ -136,3 +138,17 @@ def test_plain_argument_compiles_where_the_remedy_says_so(tmp_path: Path) -> Non
     compiled = json.loads(run("-c", PROGRAM, str(tmp_path)).stdout.splitlines()[-1])
 
     assert {names[name]: said for name, said in compiled.items()} == {id_: body[2] for id_, body in BODIES.items()}
+
+
+def test_local_that_is_declared_a_constexpr_needs_what_it_is_made_of(tmp_path: Path) -> None:
+    text = HEAD + kernel("work", ": tl.constexpr", LOCAL) + LAUNCH
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text.encode())
+    (tmp_path / "kernels.py").write_text(HEAD + kernel("work_0", "", LOCAL), encoding="utf-8")
+
+    (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
+    run = Runner(triton_folder("3.6.0"), tmp_path / "cache")
+    compiled = json.loads(run("-c", PROGRAM, str(tmp_path)).stdout.splitlines()[-1])
+
+    assert finding.facts.use == "compile_time"
+    assert "drop the `tl.constexpr`" not in (finding.advice or "")
+    assert compiled == {"work_0": False}

@@ -52,6 +52,12 @@ def needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, str
             yield value, _KEYWORDS[name]
 
 
+def needs_of_local(node: ast.AnnAssign) -> Iterator[tuple[ast.expr, str]]:
+    """What a local is made of that is declared a constexpr: `pids: tl.constexpr = n * 2`."""
+    if node.value is not None and "constexpr" in ast.unparse(node.annotation):
+        yield node.value, OTHER
+
+
 def _is_a_dtype_at_hand(value: ast.expr) -> bool:
     """Whether it is `tl.float32` or `out.dtype.element_ty`, which Triton knows of whatever is stored."""
     return isinstance(value, ast.Attribute)

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of
+from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
 from triton_doctor.static.python.nodes import FIELDS, arguments_of, callee_name, is_unrolled, names_in, names_in_all
 
@@ -74,6 +74,9 @@ class _UseReader:
         if kind is ast.Assign:
             self._derive(statement)  # type: ignore[arg-type]
             self._assigned(statement)  # type: ignore[arg-type]
+        elif kind is ast.AnnAssign:
+            self._needing += needs_of_local(statement)  # type: ignore[arg-type]
+            self._children(statement)
         elif kind is ast.If:
             self._branch(statement)  # type: ignore[arg-type]
         elif kind is ast.For or kind is ast.While:
@@ -102,13 +105,11 @@ class _UseReader:
         pending: list[ast.AST | None] = [expr]
         while pending:
             node = pending.pop()
-            if node is None:
-                continue
             kind = type(node)
+            if node is None or kind is ast.Constant:
+                continue
             if kind is ast.Name:
                 self._name(node)  # type: ignore[arg-type]
-            elif kind is ast.Constant:
-                pass
             elif kind is ast.BinOp:
                 pending += (node.right, node.left)  # type: ignore[attr-defined]
             elif kind is ast.Attribute:
@@ -270,11 +271,8 @@ class _UseReader:
 
     def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
         """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
-        found: set[str] = set()
-        for name in names_in(node):
-            if not (known and name in self._at_run_time):
-                found.update(self._from.get(name, ()))
-        return frozenset(found)
+        names = (name for name in names_in(node) if not (known and name in self._at_run_time))
+        return frozenset[str]().union(*(self._from.get(name, ()) for name in names))
 
     def _call(self, call: ast.Call) -> None:
         callee = callee_name(call)
