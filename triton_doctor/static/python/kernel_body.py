@@ -105,9 +105,9 @@ class _UseReader:
         pending: list[ast.AST | None] = [expr]
         while pending:
             node = pending.pop()
-            kind = type(node)
-            if node is None or kind is ast.Constant:
+            if node is None or type(node) is ast.Constant:
                 continue
+            kind = type(node)
             if kind is ast.Name:
                 self._name(node)  # type: ignore[arg-type]
             elif kind is ast.BinOp:
