@@ -16,10 +16,10 @@ from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD207"
-# Spelled out or left out, these are the same on every target; `num_stages` is 3 on NVIDIA and 2 on AMD.
-_SAME_EVERYWHERE = frozenset({"num_warps", "num_ctas"})
-
-# Of an NVIDIA target (triton 3.9 backends/nvidia/compiler.py CUDAOptions).
-DEFAULTS: Mapping[str, Expr] = {"num_warps": Const(4), "num_stages": Const(3), "num_ctas": Const(1)}
 
 
 class _Spelling(NamedTuple):
@@ -43,7 +38,11 @@ class _Spelling(NamedTuple):
     @property
     def meaning(self) -> frozenset[tuple[str, Expr]]:
         """What they come to, defaults left out."""
-        return frozenset((name, value) for name, value in self.options if DEFAULTS.get(name) != value)
+        return frozenset((name, value) for name, value in self.options if not _is_default(name, value))
+
+
+def _is_default(name: str, value: Expr) -> bool:
+    return isinstance(value, Const) and is_default(name, value.value, NVIDIA)
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -147,14 +146,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     texts = [f"{name}={one.value.value!r}" for name, one in wanted.items() if isinstance(one.value, Const)]
     added = own.keys() ^ wanted.keys()
     return Plan(
-        safety=Safety.SAFE if added <= _SAME_EVERYWHERE else Safety.UNSAFE,
+        safety=Safety.SAFE if all(map(is_alike_everywhere, added)) else Safety.UNSAFE,
         title=f"launch `{kernel.name}` with {', '.join(f'`{text}`' for text in texts) or 'no options'}",
         changes=tuple(_changes(here[0], list(own.values()), texts)),
     )
 
 
 def _options(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
-    names = LAUNCH_OPTIONS - {param.name for param in kernel.params}
+    names = LAUNCH_OPTIONS.keys() - {param.name for param in kernel.params}
     return {name: one for name, one in spelled_out(launch, kernel).items() if name in names}
 
 
