@@ -39,8 +39,8 @@ _BEGINNING = r"{0}(?:(?<![A-Za-z0-9_]{0})|(?<=\\[a-z]{0})|(?<=-e{0}))(?:{1})"
 @cache
 def _names() -> tuple[re.Pattern[bytes], ...]:
     """What every variable of interest begins with: a pattern for each first letter, to which `re` jumps fastest."""
-    told = (variable for variable in variables().values() if variable.harm or variable.instead)
-    heads = sorted({*_HEADS, *(variable.name for variable in told if not variable.name.startswith("TRITON_"))})
+    explained = (variable for variable in variables().values() if variable.harm or variable.instead)
+    heads = sorted({*_HEADS, *(variable.name for variable in explained if not variable.name.startswith("TRITON_"))})
     return tuple(
         re.compile(_BEGINNING.format(letter, "|".join(head[1:] for head in same)).encode())
         for letter, same in groupby(heads, key=itemgetter(0))

@@ -98,9 +98,9 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
 def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_place=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.span.line),
         parameter=param.name,
-        parameter_place=Location(kernel.path, param.span.line),
+        parameter_location=Location(kernel.path, param.span.line),
         launch=launch,
     )
 

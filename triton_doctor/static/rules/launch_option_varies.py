@@ -66,10 +66,10 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
     if isinstance(argument.value, Const):
         return
     interpreter = interpreter_of(project)
-    scalar = interpreter.scalar(argument.value, interpreter.at(launch))
-    if scalar.decide() is not Variability.PER_CALL:
+    number = interpreter.number(argument.value, interpreter.at(launch))
+    if number.decide() is not Variability.PER_CALL:
         return
-    steps = dict.fromkeys(note.step() for note in scalar.trail)
+    steps = dict.fromkeys(note.step() for note in number.trail)
     yield Finding(
         path=launch.module.path,
         span=argument.span,
@@ -79,11 +79,11 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=name,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
-            bound=scalar.bound,
+            bound=number.bound,
         ),
         trail=tuple(steps),
     )
@@ -101,25 +101,25 @@ def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
 
 def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
     path, span = second.launch.module.path, second.launch.launch.span
-    place = Location(first.launch.module.path, first.launch.launch.span.line)
+    location = Location(first.launch.module.path, first.launch.launch.span.line)
+    where = f"line {location.line}" + (f" of {location.path}" if location.path != path else "")
     return Finding(
         path=path,
         span=span,
         code=CODE,
         severity=Severity.INFO,
         message=(
-            f"`{kernel.name}` is launched with {_told(second)} here and {_told(first)} on line {place.line}"
-            f"{f' of {place.path}' if place.path != path else ''}: the same options under two keys, so the kernel "
-            "is loaded for each"
+            f"`{kernel.name}` is launched with {_describe(second)} here and {_describe(first)} on {where}: "
+            "the same options under two keys, so the kernel is loaded for each"
         ),
         advice="pass the same options in the same order at every launch, including those left at their defaults",
         facts=Facts(
-            kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), launch=span, also=(place,)
+            kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), launch=span, also=(location,)
         ),
     )
 
 
-def _told(spelling: _Spelling) -> str:
+def _describe(spelling: _Spelling) -> str:
     given = ", ".join(f"{name}={spell(value)}" for name, value in spelling.options)
     return f"`{given}`" if given else "no options"
 
@@ -129,12 +129,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     kernel = kernel_of(project, finding)
     if kernel is None or finding.facts.parameter is not None or len(finding.facts.also) != 1:
         return None
-    (place,) = finding.facts.also
+    (location,) = finding.facts.also
     here = [
         one for one in launches(project, kernel) if (one.module.path, one.launch.span) == (finding.path, finding.span)
     ]
     first = [
-        one for one in launches(project, kernel) if (one.module.path, one.launch.span.line) == (place.path, place.line)
+        one
+        for one in launches(project, kernel)
+        if (one.module.path, one.launch.span.line) == (location.path, location.line)
     ]
     if len(here) != 1 or len(first) != 1 or len(here[0].kernels) != 1:
         return None

@@ -50,7 +50,7 @@ class TimedRegion(NamedTuple):
 
 
 def timed_regions(project: Project) -> Iterator[TimedRegion]:
-    """Those with launches in them, by path and place."""
+    """Those with launches in them, by path and position."""
     measured = [module for module in project.subjects() if _readings(module)]
     if not measured:
         return
