@@ -16,11 +16,11 @@ from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
 from triton_doctor.static.variability.parameters import is_test, serves_no_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD207"
-# Spelled out or left out, these are the same on every target; `num_stages` is 3 on NVIDIA and 2 on AMD.
-_SAME_EVERYWHERE = frozenset({"num_warps", "num_ctas"})
-
-# Of an NVIDIA target (triton 3.9 backends/nvidia/compiler.py CUDAOptions).
-DEFAULTS: Mapping[str, Expr] = {"num_warps": Const(4), "num_stages": Const(3), "num_ctas": Const(1)}
 
 
 class _Spelling(NamedTuple):
@@ -44,7 +39,11 @@ class _Spelling(NamedTuple):
     @property
     def meaning(self) -> frozenset[tuple[str, Expr]]:
         """What they come to, defaults left out."""
-        return frozenset((name, value) for name, value in self.options if DEFAULTS.get(name) != value)
+        return frozenset((name, value) for name, value in self.options if not _is_default(name, value))
+
+
+def _is_default(name: str, value: Expr) -> bool:
+    return isinstance(value, Const) and is_default(name, value.value, NVIDIA)
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -72,10 +71,10 @@ def _varying(
     """The first launch whose option `name` changes with each call; an info where no program runs it."""
     interpreter = interpreter_of(project)
     varying = [
-        (launch, argument, scalar)
+        (launch, argument, number)
         for launch, argument in launches
         if not isinstance(argument.value, Const)
-        and (scalar := interpreter.scalar(argument.value, interpreter.at(launch))).decide() is Variability.PER_CALL
+        and (number := interpreter.number(argument.value, interpreter.at(launch))).decide() is Variability.PER_CALL
     ]
     # As of parameters: what tests pass says nothing where a program launches the kernel too.
     if varying and any(not is_test(interpreter, launch) for launch in launches_of(project)[kernel.key]):
@@ -83,13 +82,13 @@ def _varying(
     if not varying:
         return
     serving = [
-        (launch, argument, scalar)
-        for launch, argument, scalar in varying
-        if not (is_test(interpreter, launch) or serves_no_program(interpreter, launch, scalar))
+        (launch, argument, number)
+        for launch, argument, number in varying
+        if not (is_test(interpreter, launch) or serves_no_program(interpreter, launch, number))
     ]
-    launch, argument, scalar = (serving or varying)[0]
+    launch, argument, number = (serving or varying)[0]
     places = {Location(one.module.path, other.span.line) for one, other, _ in varying}
-    steps = dict.fromkeys(note.step() for note in scalar.trail)
+    steps = dict.fromkeys(note.step() for note in number.trail)
     yield Finding(
         path=launch.module.path,
         span=argument.span,
@@ -99,11 +98,11 @@ def _varying(
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=name,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
-            bound=scalar.bound,
+            bound=number.bound,
             also=tuple(sorted(places - {Location(launch.module.path, argument.span.line)})),
         ),
         trail=tuple(steps),
@@ -122,25 +121,25 @@ def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
 
 def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
     path, span = second.launch.module.path, second.launch.launch.span
-    place = Location(first.launch.module.path, first.launch.launch.span.line)
+    location = Location(first.launch.module.path, first.launch.launch.span.line)
+    where = f"line {location.line}" + (f" of {location.path}" if location.path != path else "")
     return Finding(
         path=path,
         span=span,
         code=CODE,
         severity=Severity.INFO,
         message=(
-            f"`{kernel.name}` is launched with {_told(second)} here and {_told(first)} on line {place.line}"
-            f"{f' of {place.path}' if place.path != path else ''}: the same options under two keys, so the kernel "
-            "is loaded for each"
+            f"`{kernel.name}` is launched with {_describe(second)} here and {_describe(first)} on {where}: "
+            "the same options under two keys, so the kernel is loaded for each"
         ),
         advice="pass the same options in the same order at every launch, including those left at their defaults",
         facts=Facts(
-            kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), launch=span, also=(place,)
+            kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), launch=span, also=(location,)
         ),
     )
 
 
-def _told(spelling: _Spelling) -> str:
+def _describe(spelling: _Spelling) -> str:
     given = ", ".join(f"{name}={spell(value)}" for name, value in spelling.options)
     return f"`{given}`" if given else "no options"
 
@@ -150,12 +149,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     kernel = kernel_of(project, finding)
     if kernel is None or finding.facts.parameter is not None or len(finding.facts.also) != 1:
         return None
-    (place,) = finding.facts.also
+    (location,) = finding.facts.also
     here = [
         one for one in launches(project, kernel) if (one.module.path, one.launch.span) == (finding.path, finding.span)
     ]
     first = [
-        one for one in launches(project, kernel) if (one.module.path, one.launch.span.line) == (place.path, place.line)
+        one
+        for one in launches(project, kernel)
+        if (one.module.path, one.launch.span.line) == (location.path, location.line)
     ]
     if len(here) != 1 or len(first) != 1 or len(here[0].kernels) != 1:
         return None
@@ -165,14 +166,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     texts = [f"{name}={one.value.value!r}" for name, one in wanted.items() if isinstance(one.value, Const)]
     added = own.keys() ^ wanted.keys()
     return Plan(
-        safety=Safety.SAFE if added <= _SAME_EVERYWHERE else Safety.UNSAFE,
+        safety=Safety.SAFE if all(map(is_alike_everywhere, added)) else Safety.UNSAFE,
         title=f"launch `{kernel.name}` with {', '.join(f'`{text}`' for text in texts) or 'no options'}",
         changes=tuple(_changes(here[0], list(own.values()), texts)),
     )
 
 
 def _options(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
-    names = LAUNCH_OPTIONS - {param.name for param in kernel.params}
+    names = LAUNCH_OPTIONS.keys() - {param.name for param in kernel.params}
     return {name: one for name, one in spelled_out(launch, kernel).items() if name in names}
 
 

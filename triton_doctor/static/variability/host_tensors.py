@@ -39,13 +39,13 @@ _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _STORED = re.compile(rb"\[[^\]\n]*\]\s*(?:[-+*/|&^%@]|//|\*\*|<<|>>)?=(?!=)")
 
 
-def filled(interpreter: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
+def filled(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
     """`torch.tensor(items)` and what is like it, called `name`; a tensor that is passed remains what it is."""
-    value = interpreter.value(call.args[0], place)
+    value = interpreter.value(call.args[0], point)
     if isinstance(value, Tensor) or (isinstance(value, SymbolicValue) and _is_tensor(value, name)):
         return value
-    length = interpreter.length(value, place.frame)
-    return Tensor(front=(length,), contiguous=True, contents=_contents(interpreter, value, place.frame))
+    length = interpreter.length(value, point.frame)
+    return Tensor(front=(length,), contiguous=True, contents=_contents(interpreter, value, point.frame))
 
 
 def _is_tensor(thing: SymbolicValue, function: str) -> bool:
@@ -67,7 +67,7 @@ def _contents(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstr
         case Tensor():
             return value.contents
         case SymbolicValue(root, _, _):
-            number = interpreter.as_scalar(value, frame)
+            number = interpreter.as_number(value, frame)
             if names_data(root.name):
                 greatest = AxisContext(is_length=True, name=root.name)
                 number = number.add_hints(apply_hints(greatest, root.path, root.line))
@@ -90,11 +90,11 @@ def _joined(parts: Iterable[AbstractNumber | None]) -> AbstractNumber | None:
     return join(known)._replace(literal=...) if known and len(known) == len(every) else None
 
 
-def read_out(value: Value, base: Expr, name: str | None, place: ProgramPoint) -> AbstractNumber:
+def read_out(value: Value, base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
     """`base.name()`, or `base` itself: a number out of the tensor `value`."""
     if isinstance(value, Tensor) and value.contents is not None:
         return value.contents
-    return from_data(base, name, place)
+    return from_data(base, name, point)
 
 
 def with_contents(result: Value, name: str, operands: Iterable[Value]) -> Value:

@@ -38,7 +38,7 @@ def operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame:
         case "*", (TupleValue(items, False), AbstractNumber(literal=int(times))) if len(items) * times <= _MOST_ITEMS:
             return TupleValue(items * times)
         case _:
-            return apply(op, [interpreter.as_scalar(operand, frame) for operand in operands])
+            return apply(op, [interpreter.as_number(operand, frame) for operand in operands])
 
 
 def _items(interpreter: Interpreter, value: TupleValue | Shape, frame: CallFrame) -> Sequence[Value | Lazy]:

@@ -24,9 +24,9 @@ def declared(project: Project, name: str, frame: CallFrame) -> AbstractNumber:
     return AbstractNumber(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
 
 
-def from_data(base: Expr, name: str | None, place: ProgramPoint) -> AbstractNumber:
+def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
     """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
-    frame = place.frame
+    frame = point.frame
     call = f".{name}()" if name is not None else ""
     note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
     return AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,))
@@ -41,8 +41,8 @@ def is_optional_number(thing: SymbolicValue) -> bool:
     return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
 
 
-def out_of_sight(call: Call, place: ProgramPoint) -> SymbolicValue:
+def out_of_sight(call: Call, point: ProgramPoint) -> SymbolicValue:
     """The result of a call that is not followed: a thing with a name."""
-    frame = place.frame
+    frame = point.frame
     root = Origin(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
-    return SymbolicValue(root=root, scalar=UNKNOWN)
+    return SymbolicValue(root=root, number=UNKNOWN)

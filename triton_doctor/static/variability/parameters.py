@@ -42,13 +42,13 @@ class ParameterSource(NamedTuple):
     path: str
     span: Span
     expr: Expr | None
-    scalar: AbstractNumber
+    number: AbstractNumber
     for_tests: bool
 
     @property
     def kind(self) -> Variability:
         """How often this value changes."""
-        return self.scalar.decide()
+        return self.number.decide()
 
 
 class Parameter(NamedTuple):
@@ -80,7 +80,7 @@ class Parameter(NamedTuple):
 
 @cached_in_scan(most=1)
 def parameters(project: Project) -> tuple[Parameter, ...]:
-    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and place."""
+    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and position."""
     every = Parameters(project)
     return tuple(
         parameter
@@ -93,7 +93,7 @@ def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
     known = [source for source in sources if source.kind is not Variability.UNKNOWN]
     return min(
         known,
-        key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
+        key=lambda source: (-source.kind, not source.number.from_data, source.path, source.span),
         default=None,
     )
 
@@ -176,7 +176,7 @@ class Parameters:
         """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach."""
         if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
             return worst
-        return worst._replace(for_tests=serves_no_program(self._interpreter, worst.launch, worst.scalar))
+        return worst._replace(for_tests=serves_no_program(self._interpreter, worst.launch, worst.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
@@ -195,7 +195,7 @@ class Parameters:
                     path=launch.module.path,
                     span=one.span,
                     expr=one.expr,
-                    scalar=interpreter.as_scalar(one.value, frame),
+                    number=interpreter.as_number(one.value, frame),
                     for_tests=for_tests,
                 )
                 found.append((name, source))
@@ -209,7 +209,7 @@ class Parameters:
                         path=kernel.path,
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
-                        scalar=interpreter.as_scalar(value, frame),
+                        number=interpreter.as_number(value, frame),
                         for_tests=for_tests,
                     )
                     found.append((heuristic.param, source))
@@ -236,9 +236,9 @@ class Parameters:
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.scalar.hints:
+        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.number.hints:
             return hinted
-        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.scalar.atoms):
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
             return hinted
         thorough = self._thorough
         with suppress(RecursionError):
@@ -246,7 +246,7 @@ class Parameters:
                 if (other.path, other.span) == (source.path, source.span):
                     known = thorough._hinted(other, kernel, param)
                     says_more = known.kind is not Variability.UNKNOWN and (
-                        known.kind is not Variability.PER_CALL or known.scalar.bound is not None
+                        known.kind is not Variability.PER_CALL or known.number.bound is not None
                     )
                     return known if says_more else hinted
         return hinted
@@ -268,9 +268,9 @@ class Parameters:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
         if param.name in self._project.declared:
             frame = self._interpreter.at(source.launch).frame
-            return source._replace(scalar=declared(self._project, param.name, frame))
-        hinted = self._hints.add_to(source.scalar, source.expr, source.launch, kernel, param)
-        return source._replace(scalar=hinted)
+            return source._replace(number=declared(self._project, param.name, frame))
+        hinted = self._hints.add_to(source.number, source.expr, source.launch, kernel, param)
+        return source._replace(number=hinted)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What an expression can be: a scalar, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
+"""What an expression can be: a number, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class SymbolicValue(NamedTuple):
-    """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
+    """Something that may be a number or a tensor: an argument, an attribute, the result of a call out of sight.
 
-    As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
+    As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
     it is: its callers may tell more. `contiguous` where it was made so.
     """
 
     root: Origin
-    scalar: AbstractNumber
+    number: AbstractNumber
     origin: Function | None = None
     contiguous: bool = False
 
@@ -169,7 +169,7 @@ Lazy: TypeAlias = "partial[Value] | partial[AbstractNumber]"
 
 
 def either(values: Iterable[Value]) -> Value:
-    """One of `values`; scalars are joined, and None is left out where something else may stand."""
+    """One of `values`; numbers are joined, and None is left out where something else may stand."""
     values = tuple(values)
     if len(values) == 1:
         return values[0]
@@ -193,9 +193,9 @@ def either(values: Iterable[Value]) -> Value:
         return UNKNOWN
     if len(options) == 1:
         return options[0]
-    scalars = [option for option in options if isinstance(option, AbstractNumber)]
-    if len(scalars) == len(options):
-        return choice(scalars)
+    numbers = [option for option in options if isinstance(option, AbstractNumber)]
+    if len(numbers) == len(options):
+        return choice(numbers)
     return Union(options=tuple(options[:8]))
 
 
