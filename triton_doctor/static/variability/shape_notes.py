@@ -188,7 +188,7 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
     for name, note in _in_code(text, start, remarks.parameters):
         if note.line <= bound.get(name, note.line):
             found.setdefault(name, note)
-    assigned = {line: note for line, said in remarks.trailing.items() if (note := read_note(said, "comment", line))}
+    assigned = {line: one for line, said in remarks.trailing.items() if (one := read_note(said, "comment", line))}
     return ShapeNotes(found, assigned, {}, _result(remarks))
 
 
