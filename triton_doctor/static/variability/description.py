@@ -53,6 +53,11 @@ def describe_value(source: ParameterSource) -> str:
     return value if value.startswith("`") else f"`{text}` ({value})"
 
 
+def describe_reason(idle: str | None) -> str:
+    """The clause that a message ends with where no program runs what it is about; else nothing."""
+    return f"; {idle}" if idle else ""
+
+
 def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
     kernel, param = parameter.kernel, parameter.param

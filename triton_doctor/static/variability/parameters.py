@@ -31,11 +31,16 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
+# Why a finding is only information.
+IN_TRIALS = "only tests, benchmarks or tutorials launch it"
+_IN_PROFILES = "only a profiler asks for it"
+
+
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `for_tests` where the launch is that of a test, a benchmark or a tutorial, describes another to a profiler, or is in
-    code that nothing in the project runs.
+    `idle` says why no program runs the launch: it is that of a test, a benchmark or a tutorial, describes another to a
+    profiler, or is in code that nothing in the project calls. None where one may.
     """
 
     launch: LinkedLaunch
@@ -43,7 +48,7 @@ class ParameterSource(NamedTuple):
     span: Span
     expr: Expr | None
     scalar: AbstractNumber
-    for_tests: bool
+    idle: str | None
 
     @property
     def kind(self) -> Variability:
@@ -89,27 +94,23 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
     )
 
 
-def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
-    known = [source for source in sources if source.kind is not Variability.UNKNOWN]
-    return min(
-        known,
-        key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
-        default=None,
-    )
-
-
-def only_demonstrated(project: Project, kernel: Kernel) -> bool:
-    """Whether nothing but tests, benchmarks, tutorials and code out of reach launch `kernel`, or hold it."""
+def why_idle(project: Project, kernel: Kernel) -> str | None:
+    """Why no program runs `kernel`: only tests, benchmarks, tutorials and code out of reach launch it, or hold it."""
     interpreter = interpreter_of(project)
-    launches = launches_of(project).get(kernel.key, ())
-    return interpreter.callers.is_shown(kernel) or (
-        bool(launches)
-        and all(
-            interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
-            or not interpreter.reachability.reaches(one.module, one.function)
-            for one in launches
-        )
-    )
+    if interpreter.callers.is_shown(kernel):
+        return IN_TRIALS
+    reasons = [_why_idle(interpreter, one) for one in launches_of(project).get(kernel.key, ())]
+    return next((one for one in reasons if one != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
+
+
+def _why_idle(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
+    """Why no program runs `launch`; None where one may."""
+    module, function = launch.module, launch.function
+    if interpreter.callers.is_no_program(module, function, launch.launch.arms):
+        return IN_TRIALS
+    if not interpreter.reachability.reaches(module, function):
+        return f"nothing in the project calls `{(function.class_name or function.name).rpartition('.')[2]}`"
+    return None
 
 
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
@@ -154,29 +155,42 @@ class Parameters:
                 use=self._uses.of(kernel, param.name),
                 sources=given,
                 need=self._uses.need(kernel, param.name),
-                worst=self._serving(_worst(given)),
+                worst=self._worst(given),
             )
 
     def _is_test(self, launch: LinkedLaunch) -> bool:
         return self._interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
 
-    def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
-        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach.
+    def _worst(self, sources: Sequence[ParameterSource]) -> ParameterSource | None:
+        """The source that changes most often, of equals one that a program runs; None where all are UNKNOWN."""
+        known = sorted(
+            (source for source in sources if source.kind is not Variability.UNKNOWN),
+            key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
+        )
+        if not known or known[0].kind is not Variability.PER_CALL:
+            return known[0] if known else None
+        judged = [self._serving(source) for source in known if source.kind is Variability.PER_CALL]
+        return next((source for source in judged if source.idle is None), judged[0])
+
+    def _serving(self, source: ParameterSource) -> ParameterSource:
+        """`source`, which is `idle` where no program runs it: for a profiler alone, or out of reach.
 
         Code out of reach whose value has an origin in sight stays what it is.
         """
-        if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
-            return worst
-        module, function = worst.launch.module, worst.launch.function
-        is_idle = bool(worst.scalar.hints) and not self._interpreter.reachability.reaches(module, function)
-        return worst._replace(for_tests=is_idle or self._interpreter.callers.only_profiles(module, function))
+        if source.idle:
+            return source
+        reason = _why_idle(self._interpreter, source.launch) if source.scalar.hints else None
+        if reason is None and self._interpreter.callers.only_profiles(source.launch.module, source.launch.function):
+            reason = _IN_PROFILES
+        return source._replace(idle=reason)
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
     ) -> Sequence[tuple[str, ParameterSource]]:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
-        interpreter, frame, for_tests = self._interpreter, self._interpreter.at(launch).frame, self._is_test(launch)
+        interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
+        idle = IN_TRIALS if self._is_test(launch) else None
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -188,7 +202,7 @@ class Parameters:
                     span=one.span,
                     expr=one.expr,
                     scalar=interpreter.as_scalar(one.value, frame),
-                    for_tests=for_tests,
+                    idle=idle,
                 )
                 found.append((name, source))
         for heuristic in computing:
@@ -202,7 +216,7 @@ class Parameters:
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
                         scalar=interpreter.as_scalar(value, frame),
-                        for_tests=for_tests,
+                        idle=idle,
                     )
                     found.append((heuristic.param, source))
         return found
@@ -228,7 +242,7 @@ class Parameters:
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.scalar.hints:
+        if hinted.kind is not Variability.PER_CALL or hinted.idle or not hinted.scalar.hints:
             return hinted
         if not any(self._is_called_elsewhere(atom.root) for atom in hinted.scalar.atoms):
             return hinted
