@@ -14,7 +14,8 @@ from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import describe_configs
-from triton_doctor.static.variability.description import describe_reason, describe_value, facts, trail
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.idle_code import describe_idle
 from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
     parameter, worst = min(
-        varying, key=lambda one: (one[0].param.is_constexpr, not one[1].scalar.from_data, one[1].path, one[1].span)
+        varying, key=lambda one: (one[0].param.is_constexpr, not one[1].number.from_data, one[1].path, one[1].span)
     )
     kernel, name = parameter.kernel, parameter.param.name
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
@@ -55,7 +56,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
         message=(
             f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
             f"again for each value of {describe_value(worst)}: "
-            f"`{name}` is in its autotune key{also}{describe_reason(worst.idle)}"
+            f"`{name}` is in its autotune key{also}{describe_idle(worst.idle)}"
         ),
         advice=(
             f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
@@ -69,7 +70,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
 def _severity(worst: ParameterSource) -> Severity:
     if worst.idle or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
         return Severity.INFO
-    return Severity.ERROR if worst.scalar.from_data else Severity.WARNING
+    return Severity.ERROR if worst.number.from_data else Severity.WARNING
 
 
 def _is_coarse(expr: Expr) -> bool:

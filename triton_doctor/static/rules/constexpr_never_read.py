@@ -22,7 +22,8 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, children
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import describe_reason, describe_value, facts, trail
+from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.idle_code import describe_idle
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, parameters
 
@@ -68,7 +69,7 @@ def _finding(parameter: Parameter) -> Finding:
         severity=Severity.INFO if worst.idle else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
-            f"{describe_value(worst)}{describe_reason(worst.idle)}"
+            f"{describe_value(worst)}{describe_idle(worst.idle)}"
         ),
         advice=advice,
         facts=facts(parameter, worst),

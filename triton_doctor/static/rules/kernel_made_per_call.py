@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import describe_reason
+from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_kernel
 from triton_doctor.static.variability.kernel_factories import KernelFactories
-from triton_doctor.static.variability.parameters import why_idle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,7 @@ def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, where it is defined."""
     for kernel, launch in KernelFactories(project).made_anew():
         maker = (kernel.made_in or "").rpartition(".")[2]
-        idle = why_idle(project, kernel)
+        idle = explain_idle_kernel(project, kernel)
         yield Finding(
             path=kernel.path,
             span=kernel.span,
@@ -32,10 +31,10 @@ def check(project: Project) -> Iterator[Finding]:
             message=(
                 # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
-                f"{describe_reason(idle)}"
+                f"{describe_idle(idle)}"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
-            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
             trail=(
                 Step(kernel.path, kernel.span.line, f"`{kernel.name}` is defined inside `{maker}`"),
                 Step(launch.module.path, launch.launch.span.line, "it is launched"),

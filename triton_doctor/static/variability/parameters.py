@@ -11,6 +11,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
+from triton_doctor.static.variability.idle_code import IN_TRIALS, explain_idle_launch, is_test
 from triton_doctor.static.variability.kernel_hints import KernelHints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-# Why a finding is only information.
-IN_TRIALS = "only tests, benchmarks or tutorials launch it"
-_IN_PROFILES = "only a profiler asks for it"
-
-
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
@@ -47,13 +43,13 @@ class ParameterSource(NamedTuple):
     path: str
     span: Span
     expr: Expr | None
-    scalar: AbstractNumber
+    number: AbstractNumber
     idle: str | None
 
     @property
     def kind(self) -> Variability:
         """How often this value changes."""
-        return self.scalar.decide()
+        return self.number.decide()
 
 
 class Parameter(NamedTuple):
@@ -85,32 +81,13 @@ class Parameter(NamedTuple):
 
 @cached_in_scan(most=1)
 def parameters(project: Project) -> tuple[Parameter, ...]:
-    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and place."""
+    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and position."""
     every = Parameters(project)
     return tuple(
         parameter
         for kernel in project.kernels()
         for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr or in_autotune_key(kernel, param))
     )
-
-
-def why_idle(project: Project, kernel: Kernel) -> str | None:
-    """Why no program runs `kernel`: only tests, benchmarks, tutorials and code out of reach launch it, or hold it."""
-    interpreter = interpreter_of(project)
-    if interpreter.callers.is_shown(kernel):
-        return IN_TRIALS
-    reasons = [_why_idle(interpreter, one) for one in launches_of(project).get(kernel.key, ())]
-    return next((one for one in reasons if one != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
-
-
-def _why_idle(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
-    """Why no program runs `launch`; None where one may."""
-    module, function = launch.module, launch.function
-    if interpreter.callers.is_no_program(module, function, launch.launch.arms):
-        return IN_TRIALS
-    if not interpreter.reachability.reaches(module, function):
-        return f"nothing in the project calls `{(function.class_name or function.name).rpartition('.')[2]}`"
-    return None
 
 
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
@@ -142,7 +119,7 @@ class Parameters:
         sources: dict[str, list[ParameterSource]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
         # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
-        for launch in [one for one in launches if not self._is_test(one)] or launches:
+        for launch in [one for one in launches if not is_test(self._interpreter, one)] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
@@ -158,31 +135,23 @@ class Parameters:
                 worst=self._worst(given),
             )
 
-    def _is_test(self, launch: LinkedLaunch) -> bool:
-        return self._interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
-
     def _worst(self, sources: Sequence[ParameterSource]) -> ParameterSource | None:
         """The source that changes most often, of equals one that a program runs; None where all are UNKNOWN."""
         known = sorted(
             (source for source in sources if source.kind is not Variability.UNKNOWN),
-            key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
+            key=lambda source: (-source.kind, not source.number.from_data, source.path, source.span),
         )
         if not known or known[0].kind is not Variability.PER_CALL:
             return known[0] if known else None
-        judged = [self._serving(source) for source in known if source.kind is Variability.PER_CALL]
-        return next((source for source in judged if source.idle is None), judged[0])
+        changing = [source for source in known if source.kind is Variability.PER_CALL]
+        first = self._judge(changing[0])
+        if first.idle is None:
+            return first
+        return next((source for source in map(self._judge, changing[1:]) if source.idle is None), first)
 
-    def _serving(self, source: ParameterSource) -> ParameterSource:
-        """`source`, which is `idle` where no program runs it: for a profiler alone, or out of reach.
-
-        Code out of reach whose value has an origin in sight stays what it is.
-        """
-        if source.idle:
-            return source
-        reason = _why_idle(self._interpreter, source.launch) if source.scalar.hints else None
-        if reason is None and self._interpreter.callers.only_profiles(source.launch.module, source.launch.function):
-            reason = _IN_PROFILES
-        return source._replace(idle=reason)
+    def _judge(self, source: ParameterSource) -> ParameterSource:
+        """`source`, with the reason why no program runs its launch."""
+        return source._replace(idle=explain_idle_launch(self._interpreter, source.launch, source.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
@@ -190,7 +159,7 @@ class Parameters:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
         interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
-        idle = IN_TRIALS if self._is_test(launch) else None
+        idle = IN_TRIALS if is_test(interpreter, launch) else None
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -201,7 +170,7 @@ class Parameters:
                     path=launch.module.path,
                     span=one.span,
                     expr=one.expr,
-                    scalar=interpreter.as_scalar(one.value, frame),
+                    number=interpreter.as_number(one.value, frame),
                     idle=idle,
                 )
                 found.append((name, source))
@@ -215,7 +184,7 @@ class Parameters:
                         path=kernel.path,
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
-                        scalar=interpreter.as_scalar(value, frame),
+                        number=interpreter.as_number(value, frame),
                         idle=idle,
                     )
                     found.append((heuristic.param, source))
@@ -242,9 +211,9 @@ class Parameters:
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.idle or not hinted.scalar.hints:
+        if hinted.kind is not Variability.PER_CALL or hinted.idle or not hinted.number.hints:
             return hinted
-        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.scalar.atoms):
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
             return hinted
         thorough = self._thorough
         with suppress(RecursionError):
@@ -252,7 +221,7 @@ class Parameters:
                 if (other.path, other.span) == (source.path, source.span):
                     known = thorough._hinted(other, kernel, param)
                     says_more = known.kind is not Variability.UNKNOWN and (
-                        known.kind is not Variability.PER_CALL or known.scalar.bound is not None
+                        known.kind is not Variability.PER_CALL or known.number.bound is not None
                     )
                     return known if says_more else hinted
         return hinted
@@ -274,9 +243,9 @@ class Parameters:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
         if param.name in self._project.declared:
             frame = self._interpreter.at(source.launch).frame
-            return source._replace(scalar=declared(self._project, param.name, frame))
-        hinted = self._hints.add_to(source.scalar, source.expr, source.launch, kernel, param)
-        return source._replace(scalar=hinted)
+            return source._replace(number=declared(self._project, param.name, frame))
+        hinted = self._hints.add_to(source.number, source.expr, source.launch, kernel, param)
+        return source._replace(number=hinted)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

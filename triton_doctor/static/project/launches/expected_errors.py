@@ -39,8 +39,8 @@ def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
 
 def expects_error_after(function: Function, binding: Binding) -> bool:
     """Whether `function` expects some launch after `binding` to fail."""
-    places = [(one.order, one.arms) for one in function.launches] + [(one.order, one.arms) for one in function.calls]
-    return any(_is_expected(function, arms) for order, arms in places if order > binding.order)
+    points = [(one.order, one.arms) for one in function.launches] + [(one.order, one.arms) for one in function.calls]
+    return any(_is_expected(function, arms) for order, arms in points if order > binding.order)
 
 
 def _is_expected(function: Function, arms: Sequence[BranchArm]) -> bool:
