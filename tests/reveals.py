@@ -40,7 +40,7 @@ def reveal(files: Sequence[SourceFile], settings: Settings, cwd: Path) -> dict[t
     found: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for parameter in parameters(whole_project(Database(list(files)), settings, cwd)):
         for source in parameter.sources:
-            found[source.path, source.span.line].add(spell_decision(source.scalar))
+            found[source.path, source.span.line].add(spell_decision(source.number))
     return found
 
 

@@ -56,30 +56,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class HintNote:
-    """A hint about how often a value changes: `toward` is `data` or `model`, `place` the line that shows it."""
+    """A hint about how often a value changes: `toward` is `data` or `model`, `location` the line that shows it."""
 
     toward: str
     name: str
     weight: int
     says: str
-    place: Location | None
+    location: Location | None
 
 
 class Undecided(NamedTuple):
-    """A constexpr that no launch in sight decides: `place` is a launch, `hints` those that come nearest."""
+    """A constexpr that no launch in sight decides: `location` is a launch, `hints` those that come nearest."""
 
     kernel: str
-    kernel_place: Location
+    kernel_location: Location
     parameter: str
-    place: Location
+    location: Location
     hints: tuple[HintNote, ...]
 
     def relocate(self, show: Callable[[Location], Location]) -> Undecided:
         """The same with each of its places as `show` gives it."""
         return self._replace(
-            kernel_place=show(self.kernel_place),
-            place=show(self.place),
-            hints=tuple(replace(one, place=show(one.place)) if one.place is not None else one for one in self.hints),
+            kernel_location=show(self.kernel_location),
+            location=show(self.location),
+            hints=tuple(
+                replace(one, location=show(one.location)) if one.location is not None else one for one in self.hints
+            ),
         )
 
 
@@ -88,16 +90,16 @@ class Facts:
     """What is known beside the message; None where it does not apply. Words as in the JSON contract.
 
     `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
-    call in the same file that the finding stands in, and at `parameter_place`. `word` is what of the text at the
+    call in the same file that the finding stands in, and at `parameter_location`. `word` is what of the text at the
     finding is meant: an option, a code. `autotune_keys` are the names in the kernel's autotune key that change with
     each call, where the parameter is one of them. `hints` are those that decided `variability`, none where the value
     was followed to its origin.
     """
 
     kernel: str | None = None
-    kernel_place: Location | None = None
+    kernel_location: Location | None = None
     parameter: str | None = None
-    parameter_place: Location | None = None
+    parameter_location: Location | None = None
     launch: Span | None = None
     variability: str | None = None
     bound: int | None = None

@@ -98,8 +98,8 @@ def counts(project: Project) -> Iterator[Near]:
             argument = spelled_out(launch, kernel).get(param.name)
             if argument is None or isinstance(argument.value, Const):
                 continue
-            scalar = interpreter.scalar(argument.value, interpreter.at(launch))
-            if scalar.decide() is Variability.PER_CALL:
+            number = interpreter.number(argument.value, interpreter.at(launch))
+            if number.decide() is Variability.PER_CALL:
                 how = "constexpr" if param.is_constexpr else "not specialized"
                 if param.is_constexpr or param.name in kernel.do_not_specialize or not param.is_constexpr:
                     how = how if param.is_constexpr or param.name in kernel.do_not_specialize else "alone"

@@ -49,7 +49,7 @@ def read_values(folder: Path) -> dict[Key, list[AbstractNumber]]:
         found: defaultdict[Key, list[AbstractNumber]] = defaultdict(list)
         for parameter in parameters(project):
             key = (parameter.kernel.path, parameter.kernel.name, parameter.param.name)
-            found[key] += (source.scalar for source in parameter.sources)
+            found[key] += (source.number for source in parameter.sources)
         return found
     finally:
         os.chdir(before)

@@ -35,7 +35,7 @@ def finding(
         advice=f"drop the annotation of `{parameter}`",
         facts=Facts(
             kernel=kernel,
-            kernel_place=Location("kernels.py", 100 + line) if kernel else None,
+            kernel_location=Location("kernels.py", 100 + line) if kernel else None,
             parameter=parameter,
             variability="per_call",
             use="read",

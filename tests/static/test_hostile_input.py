@@ -93,7 +93,7 @@ def test_alias_bomb_is_read_node_by_node(
     monkeypatch.setattr(yaml_settings._Document, "_mapping", counting)
 
     assert "r.yml:1:7 TRD102" in check()
-    assert max(walked.values()) <= yaml_settings._MOST_PLACES
+    assert max(walked.values()) <= yaml_settings._MOST_CONTEXTS
 
 
 # star imports

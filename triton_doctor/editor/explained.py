@@ -96,7 +96,7 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
                 explained = next(
                     one
                     for one in explain(part, escape(kernel.name))
-                    if (one.place.line, one.name) == (kernel.span.line, kernel.name)
+                    if (one.location.line, one.name) == (kernel.span.line, kernel.name)
                 )
                 at = tuple(launched[kernel.key])
                 kernels.append(KernelInFile(kernel=kernel, explained=explained, is_here=home == path, launched=at))
@@ -137,7 +137,7 @@ def _arguments(part: Project, path: str) -> list[ArgumentInFile]:
                             kind=source.kind,
                             trail=trail(parameter, source),
                             in_autotune_key=parameter.in_autotune_key,
-                            hints=hint_notes(source.scalar),
+                            hints=hint_notes(source.number),
                         ),
                     )
     return list(found.values())

@@ -57,7 +57,7 @@ def move_siblings(
     of_place = {(one.kernel.path, one.kernel.span.line, one.param.name): one for one in found}
     moved, told = [], set[tuple[str, int, str]]()
     for finding in findings:
-        place = finding.facts.kernel_place
+        place = finding.facts.kernel_location
         if place is not None and finding.facts.parameter is not None:
             key = (place.path, place.line, finding.facts.parameter)
             told.add(key)
@@ -70,7 +70,7 @@ def move_siblings(
 
 def sole_axis(parameter: Parameter) -> Dim | None:
     """The axis of a tensor that `parameter` is at all of its launches; None where it is none, or one of several."""
-    sizes = {source.scalar.size for source in parameter.sources}
+    sizes = {source.number.size for source in parameter.sources}
     size = sizes.pop() if len(sizes) == 1 else None
     match size:
         case DimProduct((Dim() as axis,), ()):

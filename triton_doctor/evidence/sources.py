@@ -64,5 +64,5 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
 
 
 def _is_of(finding: Finding, path: str, line: int) -> bool:
-    place = finding.facts.kernel_place
+    place = finding.facts.kernel_location
     return place is not None and (place.path, place.line) == (path, line)

@@ -48,7 +48,7 @@ def unpredicted(
     """
     told = defaultdict[tuple[str, str | None, int | None], set[str | None]](set)
     for finding in findings:
-        place = finding.facts.kernel_place
+        place = finding.facts.kernel_location
         if place is not None:
             told[finding.code, place.path, place.line].add(finding.facts.parameter)
             if finding.facts.autotune_keys:
@@ -203,9 +203,9 @@ def _added(seen: RecordedKernel, what: str, price: Price, *, values: int | None 
 def _facts(kernel: Kernel, param: Param | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_place=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.span.line),
         parameter=param.name if param is not None else None,
-        parameter_place=Location(kernel.path, param.span.line) if param is not None else None,
+        parameter_location=Location(kernel.path, param.span.line) if param is not None else None,
     )
 
 

@@ -58,7 +58,7 @@ class Weighing:
         guessed = any(map(has_guessed, self.recordings))
         weighed = []
         for finding in findings:
-            place = finding.facts.kernel_place
+            place = finding.facts.kernel_location
             key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
             seen = matched.seen.get(key) if key is not None else None
             saves = advised.get(key, {}) if key is not None else {}

@@ -94,7 +94,7 @@ def draw_undecided(scan: Scan, width: int) -> Iterator[Text]:
     """A line for each constexpr that is undecided, with the nearest hints, and the ways to decide them."""
     yield Text("undecided constexprs:", "bold")
     for one in scan.undecided:
-        where = f"{one.place.path}:{one.place.line}"
+        where = f"{one.location.path}:{one.location.line}"
         yield from hang("  ", f"{where}: `{one.parameter}` of `{one.kernel}`: {name_nearest(one.hints)}", width)
     yield from hang("  ", WAYS_TO_DECIDE, width)
     yield Text()

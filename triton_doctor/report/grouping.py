@@ -52,7 +52,7 @@ class KernelBlocks:
 def kernel_of(finding: Finding) -> tuple[object, ...] | None:
     """What tells the kernel of `finding` from others."""
     facts = finding.facts
-    return None if facts.kernel is None else (facts.kernel_place, facts.kernel)
+    return None if facts.kernel is None else (facts.kernel_location, facts.kernel)
 
 
 def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
@@ -67,7 +67,7 @@ def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
     grouped = [
         KernelBlocks(
             kernel=blocks[0].finding.facts.kernel,
-            place=blocks[0].finding.facts.kernel_place,
+            place=blocks[0].finding.facts.kernel_location,
             blocks=tuple(sorted(blocks, key=lambda one: (-one.finding.severity, one.finding.order))),
         )
         for blocks in begun.values()

@@ -24,7 +24,7 @@ def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
     yield summarize_hints(hints)
     for (toward, name), seen in groupby(hints, key=lambda hint: (hint.toward, hint.name)):
         every = list(seen)
-        places = ", ".join(f"{one.place.path}:{one.place.line}" for one in every if one.place is not None)
+        places = ", ".join(f"{one.location.path}:{one.location.line}" for one in every if one.location is not None)
         yield f"{toward} {every[0].weight}, {name}: {every[0].says}" + (f" ({places})" if places else "")
 
 

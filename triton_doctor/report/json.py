@@ -44,8 +44,8 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "end_column": finding.span.end_column,
         "message": finding.message,
         "kernel": facts.kernel,
-        "kernel_path": split_cell(facts.kernel_place.path)[0] if facts.kernel_place else None,
-        "kernel_line": facts.kernel_place.line if facts.kernel_place else None,
+        "kernel_path": split_cell(facts.kernel_location.path)[0] if facts.kernel_location else None,
+        "kernel_line": facts.kernel_location.line if facts.kernel_location else None,
         "parameter": facts.parameter,
         "variability": facts.variability,
         "bound": facts.bound,
@@ -61,7 +61,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
 
 def hint_object(hint: HintNote) -> dict[str, Any]:
     """`hint` by the contract."""
-    place = hint.place
+    place = hint.location
     return {
         "name": hint.name,
         "toward": hint.toward,

@@ -62,7 +62,9 @@ def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
 
 
 def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[Text]:
-    yield Text.assemble((escape_line(kernel.name), "bold"), escape_line(f" at {kernel.place.path}:{kernel.place.line}"))
+    yield Text.assemble(
+        (escape_line(kernel.name), "bold"), escape_line(f" at {kernel.location.path}:{kernel.location.line}")
+    )
     yield from _draw_launches(kernel, width)
     if kernel.autotune_key:
         names = ", ".join(f"`{name}`" for name in kernel.autotune_key)
@@ -193,8 +195,8 @@ def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
 def _json(kernel: ExplainedKernel) -> dict[str, Any]:
     return {
         "kernel": kernel.name,
-        "path": kernel.place.path,
-        "line": kernel.place.line,
+        "path": kernel.location.path,
+        "line": kernel.location.line,
         "launches": [{"path": place.path, "line": place.line} for place in kernel.launches],
         "autotune_key": list(kernel.autotune_key),
         "configs": kernel.configs,

@@ -20,9 +20,9 @@ from triton_doctor.static.project.database.kernel_uses import find_uses
 from triton_doctor.static.project.database.visibility import MORE_THAN_SEARCHED, Visibility
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
-from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_place
+from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_location
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
-from triton_doctor.static.suppression.asked_places import concerns, place_at_asked
+from triton_doctor.static.suppression.asked_files import concerns, move_to_asked
 from triton_doctor.static.suppression.own_variables import leave_out_own
 from triton_doctor.static.suppression.suppress import UNUSED, suppress
 
@@ -144,8 +144,8 @@ def scan(
         seen = [show_cells(finding, notebooks.read) for finding in seen]
     undecided = undecided_still(result)
     if notebooks:
-        undecided = tuple(one.relocate(partial(show_place, read=notebooks.read)) for one in undecided)
-    seen = list(leave_out_own([*place_at_asked(seen, asked, notebooks.source_of)], projects or (cwd,)))
+        undecided = tuple(one.relocate(partial(show_location, read=notebooks.read)) for one in undecided)
+    seen = list(leave_out_own([*move_to_asked(seen, asked, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
@@ -178,8 +178,8 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
 
 def undecided_still(result: Result) -> tuple[Undecided, ...]:
     """The undecided constexprs of `result` that no recorded run decides."""
-    judged = {(one.facts.kernel_place, one.facts.parameter) for one in result.found if one.evidence is not None}
-    return tuple(one for one in result.undecided if (one.kernel_place, one.parameter) not in judged)
+    judged = {(one.facts.kernel_location, one.facts.parameter) for one in result.found if one.evidence is not None}
+    return tuple(one for one in result.undecided if (one.kernel_location, one.parameter) not in judged)
 
 
 class NotebookCells:

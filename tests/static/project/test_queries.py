@@ -32,6 +32,6 @@ def test_text_of_a_module_that_says_something_has_the_sign_of_the_query(query: Q
         for word in sorted({found.decode() for found in WORD.findall(source)}):
             if query.read(module, word):
                 said += 1
-                assert next(query.sign(word).places(source), None) is not None, (word, source)
+                assert next(query.sign(word).offsets(source), None) is not None, (word, source)
 
     assert said, f"no fixture says anything to the query {query.kind!r}"

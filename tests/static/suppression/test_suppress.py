@@ -31,7 +31,7 @@ def finding(
         code=code,
         severity=Severity.WARNING,
         message="found",
-        facts=Facts(launch=launch, parameter_place=parameter),
+        facts=Facts(launch=launch, parameter_location=parameter),
     )
 
 

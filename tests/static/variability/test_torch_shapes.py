@@ -138,7 +138,7 @@ def evaluate(folder: Path) -> dict[str, AbstractNumber]:
     settings = Settings(root=folder)
     files = list(find_files([folder], settings, cwd=folder))
     found = parameters(whole_project(Database(files), settings, folder))
-    return {one.kernel.name: source.scalar for one in found for source in one.sources}
+    return {one.kernel.name: source.number for one in found for source in one.sources}
 
 
 def test_sizes_and_strides_change_where_those_of_torch_do(tmp_path: Path) -> None:

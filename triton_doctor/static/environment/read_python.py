@@ -13,6 +13,7 @@ from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.environment.python_code.settings import read_program
 from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing
 from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.python.clocks import BENCHMARKS, CPU_CLOCKS, GPU_EVENTS, WALL_CLOCKS
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.parse import read_trace, read_with_trace
 from triton_doctor.static.sources.notebooks import SUFFIX
@@ -28,15 +29,7 @@ _ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
 _ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
 _RUNS_PROGRAMS = re.compile(rb"\b(runpy\.run_(?:path|module)|from runpy import)\b")
 _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
-_CLOCKS = frozenset(
-    {
-        *("time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic"),
-        *("time.process_time", "timeit.timeit", "timeit.repeat", "timeit.Timer", "timeit.default_timer"),
-        *("torch.utils.benchmark.Timer", "triton.testing.do_bench", "triton.testing.do_bench_cudagraph"),
-        *("triton.testing.perf_report", "triton.testing.Benchmark"),
-    }
-)
-_EVENTS = frozenset({"torch.cuda.Event", "torch.xpu.Event"})
+_MEASURES = WALL_CLOCKS | CPU_CLOCKS | BENCHMARKS
 # What Triton's own names begin with, as they are misspelled too; `looks_like_triton` wants an N in the next letters.
 _HEADS = ("TRIT", r"TRT\w{0,4}N", r"TIRT\w{0,3}N")
 # A name begins a word: it may be joined only to an escape, as in "\\nX=1", or to an option, as in `-eX=1`.
@@ -46,8 +39,8 @@ _BEGINNING = r"{0}(?:(?<![A-Za-z0-9_]{0})|(?<=\\[a-z]{0})|(?<=-e{0}))(?:{1})"
 @cache
 def _names() -> tuple[re.Pattern[bytes], ...]:
     """What every variable of interest begins with: a pattern for each first letter, to which `re` jumps fastest."""
-    told = (variable for variable in variables().values() if variable.harm or variable.instead)
-    heads = sorted({*_HEADS, *(variable.name for variable in told if not variable.name.startswith("TRITON_"))})
+    explained = (variable for variable in variables().values() if variable.harm or variable.instead)
+    heads = sorted({*_HEADS, *(variable.name for variable in explained if not variable.name.startswith("TRITON_"))})
     return tuple(
         re.compile(_BEGINNING.format(letter, "|".join(head[1:] for head in same)).encode())
         for letter, same in groupby(heads, key=itemgetter(0))
@@ -110,9 +103,9 @@ def _timings(trace: Trace) -> Iterator[Timing]:
     names = Names(trace.module, trace.imports)
     for call in trace.calls():
         full = names.full_name(call.func)
-        if full in _CLOCKS:
+        if full in _MEASURES:
             yield Timing(span=trace.lowering.span(call), text=full)
-        elif full in _EVENTS and ("enable_timing", Const(True)) in call.keywords:
+        elif full in GPU_EVENTS and ("enable_timing", Const(True)) in call.keywords:
             yield Timing(span=trace.lowering.span(call), text=f"{full}(enable_timing=True)")
 
 

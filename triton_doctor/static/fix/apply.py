@@ -65,7 +65,7 @@ class Workbench:
             except (CannotEditError, OSError):
                 return ()
             found += [
-                Replacement(path=path, start=text.place(edit.start), end=text.place(edit.end), text=edit.text)
+                Replacement(path=path, start=text.position(edit.start), end=text.position(edit.end), text=edit.text)
                 for edit in edits
             ]
         return tuple(found)

@@ -106,9 +106,9 @@ def _one_a_parameter(findings: Iterable[Finding]) -> list[Finding]:
     taken = set[tuple[str, int, str]]()
     chosen = []
     for finding in sorted(findings, key=lambda one: (one.code, one.order)):
-        place, name = finding.facts.kernel_place, finding.facts.parameter
-        if place is not None and name is not None and finding.code in _OF_A_PARAMETER:
-            key = (place.path, place.line, name)
+        location, name = finding.facts.kernel_location, finding.facts.parameter
+        if location is not None and name is not None and finding.code in _OF_A_PARAMETER:
+            key = (location.path, location.line, name)
             if key in taken:
                 continue
             taken.add(key)

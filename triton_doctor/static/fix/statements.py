@@ -40,8 +40,8 @@ def _statement(tree: Tree, start: int, end: int) -> tuple[cst.SimpleStatementLin
             continue
         (node,) = line.body
         match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=place)]) | cst.Expr(value=place):
-                if tree.bounds(place) == (start, end):
+            case cst.Assign(targets=[cst.AssignTarget(target=target)]) | cst.Expr(value=target):
+                if tree.bounds(target) == (start, end):
                     return line, node
             case _:
                 pass

@@ -1,4 +1,4 @@
-"""Bytes to text and back without loss, places in a text to offsets, and two texts to a unified diff."""
+"""Bytes to text and back without loss, positions in a text to offsets, and two texts to a unified diff."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Text:
         """The offsets of `span`."""
         return self.offset(span.line, span.column - 1), self.offset(span.end_line, span.end_column - 1)
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def position(self, offset: int) -> tuple[int, int]:
         """The line and the column of `offset`, both counted from 1."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1

@@ -62,10 +62,10 @@ class Tree:
             offset = self._text.offset
             found: dict[cst.CSTNode, tuple[int, int]] = {
                 node: (
-                    offset(place.start.line + first - 1, place.start.column),
-                    offset(place.end.line + first - 1, place.end.column),
+                    offset(span.start.line + first - 1, span.start.column),
+                    offset(span.end.line + first - 1, span.end.column),
                 )
-                for node, place in positions.items()
+                for node, span in positions.items()
                 if isinstance(node, _WANTED)
             }
             self._bounds.update(found)

@@ -59,6 +59,6 @@ class Project:
                 yield module
 
     def kernels(self) -> Iterator[Kernel]:
-        """Every kernel of `scope`, by path and place."""
+        """Every kernel of `scope`, by path and position."""
         for module in self.subjects():
             yield from module.kernels

@@ -30,7 +30,7 @@ class LocatedLowering(Lowering):
         super().__init__(lambda node, call: None, lambda name, value, line: None)
         self._source = source
         # By identity: an expression, or the name and the value of a keyword in a call.
-        self._places: dict[int, tuple[Expr | tuple[str | None, Expr], ast.expr | ast.keyword]] = {}
+        self._nodes: dict[int, tuple[Expr | tuple[str | None, Expr], ast.expr | ast.keyword]] = {}
         self._lowered: dict[int, Expr] = {}
 
     def lower(self, node: ast.expr) -> Expr:
@@ -43,8 +43,8 @@ class LocatedLowering(Lowering):
             expr = Opaque(expr.what, self._parts(node))
         elif type(expr) is Call and isinstance(node, ast.Call):
             for pair, keyword in zip(expr.keywords, node.keywords, strict=True):
-                self._places[id(pair)] = (pair, keyword)
-        self._places.setdefault(id(expr), (expr, node))  # `(y := x)` has the value of `x`
+                self._nodes[id(pair)] = (pair, keyword)
+        self._nodes.setdefault(id(expr), (expr, node))  # `(y := x)` has the value of `x`
         self._lowered[id(node)] = expr
         return expr
 
@@ -62,7 +62,7 @@ class LocatedLowering(Lowering):
 
     def span(self, part: Expr | tuple[str | None, Expr]) -> Span:
         """Where `part` stands, which is an expression or a keyword of a call."""
-        return self._source.span(self._places[id(part)][1])
+        return self._source.span(self._nodes[id(part)][1])
 
     def _parts(self, node: ast.expr) -> tuple[Expr, ...]:
         if isinstance(node, ast.DictComp):

@@ -197,14 +197,14 @@ class _PlainUses:
             *((keyword.arg, keyword.value) for keyword in node.keywords),
         ]
         values = []
-        for place, argument in given:
-            if place in _POINTED.get(callee, ()) and isinstance(argument, ast.Tuple | ast.List):
+        for position, argument in given:
+            if position in _POINTED.get(callee, ()) and isinstance(argument, ast.Tuple | ast.List):
                 for item in argument.elts:
                     self._of(item)
                 continue
             value = self._of(argument)
             values.append(value)
-            if callee not in _ARITHMETIC and not (callee == "range" and isinstance(place, int)):
+            if callee not in _ARITHMETIC and not (callee == "range" and isinstance(position, int)):
                 self._refuse(value)
         if callee in _ARITHMETIC:
             at_run_time = any(value.at_run_time for value in values)

@@ -96,5 +96,5 @@ class _Extent(Protocol):
 
 def lines_touch(part: _Extent, lines: Sequence[int]) -> bool:
     """Whether one of `lines`, which are in order, is a line of `part`."""
-    place = bisect_left(lines, part.line)
-    return place < len(lines) and lines[place] <= part.last_line
+    index = bisect_left(lines, part.line)
+    return index < len(lines) and lines[index] <= part.last_line

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span
 from triton_doctor.static.project.launches.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
-from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, children
+from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_part
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
@@ -37,32 +37,26 @@ class _GivenNumber(NamedTuple):
 def check(project: Project) -> Iterator[Finding]:
     """One finding a call of `arange` in literals, at it; one a parameter, at the first value that does not do."""
     for kernel in project.kernels():
-        told: set[str] = set()
+        reported: set[str] = set()
         if kernel.jit_span is None or not kernel.aranges or is_for_a_fork(project.modules[kernel.path]):
             continue
         for arange in kernel.aranges:
             names = _names(arange)
             if not names:
                 yield from _in_literals(project, kernel, arange)
-            elif len(names) == 1 and not arange.conditional and not names & told:
+            elif len(names) == 1 and not arange.conditional and not names & reported:
                 (name,) = names
                 for value in _values(project, kernel, name):
                     count = _count(arange, {name: value.number})
                     # None or fewer are a default that no launch means.
                     if count is not None and count > 0 and not _is_power_of_two(count):
-                        told.add(name)
+                        reported.add(name)
                         yield _in_parameter(kernel, arange, value, count)
                         break
 
 
 def _names(arange: Arange) -> frozenset[str]:
-    pending, found = [arange.start, arange.end], set()
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, Name):
-            found.add(expr.id)
-        pending.extend(children(expr))
-    return frozenset(found)
+    return frozenset(part.id for part in every_part(arange.start, arange.end) if isinstance(part, Name))
 
 
 def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumber]:
@@ -133,7 +127,7 @@ def _in_literals(project: Project, kernel: Kernel, arange: Arange) -> Iterator[F
                 f"`tl.arange` of {count} elements in `{kernel.name}` does not compile: {count} is not a power of two"
             ),
             advice=_advice(count),
-            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
         )
 
 
@@ -152,9 +146,9 @@ def _in_parameter(kernel: Kernel, arange: Arange, value: _GivenNumber, count: in
         advice=_advice(count),
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=value.name,
-            parameter_place=Location(kernel.path, param.span.line),
+            parameter_location=Location(kernel.path, param.span.line),
             launch=value.launch,
             use="compile_time",
         ),

@@ -37,7 +37,7 @@ def check(project: Project) -> Iterator[Finding]:
                     ),
                     advice=f"the parameters are {', '.join(f'`{name}`' for name in names)}",
                     facts=Facts(
-                        kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), parameter=name
+                        kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), parameter=name
                     ),
                 )
 

@@ -42,7 +42,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
     parameter, worst = min(
-        varying, key=lambda one: (one[0].param.is_constexpr, not one[1].scalar.from_data, one[1].path, one[1].span)
+        varying, key=lambda one: (one[0].param.is_constexpr, not one[1].number.from_data, one[1].path, one[1].span)
     )
     kernel, name = parameter.kernel, parameter.param.name
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
@@ -69,7 +69,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
 def _severity(worst: ParameterSource) -> Severity:
     if worst.for_tests or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
         return Severity.INFO
-    return Severity.ERROR if worst.scalar.from_data else Severity.WARNING
+    return Severity.ERROR if worst.number.from_data else Severity.WARNING
 
 
 def _is_coarse(expr: Expr) -> bool:

@@ -25,7 +25,7 @@ def check(project: Project) -> Iterator[Finding]:
         worst = parameter.worst
         if not parameter.param.is_constexpr or parameter.need != "block" or worst is None:
             continue
-        if worst.kind is not Variability.LOGARITHMIC or worst.scalar.bound is not None:
+        if worst.kind is not Variability.LOGARITHMIC or worst.number.bound is not None:
             continue
         name = parameter.param.name
         yield Finding(

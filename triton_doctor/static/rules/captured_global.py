@@ -153,7 +153,7 @@ def _may_follow_a_launch(project: Project, home: Module, function: Function, aga
 
 
 def _facts(kernel: Kernel, name: str) -> Facts:
-    return Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), parameter=name)
+    return Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), parameter=name)
 
 
 RULE = Rule(code=CODE, check=check)

@@ -120,12 +120,12 @@ def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
 
 
 def _facts(kernel: Kernel, option: str, name: str) -> Facts:
-    place = next((Location(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
+    location = next((Location(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
     return Facts(
         kernel=kernel.name,
-        kernel_place=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.span.line),
         parameter=name,
-        parameter_place=place,
+        parameter_location=location,
         word=option,
     )
 

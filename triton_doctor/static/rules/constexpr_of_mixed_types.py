@@ -100,9 +100,9 @@ def _finding(kernel: Kernel, param: Param, first: _WrittenNumber, second: _Writt
         else f"give `{param.name}` one type at every launch",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=param.name,
-            parameter_place=Location(kernel.path, param.span.line),
+            parameter_location=Location(kernel.path, param.span.line),
             launch=second.launch,
             also=()
             if (first.path, first.span) == (second.path, second.span)
@@ -116,8 +116,8 @@ def _finding(kernel: Kernel, param: Param, first: _WrittenNumber, second: _Writt
 
 
 def _written(given: _WrittenNumber, path: str) -> str:
-    place = given.written
-    return f"{given.value!r} on line {place.line}" + (f" of {place.path}" if place.path != path else "")
+    location = given.written
+    return f"{given.value!r} on line {location.line}" + (f" of {location.path}" if location.path != path else "")
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:

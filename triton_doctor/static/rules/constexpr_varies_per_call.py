@@ -53,7 +53,7 @@ def check(project: Project) -> Iterator[Finding]:
             continue
         if worst is None or worst.kind not in (Variability.PER_CALL, Variability.LOGARITHMIC):
             continue
-        if worst.kind is Variability.LOGARITHMIC and worst.scalar.bound is None and parameter.need == "block":
+        if worst.kind is Variability.LOGARITHMIC and worst.number.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
         keys = names_in_key(project, parameter)
         yield Finding(
@@ -72,27 +72,27 @@ def check(project: Project) -> Iterator[Finding]:
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
     if worst.kind is Variability.LOGARITHMIC or worst.for_tests or _is_capped(parameter, worst):
         return Severity.INFO
-    if worst.scalar.from_data or (is_tuned and not worst.scalar.rests_on_words):
+    if worst.number.from_data or (is_tuned and not worst.number.rests_on_words):
         return Severity.ERROR
     return Severity.WARNING
 
 
 def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
     """Whether the value has few values, or most data reach its bound and share the variant for that."""
-    bound = worst.scalar.bound
+    bound = worst.number.bound
     if bound is None:
         return False
     if bound <= _FEW_VALUES:
         return True
-    return bound <= _LARGEST_CAP if worst.scalar.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
+    return bound <= _LARGEST_CAP if worst.number.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 
 def _message(parameter: Parameter, worst: ParameterSource) -> str:
     name, kernel = parameter.param.name, parameter.kernel.name
     each = "power of two among the values" if worst.kind is Variability.LOGARITHMIC else "value"
     message = f"`{name}` recompiles `{kernel}` for each {each} of {describe_value(worst)}"
-    if worst.scalar.bound is not None:
-        message += f" (at most {worst.scalar.bound:,} values)"
+    if worst.number.bound is not None:
+        message += f" (at most {worst.number.bound:,} values)"
     return message
 
 

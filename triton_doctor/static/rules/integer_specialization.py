@@ -33,7 +33,7 @@ class _Count(NamedTuple):
 
     name: str
     argument: Argument
-    scalar: AbstractNumber
+    number: AbstractNumber
     classes: int
 
 
@@ -72,7 +72,7 @@ def check(project: Project) -> Iterator[Finding]:
             counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
             found = [(launch, counts) for launch, counts in counted if counts]
             launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
-            if len(counts) > 1 or counts[0].scalar.from_data:
+            if len(counts) > 1 or counts[0].number.from_data:
                 yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
 
 
@@ -94,7 +94,7 @@ def _tells(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candida
     while ordered and (found or _may_tell(ordered)):
         for count in _counts(project, launch, (ordered.pop(0),)):
             found += 1
-            if found > 1 or count.scalar.from_data:
+            if found > 1 or count.number.from_data:
                 return True
     return False
 
@@ -114,15 +114,15 @@ def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
 
 def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> Iterator[_Count]:
     interpreter = interpreter_of(project)
-    place = interpreter.at(launch)
+    point = interpreter.at(launch)
     for candidate in candidates:
-        scalar = interpreter.scalar(candidate.argument.value, place)
-        if scalar.only_shown:
+        number = interpreter.number(candidate.argument.value, point)
+        if number.only_shown:
             continue  # what a benchmark alone passes need not be a count: a scale may be a tensor elsewhere
-        if scalar.decide() is Variability.PER_CALL and (not scalar.from_data or candidate.whole):
-            classes = _classes(scalar, aligned=candidate.aligned)
+        if number.decide() is Variability.PER_CALL and (not number.from_data or candidate.whole):
+            classes = _classes(number, aligned=candidate.aligned)
             if classes > 1:
-                yield _Count(candidate.name, candidate.argument, scalar, classes)
+                yield _Count(candidate.name, candidate.argument, number, classes)
 
 
 def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
@@ -149,10 +149,10 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
             return True
 
 
-def _classes(scalar: AbstractNumber, *, aligned: bool) -> int:
+def _classes(number: AbstractNumber, *, aligned: bool) -> int:
     """Of 1, multiples of 16 where `aligned`, and others, how many the bounds leave."""
-    one = scalar.low is None or scalar.low <= 1
-    sixteen = scalar.high is None or scalar.high >= 16 or scalar.low is None or scalar.low <= 0
+    one = number.low is None or number.low <= 1
+    sixteen = number.high is None or number.high >= 16 or number.low is None or number.low <= 0
     return one + (sixteen and aligned) + 1
 
 
@@ -177,14 +177,14 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
         ),
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=first.name if len(counts) == 1 else None,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
             bound=variants,
             also=tuple(sorted({Location(other.module.path, other.launch.span.line) for other in others})),
         ),
-        trail=tuple(dict.fromkeys(note.step() for note in first.scalar.trail)),
+        trail=tuple(dict.fromkeys(note.step() for note in first.number.trail)),
     )
 
 

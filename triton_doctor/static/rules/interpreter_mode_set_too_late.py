@@ -39,14 +39,14 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _message(order: RunOrder) -> str:
     if order.kernel_decorated is not None:
-        told = f"interpreter mode comes too late for `{order.kernel}`, decorated on line {order.kernel_decorated}"
+        message = f"interpreter mode comes too late for `{order.kernel}`, decorated on line {order.kernel_decorated}"
         if order.kernels_after:
-            return f"{told}: it is compiled, while `{order.kernels_after[0]}` is interpreted"
-        return f"{told}: it is compiled anyway"
-    told = f"interpreter mode is turned on after triton was imported on line {order.triton_imported}"
+            return f"{message}: it is compiled, while `{order.kernels_after[0]}` is interpreted"
+        return f"{message}: it is compiled anyway"
+    message = f"interpreter mode is turned on after triton was imported on line {order.triton_imported}"
     if order.helper is not None:
-        return f"{told}: `{order.helper}`, which a kernel here calls, is not interpreted, and the launch fails"
-    return f"{told}: kernels are interpreted, but not triton's own helpers, such as `tl.sum`, which fail at launch"
+        return f"{message}: `{order.helper}`, which a kernel here calls, is not interpreted, and the launch fails"
+    return f"{message}: kernels are interpreted, but not triton's own helpers, such as `tl.sum`, which fail at launch"
 
 
 def _trail(path: str, setting: EnvSetting) -> tuple[Step, ...]:

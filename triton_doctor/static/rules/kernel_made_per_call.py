@@ -32,7 +32,7 @@ def check(project: Project) -> Iterator[Finding]:
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
-            facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
             trail=(
                 Step(kernel.path, kernel.span.line, f"`{kernel.name}` is defined inside `{maker}`"),
                 Step(launch.module.path, launch.launch.span.line, "it is launched"),

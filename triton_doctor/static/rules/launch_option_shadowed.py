@@ -15,7 +15,7 @@ from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_tables
-from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS, LAUNCH_OPTIONS, is_default
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 CODE = "TRD211"
-# What a kernel runs with when nothing is said (triton 3.9 backends/nvidia/compiler.py CUDAOptions; AMD has 2 stages).
-DEFAULTS = {"num_warps": (4,), "num_stages": (2, 3), "num_ctas": (1,)}
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -59,7 +57,7 @@ def _launch(launch: LinkedLaunch, kernel: Kernel, param: Param) -> Iterator[Find
 
 
 def _is_default(name: str, value: Expr) -> bool:
-    return isinstance(value, Const) and value.value in DEFAULTS.get(name, (None,))
+    return isinstance(value, Const) and is_default(name, value.value)
 
 
 def _finding(path: str, span: Span, launch: LinkedLaunch, kernel: Kernel, param: Param, message: str) -> Finding:
@@ -77,7 +75,7 @@ def _finding(path: str, span: Span, launch: LinkedLaunch, kernel: Kernel, param:
 def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding]:
     """`Config({"num_warps": 8})`: the config's own option, which has a default, goes over the entry."""
     tuned = kernel.autotune
-    if tuned is None or param.name not in DEFAULTS:
+    if tuned is None or param.name not in CONFIG_PARAMETERS:
         return
     for table, options in config_tables(project, kernel):
         value = table.get(param.name)
@@ -100,9 +98,9 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
 def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_place=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.span.line),
         parameter=param.name,
-        parameter_place=Location(kernel.path, param.span.line),
+        parameter_location=Location(kernel.path, param.span.line),
         launch=launch,
     )
 

@@ -16,10 +16,11 @@ from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
+from triton_doctor.static.variability.parameters import is_test, serves_no_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD207"
-# Spelled out or left out, these are the same on every target; `num_stages` is 3 on NVIDIA and 2 on AMD.
-_SAME_EVERYWHERE = frozenset({"num_warps", "num_ctas"})
-
-# Of an NVIDIA target (triton 3.9 backends/nvidia/compiler.py CUDAOptions).
-DEFAULTS: Mapping[str, Expr] = {"num_warps": Const(4), "num_stages": Const(3), "num_ctas": Const(1)}
 
 
 class _Spelling(NamedTuple):
@@ -43,48 +39,71 @@ class _Spelling(NamedTuple):
     @property
     def meaning(self) -> frozenset[tuple[str, Expr]]:
         """What they come to, defaults left out."""
-        return frozenset((name, value) for name, value in self.options if DEFAULTS.get(name) != value)
+        return frozenset((name, value) for name, value in self.options if not _is_default(name, value))
+
+
+def _is_default(name: str, value: Expr) -> bool:
+    return isinstance(value, Const) and is_default(name, value.value, NVIDIA)
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a launch and option that varies; one a kernel that is launched with two spellings."""
+    """One finding a kernel and option that varies; one a kernel that is launched with two spellings."""
     for kernel in project.kernels():
         own = {param.name for param in kernel.params}
-        spellings = []
+        spellings: list[_Spelling] = []
+        given: dict[str, list[tuple[LinkedLaunch, Argument]]] = {}
         for launch in launches_of(project).get(kernel.key, ()):
             arguments = spelled_out(launch, kernel)
             options = {name: one for name, one in arguments.items() if name in LAUNCH_OPTIONS and name not in own}
-            for name in options:
-                yield from _varying(project, launch, kernel, name)
+            for name, argument in options.items():
+                given.setdefault(name, []).append((launch, argument))
             if not hides_arguments(launch):
                 spellings.append(_Spelling(launch, tuple((name, one.value) for name, one in options.items())))
+        for name, passed in given.items():
+            yield from _varying(project, kernel, name, passed)
         if kernel.autotune is None:
             yield from _respelled(kernel, spellings)
 
 
-def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) -> Iterator[Finding]:
-    argument = spelled_out(launch, kernel)[name]
-    if isinstance(argument.value, Const):
-        return
+def _varying(
+    project: Project, kernel: Kernel, name: str, launches: Sequence[tuple[LinkedLaunch, Argument]]
+) -> Iterator[Finding]:
+    """The first launch whose option `name` changes with each call; an info where no program runs it."""
     interpreter = interpreter_of(project)
-    scalar = interpreter.scalar(argument.value, interpreter.at(launch))
-    if scalar.decide() is not Variability.PER_CALL:
+    varying = [
+        (launch, argument, number)
+        for launch, argument in launches
+        if not isinstance(argument.value, Const)
+        and (number := interpreter.number(argument.value, interpreter.at(launch))).decide() is Variability.PER_CALL
+    ]
+    # As of parameters: what tests pass says nothing where a program launches the kernel too.
+    if varying and any(not is_test(interpreter, launch) for launch in launches_of(project)[kernel.key]):
+        varying = [one for one in varying if not is_test(interpreter, one[0])]
+    if not varying:
         return
-    steps = dict.fromkeys(note.step() for note in scalar.trail)
+    serving = [
+        (launch, argument, number)
+        for launch, argument, number in varying
+        if not (is_test(interpreter, launch) or serves_no_program(interpreter, launch, number))
+    ]
+    launch, argument, number = (serving or varying)[0]
+    places = {Location(one.module.path, other.span.line) for one, other, _ in varying}
+    steps = dict.fromkeys(note.step() for note in number.trail)
     yield Finding(
         path=launch.module.path,
         span=argument.span,
         code=CODE,
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if serving else Severity.INFO,
         message=f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`",
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=name,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
-            bound=scalar.bound,
+            bound=number.bound,
+            also=tuple(sorted(places - {Location(launch.module.path, argument.span.line)})),
         ),
         trail=tuple(steps),
     )
@@ -102,25 +121,25 @@ def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
 
 def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
     path, span = second.launch.module.path, second.launch.launch.span
-    place = Location(first.launch.module.path, first.launch.launch.span.line)
+    location = Location(first.launch.module.path, first.launch.launch.span.line)
+    where = f"line {location.line}" + (f" of {location.path}" if location.path != path else "")
     return Finding(
         path=path,
         span=span,
         code=CODE,
         severity=Severity.INFO,
         message=(
-            f"`{kernel.name}` is launched with {_told(second)} here and {_told(first)} on line {place.line}"
-            f"{f' of {place.path}' if place.path != path else ''}: the same options under two keys, so the kernel "
-            "is loaded for each"
+            f"`{kernel.name}` is launched with {_describe(second)} here and {_describe(first)} on {where}: "
+            "the same options under two keys, so the kernel is loaded for each"
         ),
         advice="pass the same options in the same order at every launch, including those left at their defaults",
         facts=Facts(
-            kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line), launch=span, also=(place,)
+            kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), launch=span, also=(location,)
         ),
     )
 
 
-def _told(spelling: _Spelling) -> str:
+def _describe(spelling: _Spelling) -> str:
     given = ", ".join(f"{name}={spell(value)}" for name, value in spelling.options)
     return f"`{given}`" if given else "no options"
 
@@ -130,12 +149,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     kernel = kernel_of(project, finding)
     if kernel is None or finding.facts.parameter is not None or len(finding.facts.also) != 1:
         return None
-    (place,) = finding.facts.also
+    (location,) = finding.facts.also
     here = [
         one for one in launches(project, kernel) if (one.module.path, one.launch.span) == (finding.path, finding.span)
     ]
     first = [
-        one for one in launches(project, kernel) if (one.module.path, one.launch.span.line) == (place.path, place.line)
+        one
+        for one in launches(project, kernel)
+        if (one.module.path, one.launch.span.line) == (location.path, location.line)
     ]
     if len(here) != 1 or len(first) != 1 or len(here[0].kernels) != 1:
         return None
@@ -145,14 +166,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     texts = [f"{name}={one.value.value!r}" for name, one in wanted.items() if isinstance(one.value, Const)]
     added = own.keys() ^ wanted.keys()
     return Plan(
-        safety=Safety.SAFE if added <= _SAME_EVERYWHERE else Safety.UNSAFE,
+        safety=Safety.SAFE if all(map(is_alike_everywhere, added)) else Safety.UNSAFE,
         title=f"launch `{kernel.name}` with {', '.join(f'`{text}`' for text in texts) or 'no options'}",
         changes=tuple(_changes(here[0], list(own.values()), texts)),
     )
 
 
 def _options(launch: LinkedLaunch, kernel: Kernel) -> dict[str, Argument]:
-    names = LAUNCH_OPTIONS - {param.name for param in kernel.params}
+    names = LAUNCH_OPTIONS.keys() - {param.name for param in kernel.params}
     return {name: one for name, one in spelled_out(launch, kernel).items() if name in names}
 
 

@@ -67,12 +67,12 @@ def _varying(project: Project, launch: LinkedLaunch, view: _TensorView) -> Abstr
     if isinstance(origin, BinaryOp) and origin.op == "*" and any(_is_coarse(operand) for operand in origin.operands):
         return None
     interpreter = interpreter_of(project)
-    place = interpreter.at(launch)
-    start = interpreter.scalar(view.start, place)
+    point = interpreter.at(launch)
+    start = interpreter.number(view.start, point)
     if start.decide() is not Variability.PER_CALL:
         return None
     if view.flat:
-        base = interpreter.value(view.base, place)
+        base = interpreter.value(view.base, point)
         if not isinstance(base, Tensor | SymbolicValue) or tensors.rank(base) != 1:
             return None
     return start
@@ -85,7 +85,7 @@ def _is_coarse(expr: Expr) -> bool:
 def _finding(
     kernel: Kernel, launch: LinkedLaunch, name: str, argument: Argument, view: _TensorView, start: AbstractNumber
 ) -> Finding:
-    place = next(Location(kernel.path, param.span.line) for param in kernel.params if param.name == name)
+    location = next(Location(kernel.path, param.span.line) for param in kernel.params if param.name == name)
     return Finding(
         path=launch.module.path,
         span=argument.span,
@@ -99,9 +99,9 @@ def _finding(
         advice=f"pass `{spell(view.base)}` and the offset separately, or pad the offsets to multiples of 16 bytes",
         facts=Facts(
             kernel=kernel.name,
-            kernel_place=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.span.line),
             parameter=name,
-            parameter_place=place,
+            parameter_location=location,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
             bound=2,

@@ -19,12 +19,12 @@ CODE = "TRD403"
 
 def check(project: Project) -> Iterator[Finding]:
     """One finding a file, at the first measurement."""
-    told = set()
+    reported = set()
     for file, setting in settings_that_interpret(project):
         is_off = setting.guarded or not setting.own_process or comes_too_late(setting)
-        if is_off or not file.timings or file.path in told:
+        if is_off or not file.timings or file.path in reported:
             continue
-        told.add(file.path)
+        reported.add(file.path)
         first = file.timings[0]
         yield Finding(
             path=file.path,

@@ -34,7 +34,7 @@ def check(project: Project) -> Iterator[Finding]:
                     "each process tunes it again"
                 ),
                 advice="where the hook only clears or restores tensors, `reset_to_zero` and `restore_value` do that",
-                facts=Facts(kernel=kernel.name, kernel_place=Location(kernel.path, kernel.span.line)),
+                facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
             )
 
 

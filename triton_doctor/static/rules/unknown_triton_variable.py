@@ -37,10 +37,10 @@ def check(project: Project) -> Iterator[Finding]:
     for file in project.environment:
         for setting in file.settings:
             known = variables().get(setting.variable)
-            told = _known(known, version) if known is not None else _unknown(setting)
-            if told is None:
+            described = _known(known, version) if known is not None else _unknown(setting)
+            if described is None:
                 continue
-            severity, message, advice = told
+            severity, message, advice = described
             yield Finding(
                 path=file.path,
                 span=setting.span,
@@ -56,28 +56,28 @@ def _known(variable: Variable, version: Version) -> tuple[Severity, str, str] | 
     if variable.read_by(version) or not (variable.name.startswith("TRITON_") or variable.instead):
         return None
     if variable.last is not None and version > variable.last:
-        told = f"triton {version} does not read `{variable.name}`, triton {variable.last} was the last that did"
+        message = f"triton {version} does not read `{variable.name}`, triton {variable.last} was the last that did"
         if variable.instead:
-            return Severity.WARNING, f"{told}: `{variable.instead}` took its place", f"set `{variable.instead}`"
-        return Severity.WARNING, told, "delete it"
-    told = f"triton {version} does not read `{variable.name}`, triton {variable.first} is the first that does"
-    return Severity.WARNING, told, f"use Triton {variable.first} or newer"
+            return Severity.WARNING, f"{message}: `{variable.instead}` took its place", f"set `{variable.instead}`"
+        return Severity.WARNING, message, "delete it"
+    message = f"triton {version} does not read `{variable.name}`, triton {variable.first} is the first that does"
+    return Severity.WARNING, message, f"use Triton {variable.first} or newer"
 
 
 def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
     name = setting.variable
     if not looks_like_triton(name):
         return None
-    told = f"no Triton up to {newest_version()} reads `{name}`"
+    message = f"no Triton up to {newest_version()} reads `{name}`"
     near = meant(name)
     if near is not None and near[1]:
-        return Severity.WARNING, f"{told}: did you mean `{near[0]}`?", f"set `{near[0]}`, or delete the line"
+        return Severity.WARNING, f"{message}: did you mean `{near[0]}`?", f"set `{near[0]}`, or delete the line"
     if setting.build_only:
         # A build argument of the image's own, not meant for Triton.
         return None
     if near is not None:
-        told = f"{told}; the closest name that it reads is `{near[0]}`"
-    return Severity.INFO, told, "it has no effect, unless a fork, a plug-in or the program itself reads it"
+        message = f"{message}; the closest name that it reads is `{near[0]}`"
+    return Severity.INFO, message, "it has no effect, unless a fork, a plug-in or the program itself reads it"
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:

@@ -139,23 +139,23 @@ def cell_path(path: str, number: int) -> str:
     return f"{path}:cell {number}"
 
 
-def show_place(place: Location, read: Callable[[str], Notebook]) -> Location:
-    """`place` as a line of its cell, if it is in a notebook, which `read` gives by path."""
-    cell = read(place.path).cell_at(place.line) if place.path.endswith(SUFFIX) else None
+def show_location(location: Location, read: Callable[[str], Notebook]) -> Location:
+    """`location` as a line of its cell, if it is in a notebook, which `read` gives by path."""
+    cell = read(location.path).cell_at(location.line) if location.path.endswith(SUFFIX) else None
     if cell is None:
-        return place
-    return Location(cell_path(place.path, cell.number), place.line - cell.first + 1)
+        return location
+    return Location(cell_path(location.path, cell.number), location.line - cell.first + 1)
 
 
 def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
     """`finding` with its lines of notebooks, which `read` gives by path, as lines of their cells."""
 
     def show(path: str, line: int) -> tuple[str, int]:
-        place = show_place(Location(path, line), read)
-        return place.path, place.line
+        location = show_location(Location(path, line), read)
+        return location.path, location.line
 
-    def show_any(place: Location | None) -> Location | None:
-        return show_place(place, read) if place is not None else None
+    def show_any(location: Location | None) -> Location | None:
+        return show_location(location, read) if location is not None else None
 
     facts, span = finding.facts, finding.span
     path, line = show(finding.path, span.line)
@@ -170,10 +170,10 @@ def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
         span=span._replace(line=line, end_line=span.end_line + shift),
         facts=replace(
             facts,
-            kernel_place=show_any(facts.kernel_place),
-            parameter_place=show_any(facts.parameter_place),
-            also=tuple(Location(*show(place.path, place.line)) for place in facts.also),
-            hints=tuple(replace(hint, place=show_any(hint.place)) for hint in facts.hints),
+            kernel_location=show_any(facts.kernel_location),
+            parameter_location=show_any(facts.parameter_location),
+            also=tuple(Location(*show(location.path, location.line)) for location in facts.also),
+            hints=tuple(replace(hint, location=show_any(hint.location)) for hint in facts.hints),
         ),
         trail=tuple(Step(*show(step.path, step.line), step.text) for step in finding.trail),
     )

@@ -39,8 +39,8 @@ def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
 def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:
     """`finding` with each of its paths as `show` gives it."""
 
-    def show_place(place: Location | None) -> Location | None:
-        return replace(place, path=show(place.path)) if place is not None else None
+    def show_location(location: Location | None) -> Location | None:
+        return replace(location, path=show(location.path)) if location is not None else None
 
     facts = finding.facts
     return replace(
@@ -48,10 +48,10 @@ def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:
         path=show(finding.path),
         facts=replace(
             facts,
-            kernel_place=show_place(facts.kernel_place),
-            parameter_place=show_place(facts.parameter_place),
-            also=tuple(replace(place, path=show(place.path)) for place in facts.also),
-            hints=tuple(replace(hint, place=show_place(hint.place)) for hint in facts.hints),
+            kernel_location=show_location(facts.kernel_location),
+            parameter_location=show_location(facts.parameter_location),
+            also=tuple(replace(location, path=show(location.path)) for location in facts.also),
+            hints=tuple(replace(hint, location=show_location(hint.location)) for hint in facts.hints),
         ),
         trail=tuple(replace(step, path=show(step.path)) for step in finding.trail),
         fix=_show_plan(finding.fix, show) if finding.fix is not None else None,

@@ -37,7 +37,7 @@ class TextPattern:
         """All of it as one regular expression."""
         return self._before.pattern + re.escape(self._word) + self._after.pattern
 
-    def places(self, text: bytes) -> Iterator[int]:
+    def offsets(self, text: bytes) -> Iterator[int]:
         """Where it begins in `text`, in order."""
         width = len(self._word)
         at = text.find(self._word)
@@ -65,7 +65,7 @@ class SourceText:
         self._is_ascii = self.text.isascii()
         self.unread: list[Exception] = []
         self._starts: list[int] | None = None
-        self._places: dict[TextPattern, list[int]] = {}
+        self._offsets: dict[TextPattern, list[int]] = {}
 
     def span(self, node: SyntaxNode) -> Span:
         """Where `node` stands."""
@@ -127,11 +127,11 @@ class SourceText:
 
     def times(self, sign: TextPattern, first: int, last: int) -> int:
         """How often `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
-        if sign not in self._places:
-            self._places[sign] = list(sign.places(self.text))
-        starts, places = self._line_starts(), self._places[sign]
-        at = bisect_left(places, starts[first - 1])
-        return bisect_left(places, starts[min(last, len(starts) - 1)], at) - at
+        if sign not in self._offsets:
+            self._offsets[sign] = list(sign.offsets(self.text))
+        starts, offsets = self._line_starts(), self._offsets[sign]
+        at = bisect_left(offsets, starts[first - 1])
+        return bisect_left(offsets, starts[min(last, len(starts) - 1)], at) - at
 
     def lines(self, first: int, last: int) -> str:
         """The lines `first` to `last`."""

@@ -68,8 +68,8 @@ def _lines(finding: Finding) -> Sequence[int]:
     """The lines at which a comment silences it, the best first."""
     spans = [finding.span, *([finding.facts.launch] if finding.facts.launch else [])]
     lines = [line for span in spans for line in range(span.line, span.end_line + 1)]
-    place = finding.facts.parameter_place
-    return [*lines, *([place.line] if place is not None and place.path == finding.path else [])]
+    location = finding.facts.parameter_location
+    return [*lines, *([location.line] if location is not None and location.path == finding.path else [])]
 
 
 def _extend(line: bytes, codes: Sequence[str], comment: str, reason: str, encoding: str) -> bytes:

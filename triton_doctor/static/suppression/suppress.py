@@ -25,9 +25,9 @@ END_OF_FILE = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A code of the directive at `place` among those of its file, and the lines where findings of it stay silent."""
+    """A code of the directive at `position` among those of its file, and the lines where findings of it stay silent."""
 
-    place: int
+    position: int
     code: str
     first: int
     last: int
@@ -81,7 +81,7 @@ def suppress(
     met = met_by_path(findings)
     for path, found in directives.items():
         lines = met.get(path, Lines(()))
-        working = {(one.place, one.code) for one in silences[path] if lines.meet(one.code, one.first, one.last)}
+        working = {(one.position, one.code) for one in silences[path] if lines.meet(one.code, one.first, one.last)}
         for directive, message, advice, code in complaints(found, working, ran=ran, known=known):
             complaint = Finding(
                 path=path,
@@ -113,28 +113,28 @@ def met_by_path(findings: Iterable[Finding]) -> dict[str, Lines]:
 
 
 def stretches_of(finding: Finding) -> Iterator[tuple[str, int, int]]:
-    """Path, first and last line of each place at which a comment silences `finding`."""
+    """Path, first and last line of each comment that silences `finding`."""
     for span in (finding.span, finding.facts.launch):
         if span is not None:
             yield finding.path, span.line, span.end_line
-    place = finding.facts.parameter_place
-    if place:
-        yield place.path, place.line, place.line
+    location = finding.facts.parameter_location
+    if location:
+        yield location.path, location.line, location.line
 
 
 def silences_of(directives: Sequence[Directive]) -> Iterator[Silence]:
     """What `directives`, those of one file in order, silence."""
     ends: dict[str, int] = {}  # where each code is enabled next
-    for place, directive in reversed(list(enumerate(directives))):
+    for position, directive in reversed(list(enumerate(directives))):
         line = directive.span.line
         for code in directive.codes:
             match directive.word:
                 case DirectiveKind.IGNORE:
-                    yield Silence(place, code, line, line)
+                    yield Silence(position, code, line, line)
                 case DirectiveKind.IGNORE_FILE:
-                    yield Silence(place, code, 1, END_OF_FILE)
+                    yield Silence(position, code, 1, END_OF_FILE)
                 case DirectiveKind.DISABLE:
-                    yield Silence(place, code, line, ends.get(code, END_OF_FILE))
+                    yield Silence(position, code, line, ends.get(code, END_OF_FILE))
                 case DirectiveKind.ENABLE:
                     ends[code] = line
 
@@ -144,10 +144,10 @@ def complaints(
 ) -> Iterator[tuple[Directive, str, str, str | None]]:
     """Message, advice and the code that may go, for each thing wrong with one of `directives`, those of a file.
 
-    What is `working` silences something: the place of a directive, and one of its codes.
+    What is `working` silences something: the position of a directive, and one of its codes.
     """
     disabled = set[str]()
-    for place, directive in enumerate(directives):
+    for position, directive in enumerate(directives):
         if directive.word is None:
             words = ", ".join(f"`{word.value}[...]`" for word in DirectiveKind)
             yield directive, f"`{directive.text}` is not understood", f"write one of {words}", None
@@ -164,7 +164,7 @@ def complaints(
             elif directive.word is DirectiveKind.ENABLE:
                 if code not in disabled:
                     yield directive, f"`enable[{code}]` ends no `disable[{code}]`", "remove it", code
-            elif meant <= ran and meant != {UNUSED} and (place, code) not in working:
+            elif meant <= ran and meant != {UNUSED} and (position, code) not in working:
                 yield directive, f"`{word}[{code}]` silences nothing", "remove it", code
         if directive.word is DirectiveKind.DISABLE:
             disabled.update(directive.codes)

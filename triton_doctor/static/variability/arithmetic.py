@@ -1,4 +1,4 @@
-"""Operators on scalars: the greatest kind of the operands, with the bounds and spellings that survive."""
+"""Operators on abstract numbers: the greatest kind of the operands, with the bounds and spellings that survive."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)
 
 
-def _line(scalar: AbstractNumber) -> tuple[str | None, int | None]:
+def _line(number: AbstractNumber) -> tuple[str | None, int | None]:
     """The file and line that a value comes from, where they are known."""
-    return (scalar.trail[0].path, scalar.trail[0].line) if scalar.trail else (None, None)
+    return (number.trail[0].path, number.trail[0].line) if number.trail else (None, None)
 
 
 def _bounded_quotient(result: AbstractNumber, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
@@ -134,17 +134,17 @@ def coarse(result: AbstractNumber, divisor: int | None) -> AbstractNumber:
     return result
 
 
-def power_of_two(scalar: AbstractNumber) -> AbstractNumber:
-    """`next_power_of_2(scalar)`: of a value that changes with each call it takes as many values as its logarithm."""
-    low = None if scalar.low is None else _next_power(scalar.low)
-    high = None if scalar.high is None else _next_power(scalar.high)
-    kind = Variability.LOGARITHMIC if scalar.kind is Variability.PER_CALL else scalar.kind
-    return scalar._replace(kind=kind, power=True, low=low, high=high, size=None, literal=...)
+def power_of_two(number: AbstractNumber) -> AbstractNumber:
+    """`next_power_of_2(number)`: of a value that changes with each call it takes as many values as its logarithm."""
+    low = None if number.low is None else _next_power(number.low)
+    high = None if number.high is None else _next_power(number.high)
+    kind = Variability.LOGARITHMIC if number.kind is Variability.PER_CALL else number.kind
+    return number._replace(kind=kind, power=True, low=low, high=high, size=None, literal=...)
 
 
-def logarithm(scalar: AbstractNumber) -> AbstractNumber:
-    """`log2(scalar)`: as many values as the next power of two has."""
-    power = scalar._replace(low=None, high=None, power=True)
+def logarithm(number: AbstractNumber) -> AbstractNumber:
+    """`log2(number)`: as many values as the next power of two has."""
+    power = number._replace(low=None, high=None, power=True)
     return join([power, FIXED])
 
 

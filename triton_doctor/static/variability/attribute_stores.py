@@ -57,12 +57,12 @@ class AttributeStores:
         self._names = project.names
         self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
 
-    def value(self, interpreter: Interpreter, base: Expr, name: str, place: ProgramPoint) -> Value | None:
+    def value(self, interpreter: Interpreter, base: Expr, name: str, point: ProgramPoint) -> Value | None:
         """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
-        frame = place.frame
+        frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return None
-        owner = self.class_of(base, place.order, frame.module, frame.function)
+        owner = self.class_of(base, point.order, frame.module, frame.function)
         if owner is None:
             return None
         key = (id(owner), name)
@@ -78,7 +78,7 @@ class AttributeStores:
         return answer
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
-        """What is stored as `name` where objects of `owner` may be, by path and place."""
+        """What is stored as `name` where objects of `owner` may be, by path and position."""
         modules, tests = self._project.modules, self._project.tests
         for path, _ in modules.search(STORES, name, name=owner.name, home=owner.path, member=name, but=tests):
             module = modules[path]
@@ -166,9 +166,9 @@ def giving(name: str) -> TextPattern:
 
 def stored_value(interpreter: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
     """What `function` of `module`, entered at `depth`, stores."""
-    place = ProgramPoint(interpreter.frame(module, function, depth), stored.order)
+    point = ProgramPoint(interpreter.frame(module, function, depth), stored.order)
     value = interpreter.evaluations.once(
-        (id(function), f".{stored.name}", stored.order), partial(interpreter.value, stored.value, place), UNKNOWN
+        (id(function), f".{stored.name}", stored.order), partial(interpreter.value, stored.value, point), UNKNOWN
     )
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
     return value.stepping(note) if isinstance(value, AbstractNumber) else value
@@ -181,12 +181,12 @@ def _join_stores(values: Iterable[Value]) -> Value | None:
     tensors = [one for one in options if isinstance(one, Tensor)]
     if tensors:
         return either(tensors)
-    scalars = [one for one in options if isinstance(one, AbstractNumber)]
-    varying = [one for one in scalars if one.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)]
+    numbers = [one for one in options if isinstance(one, AbstractNumber)]
+    varying = [one for one in numbers if one.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)]
     if varying:
         return choice(varying)
-    known = scalars and len(scalars) == len(options) and all(one.decide() is not Variability.UNKNOWN for one in scalars)
-    return choice(scalars) if known else None
+    known = numbers and len(numbers) == len(options) and all(one.decide() is not Variability.UNKNOWN for one in numbers)
+    return choice(numbers) if known else None
 
 
 def _is_placeholder(value: Value) -> bool:

@@ -84,7 +84,7 @@ def _stored(interpreter: Interpreter, stored: Stored, module: Module, function: 
 
 def _kept(name: str, module: Module, line: int) -> SymbolicValue:
     root = Origin(module.path, "self", name, line, None, weight=True)
-    return SymbolicValue(root=root, scalar=AbstractNumber(kind=Variability.PER_MODEL))
+    return SymbolicValue(root=root, number=AbstractNumber(kind=Variability.PER_MODEL))
 
 
 def _growing(name: str, module: Module, stored: Stored) -> ListValue:

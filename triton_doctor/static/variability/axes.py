@@ -60,13 +60,13 @@ def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -
         return own
     if len(size.over) == 1:
         return _outranked(own, partial(_asked_of, interpreter, size.over[0], frame))
-    told = [
+    known = [
         _outranked(tensors.of_size(DimProduct((factor,))), partial(_asked_of, interpreter, factor, frame))
         for factor in size.over
     ]
-    if all(one.kind is Variability.UNKNOWN for one in told):
+    if all(one.kind is Variability.UNKNOWN for one in known):
         return own
-    return join(told)._replace(size=size)
+    return join(known)._replace(size=size)
 
 
 def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:

@@ -150,9 +150,9 @@ class AxisMeanings:
 
     def _of_name(self, name: str, steps: int) -> bool | None:
         """What `name` means: as the function binds it, as a legend says, or by itself."""
-        told = self._legend.get(name)
-        if told is not None or not steps:
-            return told
+        meaning = self._legend.get(name)
+        if meaning is not None or not steps:
+            return meaning
         bound = [_item(one.value) for one in self._function.bindings.get(name, ())]
         computed = [value for value in bound if not _is_out_of_sight(value)]
         if computed:

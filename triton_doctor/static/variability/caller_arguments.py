@@ -100,8 +100,8 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     root = Origin(
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )
-    scalar = _scalar(param, root)
-    return SymbolicValue(root=root, scalar=scalar, origin=function)
+    number = _number(param, root)
+    return SymbolicValue(root=root, number=number, origin=function)
 
 
 class CallerArguments:
@@ -141,7 +141,7 @@ class CallerArguments:
 
     def _answer(self, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
         function = thing.origin
-        if function is None or frame.depth >= MOST_DEPTH or thing.scalar.kind is not Variability.UNKNOWN:
+        if function is None or frame.depth >= MOST_DEPTH or thing.number.kind is not Variability.UNKNOWN:
             return None
         if not self._interpreter.asks:
             return None
@@ -163,9 +163,9 @@ class CallerArguments:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
-                for scalar in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
-                    varies = scalar.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
-                    (found if not varies else shown if only_shows else varying).append(scalar)
+                for number in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
+                    varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
+                    (found if not varies else shown if only_shows else varying).append(number)
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
             return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
@@ -173,9 +173,9 @@ class CallerArguments:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
             one = choice(shown)
             return one._replace(trail=shown[0].trail, from_data=False, only_shown=True)
-        if found and not any(scalar.decide() is Variability.UNKNOWN for scalar in found):
+        if found and not any(number.decide() is Variability.UNKNOWN for number in found):
             return choice(found)
-        if query.what != "value" and any(scalar.literal == 1 or scalar.one_for_some_caller for scalar in found):
+        if query.what != "value" and any(number.literal == 1 or number.one_for_some_caller for number in found):
             # One batch of all that there is: what the others pass is not known, and need not be more.
             return _hint_one(UNKNOWN._replace(trail=found[0].trail), function)
         if found and ".<locals>." in function.qualname:
@@ -211,29 +211,29 @@ class CallerArguments:
     ) -> Iterator[AbstractNumber]:
         interpreter = self._interpreter
         frame = interpreter.frame(caller.module, caller.function, depth)
-        place = ProgramPoint(frame, caller.site.order, caller.site.arms)
-        value = interpreter.value(arg, place)
+        point = ProgramPoint(frame, caller.site.order, caller.site.arms)
+        value = interpreter.value(arg, point)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
             yield interpreter.length(value, frame).stepping(note)
             return
         if query.what == "value":
-            yield interpreter.as_scalar(value, frame).stepping(note)
+            yield interpreter.as_number(value, frame).stepping(note)
             return
         options = value.options if isinstance(value, Union) else (value,)
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) else ""
-            asked = [(option, limited_axis(interpreter, one, tensor, query.position, place)) for option, one in asked]
+            asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
         if asked:
-            scalars = [one for _, one in asked]
+            numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):
-                scalars = [least_certain(scalars)]
-            chosen = choice(scalars)
-            if query.what != "value" and not all(one.literal == 1 for one in scalars):
+                numbers = [least_certain(numbers)]
+            chosen = choice(numbers)
+            if query.what != "value" and not all(one.literal == 1 for one in numbers):
                 # `if x.dim() == 3: x = x.unsqueeze(0)`: the caller has one item, whatever it takes besides.
-                chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in scalars) else chosen
+                chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
             yield chosen.stepping(note)
 
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
@@ -252,22 +252,22 @@ class CallerArguments:
                 return interpreter.stride(value, query.position, frame)
             case "part", Shape() | Strides() | TupleValue() | SymbolicValue():
                 found = interpreter.part(value, query.position, query.size, query.is_open, frame)
-                return interpreter.as_scalar(found, frame) if found is not None else None
+                return interpreter.as_number(found, frame) if found is not None else None
             case _:
                 return None
 
 
-def scalar_of(thing: SymbolicValue) -> AbstractNumber:
+def number_of(thing: SymbolicValue) -> AbstractNumber:
     """What is known of `thing` as a number: for a parameter, also what the notes of its function say of such a size."""
-    function, scalar = thing.origin, thing.scalar
-    if function is None or scalar.kind is not Variability.UNKNOWN:
-        return scalar
+    function, number = thing.origin, thing.number
+    if function is None or number.kind is not Variability.UNKNOWN:
+        return number
     size = notes_of(function).sizes.get(thing.root.name)
     if size is None:
-        return scalar
+        return number
     note, position = size
     noted = AxisContext(noted=note.toward(position))
-    return scalar.add_hints(apply_hints(noted, function.path, note.line))
+    return number.add_hints(apply_hints(noted, function.path, note.line))
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
@@ -276,7 +276,7 @@ def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
     return number.add_hints(hints)._replace(one_for_some_caller=True)
 
 
-def _scalar(param: HostParam, root: Origin) -> AbstractNumber:
+def _number(param: HostParam, root: Origin) -> AbstractNumber:
     trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
     if param.annotation in ("bool", "dtype", "str", "float"):
         return FEW._replace(trail=trail)

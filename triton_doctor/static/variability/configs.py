@@ -22,6 +22,7 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability.definitions import find_definitions
 from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS
 from triton_doctor.static.variability.program_point import ProgramPoint, end_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def config_tables(project: Project, kernel: Kernel) -> Iterator[tuple[dict[str, 
         for config in _calls_of_config(source):
             named = dict(config.keywords)
             table = config.args[0] if config.args else named.get("kwargs")
-            positional = ("kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg")[: len(config.args)]
+            positional = CONFIG_PARAMETERS[: len(config.args)]
             if isinstance(table, DictExpr) and None not in named:
                 entries = {key.value: value for key, value in table.items if isinstance(key, Const)}
                 entries_by_name = {name: value for name, value in entries.items() if isinstance(name, str)}

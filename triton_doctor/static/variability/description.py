@@ -22,7 +22,7 @@ def spelled(source: ParameterSource) -> str:
     """The value as the user wrote it; a name that stands for one expression is that expression."""
     expr = source.expr
     if expr is None:
-        return source.scalar.trail[-1].step().text.replace("`", "") if source.scalar.trail else "an entry of a table"
+        return source.number.trail[-1].step().text.replace("`", "") if source.number.trail else "an entry of a table"
     if isinstance(expr, Name):
         launch = source.launch.launch
         bound = reaching_definitions(source.launch.function, expr.id, launch.order, launch.arms)
@@ -38,15 +38,15 @@ def describe_value(source: ParameterSource) -> str:
     what it is bound to where it varies.
     """
     text = spelled(source)
-    if not _NAME.fullmatch(text) and not source.scalar.rests_on_words:
+    if not _NAME.fullmatch(text) and not source.number.rests_on_words:
         return f"`{text}`"
     if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
         return f"`{text}(...)`"
-    origin = source.scalar.trail[0].step().text if source.scalar.trail else ""
+    origin = source.number.trail[0].step().text if source.number.trail else ""
     if origin.startswith("the "):
         return f"`{text}` ({origin})"
     bound = f"`{text}` is "
-    said = next((step for note in reversed(source.scalar.trail) if (step := note.step().text).startswith(bound)), None)
+    said = next((step for note in reversed(source.number.trail) if (step := note.step().text).startswith(bound)), None)
     if said is None:
         return f"`{text}`"
     value = said.removeprefix(bound)
@@ -63,16 +63,16 @@ def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys
     }
     return Facts(
         kernel=kernel.name,
-        kernel_place=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.span.line),
         parameter=param.name,
-        parameter_place=Location(kernel.path, param.span.line),
+        parameter_location=Location(kernel.path, param.span.line),
         launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,
         variability=source.kind.label if source is not None else None,
-        bound=source.scalar.bound if source is not None else None,
+        bound=source.number.bound if source is not None else None,
         use=parameter.use,
         also=tuple(sorted(others)),
         autotune_keys=autotune_keys,
-        hints=hint_notes(source.scalar) if source is not None else (),
+        hints=hint_notes(source.number) if source is not None else (),
     )
 
 
@@ -84,18 +84,18 @@ def hint_notes(number: AbstractNumber) -> tuple[HintNote, ...]:
             name=hint.name,
             weight=hint.weight,
             says=hint.says,
-            place=Location(path, line) if path is not None and line is not None else None,
+            location=Location(path, line) if path is not None and line is not None else None,
         )
         for hint, path, line in number.hints
     }
-    return tuple(sorted(notes, key=lambda note: (note.toward, note.name, note.place or Location("", 0))))
+    return tuple(sorted(notes, key=lambda note: (note.toward, note.name, note.location or Location("", 0))))
 
 
 def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:
     """The value's way from its source to the parameter, one line a step; what is said twice in a row is said once."""
     kernel, param = parameter.kernel, parameter.param
     steps: list[Step] = []
-    for note in source.scalar.trail:
+    for note in source.number.trail:
         step = note.step()
         if step not in steps:
             steps.append(step)

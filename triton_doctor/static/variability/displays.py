@@ -25,66 +25,66 @@ def literal_value(literal: object) -> AbstractNumber:
     return AbstractNumber(Variability.FIXED, literal=literal)
 
 
-def pack(interpreter: Interpreter, items: tuple[Expr, ...], place: ProgramPoint) -> TupleValue:
+def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint) -> TupleValue:
     """A tuple, list or set display; its items wait until somebody asks for them."""
     values: list[Value | Lazy] = []
     is_open = False
     for expr in items:
         if isinstance(expr, Star):
-            inner = interpreter.value(expr.value, place)
+            inner = interpreter.value(expr.value, point)
             match inner:
                 case TupleValue(open=own_open):
                     values.extend(partial(inner.at, position) for position in range(inner.count))
                     is_open = is_open or own_open
                 case Shape(of) if (rank := tensors.rank(of)) is not None:
-                    values.extend(partial(interpreter.axis, of, position, place.frame) for position in range(rank))
+                    values.extend(partial(interpreter.axis, of, position, point.frame) for position in range(rank))
                 case Strides(of) if (rank := tensors.rank(of)) is not None:
-                    values.extend(partial(interpreter.stride, of, position, place.frame) for position in range(rank))
+                    values.extend(partial(interpreter.stride, of, position, point.frame) for position in range(rank))
                 case Shape():
                     values.append(inner)
                 case _:
                     is_open = True
         else:
-            values.append(partial(interpreter.value, expr, place))
+            values.append(partial(interpreter.value, expr, point))
     return TupleValue(values, is_open=is_open)
 
 
-def table(interpreter: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], place: ProgramPoint) -> DictValue:
+def table(interpreter: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], point: ProgramPoint) -> DictValue:
     """A dict display; what has no literal string for a key is left out."""
     known: dict[str, Value] = {}
     is_open = False
     for key, value in items:
         if isinstance(key, Const) and isinstance(key.value, str):
-            known[key.value] = interpreter.value(value, place)
+            known[key.value] = interpreter.value(value, point)
         else:
             is_open = True
     return DictValue(items=known, open=is_open)
 
 
-def _known_items(interpreter: Interpreter, source: Value, place: ProgramPoint) -> tuple[Value, ...] | None:
+def _known_items(interpreter: Interpreter, source: Value, point: ProgramPoint) -> tuple[Value, ...] | None:
     match source:
         case TupleValue(open=False) if source.starred is None and source.count <= HANDFUL:
             return source.items
         case Shape(of) if (rank := tensors.rank(of)) is not None:
-            return tuple(interpreter.axis(of, position, place.frame) for position in range(rank))
+            return tuple(interpreter.axis(of, position, point.frame) for position in range(rank))
         case _:
             return None
 
 
-def each(interpreter: Interpreter, comprehension: Comprehension, place: ProgramPoint) -> Value:
+def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> Value:
     """A comprehension: as many items as its source has, unless some are left out; known items keep their positions."""
-    source = interpreter.value(comprehension.source, place)
+    source = interpreter.value(comprehension.source, point)
     if len(comprehension.names) == 1 and not (comprehension.filtered or comprehension.further):
         (name,) = comprehension.names
         if isinstance(source, Shape) and comprehension.element in (Name(name), Call(Name("int"), (Name(name),), ())):
             return source
-        items = _known_items(interpreter, source, place)
+        items = _known_items(interpreter, source, point)
         if items is not None:
-            one_by_one = (place.binding({name: item}) for item in items)
+            one_by_one = (point.binding({name: item}) for item in items)
             return TupleValue([partial(interpreter.value, comprehension.element, inner) for inner in one_by_one])
-    one = element(interpreter, source, place.frame)
-    length = interpreter.length(source, place.frame)
+    one = element(interpreter, source, point.frame)
+    length = interpreter.length(source, point.frame)
     if comprehension.filtered and length.decide() is Variability.UNKNOWN:
         length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
-    inner = place.binding(dict.fromkeys(comprehension.names, one))
+    inner = point.binding(dict.fromkeys(comprehension.names, one))
     return ListValue(item=interpreter.value(comprehension.element, inner), length=length)

@@ -54,7 +54,7 @@ class ExplainedKernel:
     """A kernel with its parameters in order. `unbounded` names those that bring a variant for each of their values."""
 
     name: str
-    place: Location
+    location: Location
     launches: tuple[Location, ...]
     autotune_key: tuple[str, ...]
     configs: int | None
@@ -92,12 +92,12 @@ def explain(
     launches = launches_of(project)
     by_parameter: defaultdict[tuple[Location | None, str | None], list[Finding]] = defaultdict(list)
     for finding in reported(project) if kernels else ():
-        by_parameter[finding.facts.kernel_place, finding.facts.parameter].append(finding)
+        by_parameter[finding.facts.kernel_location, finding.facts.parameter].append(finding)
     explained = []
     for kernel in kernels:
-        place = Location(kernel.path, kernel.span.line)
+        location = Location(kernel.path, kernel.span.line)
         parameters = [
-            replace(_parameter(parameter), findings=tuple(by_parameter[place, parameter.param.name]))
+            replace(_parameter(parameter), findings=tuple(by_parameter[location, parameter.param.name]))
             for parameter in every.of(kernel, lambda kernel, param: True)
         ]
         explained.append(_explained(kernel, parameters, launches.get(kernel.key, ())))
@@ -109,10 +109,10 @@ def find_undecided(project: Project) -> tuple[Undecided, ...]:
     return tuple(
         Undecided(
             kernel=one.kernel.name,
-            kernel_place=Location(one.kernel.path, one.kernel.span.line),
+            kernel_location=Location(one.kernel.path, one.kernel.span.line),
             parameter=one.param.name,
-            place=Location(source.path, source.span.line),
-            hints=hint_notes(source.scalar),
+            location=Location(source.path, source.span.line),
+            hints=hint_notes(source.number),
         )
         for one in parameters(project)
         if one.param.is_constexpr and one.use != "unread" and (source := one.undecided) is not None
@@ -126,7 +126,9 @@ def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> Explaine
             one,
             trail=tuple(replace(step, path=show(step.path)) for step in one.trail),
             hints=tuple(
-                replace(hint, place=replace(hint.place, path=show(hint.place.path))) if hint.place is not None else hint
+                replace(hint, location=replace(hint.location, path=show(hint.location.path)))
+                if hint.location is not None
+                else hint
                 for hint in one.hints
             ),
         )
@@ -134,8 +136,8 @@ def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> Explaine
     )
     return replace(
         kernel,
-        place=replace(kernel.place, path=show(kernel.place.path)),
-        launches=tuple(replace(place, path=show(place.path)) for place in kernel.launches),
+        location=replace(kernel.location, path=show(kernel.location.path)),
+        launches=tuple(replace(location, path=show(location.path)) for location in kernel.launches),
         parameters=tuple(parameters),
     )
 
@@ -157,7 +159,7 @@ def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
 def _explained(kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
-        place=Location(kernel.path, kernel.span.line),
+        location=Location(kernel.path, kernel.span.line),
         launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
         autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
         configs=kernel.autotune.config_count if kernel.autotune is not None else None,
@@ -176,13 +178,13 @@ def _parameter(parameter: Parameter) -> Explained:
         name=param.name,
         role=role,
         kind=kind,
-        bound=source.scalar.bound if source is not None else None,
+        bound=source.number.bound if source is not None else None,
         use=parameter.use,
         in_autotune_key=parameter.in_autotune_key,
         given=_given(parameter, source) if source is not None else ("a config" if tuned else None),
         variants=max(len(_fixed_values(parameter)), 1) if kind is Variability.FIXED else _variants(role, kind, source),
         trail=trail(parameter, source) if source is not None and kind is not Variability.FIXED else (),
-        hints=hint_notes(source.scalar) if source is not None else (),
+        hints=hint_notes(source.number) if source is not None else (),
     )
 
 
@@ -208,7 +210,7 @@ def _kind(source: ParameterSource | None, *, defaulted: bool) -> Variability:
 def _variants(role: str, kind: Variability, source: ParameterSource | None) -> int | None:
     if role == "plain" or kind in (Variability.FIXED, Variability.PER_MODEL):
         return 1
-    bound = source.scalar.bound if source is not None else None
+    bound = source.number.bound if source is not None else None
     if role == "specialized":
         return None if kind is Variability.UNKNOWN else _INTEGER_CLASSES
     return bound

@@ -1,4 +1,4 @@
-"""Values to what the tests before a place leave of them: `assert batch == 1`, `if n > 32: raise`, `if n <= 32:`."""
+"""Values to what the tests before a point leave of them: `assert batch == 1`, `if n > 32: raise`, `if n <= 32:`."""
 
 from __future__ import annotations
 
@@ -24,60 +24,60 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-def limited(interpreter: Interpreter, value: Value, name: str, place: ProgramPoint) -> Value:
-    """The value of `name`, as the tests before `place` leave it."""
-    for limit in _limits(name, None, place):
-        value = _bounded(interpreter, interpreter.as_scalar(value, place.frame), limit, place) or value
-    return _limited_elsewhere(interpreter, value, place) if isinstance(value, AbstractNumber) else value
+def limited(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
+    """The value of `name`, as the tests before `point` leave it."""
+    for limit in _limits(name, None, point):
+        value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
+    return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
 
 
 def limited_axis(
-    interpreter: Interpreter, axis: AbstractNumber, name: str, position: int, place: ProgramPoint
+    interpreter: Interpreter, axis: AbstractNumber, name: str, position: int, point: ProgramPoint
 ) -> AbstractNumber:
-    """The axis at `position` of the tensor `name`, as the tests before `place` leave it; `name` is empty for no name.
+    """The axis at `position` of the tensor `name`, as the tests before `point` leave it; `name` is empty for no name.
 
     A test of what the function calls the axis counts too, `batch, length = q.shape`, `assert batch == 1`, and one of
     the same axis of another tensor: `out = torch.empty_like(q)`, `assert out.shape[0] == 1`.
     """
-    function = place.frame.function
+    function = point.frame.function
     if not function.limits:
         return axis
-    for limit in _limits(name, position, place):
-        axis = _bounded(interpreter, axis, limit, place) or axis
+    for limit in _limits(name, position, point):
+        axis = _bounded(interpreter, axis, limit, point) or axis
     for names in (named_axes(function, name), allocated_axes(function, name)):
         own = names[position] if -len(names) <= position < len(names) else ""
         if own and len(function.bindings.get(own, ())) <= 1:
-            for limit in _limits(own, None, place):
-                axis = _bounded(interpreter, axis, limit, place) or axis
-    return _limited_elsewhere(interpreter, axis, place)
+            for limit in _limits(own, None, point):
+                axis = _bounded(interpreter, axis, limit, point) or axis
+    return _limited_elsewhere(interpreter, axis, point)
 
 
-def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: object, place: ProgramPoint) -> Value:
-    """The item at `position` of `shape`, as the tests before `place` leave it."""
+def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint) -> Value:
+    """The item at `position` of `shape`, as the tests before `point` leave it."""
     match shape, position:
-        case Attr(Name(name), "shape"), int(axis) if place.frame.function.limits:
-            return limited_axis(interpreter, interpreter.as_scalar(value, place.frame), name, axis, place)
+        case Attr(Name(name), "shape"), int(axis) if point.frame.function.limits:
+            return limited_axis(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
         case _:
             return value
 
 
-def _limits(name: str, axis: int | None, place: ProgramPoint) -> Iterator[AssertedBound]:
-    """What was tested of `name` since it was bound, and holds at `place`."""
-    function = place.frame.function
+def _limits(name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
+    """What was tested of `name` since it was bound, and holds at `point`."""
+    function = point.frame.function
     limits = function.limits.get(name)
     if limits:
-        bound = max((one.order for one in function.bindings.get(name, ()) if one.order < place.order), default=-1)
+        bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
         for limit in limits:
-            if limit.axis == axis and bound < limit.order and _holds(name, limit, place):
+            if limit.axis == axis and bound < limit.order and _holds(name, limit, point):
                 yield limit
 
 
-def _holds(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
-    """Whether `limit`, a test of `name`, holds at `place`.
+def _holds(name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Whether `limit`, a test of `name`, holds at `point`.
 
     `if x is not None: assert x.shape[0] == 1` holds behind the branch too: there `x` is None, or has passed.
     """
-    return limit.order < place.order and _arms(name, limit) <= set(place.arms)
+    return limit.order < point.order and _arms(name, limit) <= set(point.arms)
 
 
 def _arms(name: str, limit: AssertedBound) -> set[BranchArm]:
@@ -85,27 +85,27 @@ def _arms(name: str, limit: AssertedBound) -> set[BranchArm]:
     return {arm for arm in limit.arms if limit.axis is None or arm.given != name}
 
 
-def _will_hold(name: str, limit: AssertedBound, place: ProgramPoint) -> bool:
-    """Whether the function, once it was at `place`, fails unless `limit` holds, a test of `name` further down."""
-    if limit.left is None or not limit.left < place.order < limit.order:
+def _will_hold(name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Whether the function, once it was at `point`, fails unless `limit` holds, a test of `name` further down."""
+    if limit.left is None or not limit.left < point.order < limit.order:
         return False
-    return _arms(name, limit) <= set(place.arms)
+    return _arms(name, limit) <= set(point.arms)
 
 
-def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, place: ProgramPoint) -> AbstractNumber:
+def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: ProgramPoint) -> AbstractNumber:
     """The number, where it is one axis, as tests of that axis leave it that name it otherwise."""
     match number.size:
         case DimProduct((Dim() as axis,), ()):
             pass
         case _:
             return number
-    for name, limits in place.frame.function.limits.items():
+    for name, limits in point.frame.function.limits.items():
         # That `out` is None, and was not tested, says nothing of the `q` that it may be.
         own = name if axis.root.name == name else ""
         for limit in limits:
-            holds = _holds(own, limit, place) or _will_hold(own, limit, place)
-            if holds and _tested_axis(interpreter, name, limit, place.frame) == axis:
-                number = _bounded(interpreter, number, limit, place) or number
+            holds = _holds(own, limit, point) or _will_hold(own, limit, point)
+            if holds and _tested_axis(interpreter, name, limit, point.frame) == axis:
+                number = _bounded(interpreter, number, limit, point) or number
     return number
 
 
@@ -130,17 +130,17 @@ def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, fram
 
 
 def _bounded(
-    interpreter: Interpreter, scalar: AbstractNumber, limit: AssertedBound, place: ProgramPoint
+    interpreter: Interpreter, number: AbstractNumber, limit: AssertedBound, point: ProgramPoint
 ) -> AbstractNumber | None:
     """The number as `limit` leaves it; None where that says nothing new."""
     if len(limit.choices) == 1:
-        (number,) = limit.choices
-        return FIXED._replace(literal=number, low=number, high=number, trail=scalar.trail)
+        (literal,) = limit.choices
+        return FIXED._replace(literal=literal, low=literal, high=literal, trail=number.trail)
     if limit.choices:
-        return FEW._replace(trail=scalar.trail)
-    high = _high(interpreter, limit, place.frame)
-    if isinstance(high, int) and (scalar.high is None or high < scalar.high):
-        return scalar._replace(high=high)
+        return FEW._replace(trail=number.trail)
+    high = _high(interpreter, limit, point.frame)
+    if isinstance(high, int) and (number.high is None or high < number.high):
+        return number._replace(high=high)
     return None
 
 
@@ -150,4 +150,4 @@ def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> o
     if high is None:
         return None
     key = (id(frame.function), "limit", limit.order)
-    return interpreter.evaluations.once(key, lambda: interpreter.scalar(high, at).literal, None)
+    return interpreter.evaluations.once(key, lambda: interpreter.number(high, at).literal, None)

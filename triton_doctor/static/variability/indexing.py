@@ -38,11 +38,11 @@ _RESULTS = ("values", "indices")
 _SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
 
 
-def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, place: ProgramPoint) -> Value:
+def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, point: ProgramPoint) -> Value:
     """`value.name`, where `value` is no object of the project."""
     match value:
         case Union(options):
-            return either([attribute(interpreter, option, name, base, place) for option in options])
+            return either([attribute(interpreter, option, name, base, point) for option in options])
         case Tensor() | SymbolicValue():
             if name == "shape":
                 return Shape(of=value)
@@ -63,18 +63,18 @@ def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, pla
         case _:
             pass
     if name == "shape":
-        frame = place.frame
+        frame = point.frame
         root = Origin(frame.module.path, frame.function.qualname, spell(base), frame.function.line, None, weight=False)
-        return Shape(of=SymbolicValue(root=root, scalar=UNKNOWN))
-    return _out_of_sight(value, name, base, place)
+        return Shape(of=SymbolicValue(root=root, number=UNKNOWN))
+    return _out_of_sight(value, name, base, point)
 
 
-def _out_of_sight(value: Value, name: str, base: Expr, place: ProgramPoint) -> SymbolicValue:
+def _out_of_sight(value: Value, name: str, base: Expr, point: ProgramPoint) -> SymbolicValue:
     """An attribute of something that is not followed: settings last as the model does, others are not known."""
     spelled = f"{spell(base)}.{name}"
     owner = dotted(base) or ""
-    frame = place.frame
-    kept = isinstance(value, SymbolicValue) and value.scalar.kind in (Variability.PER_MODEL, Variability.FIXED)
+    frame = point.frame
+    kept = isinstance(value, SymbolicValue) and value.number.kind in (Variability.PER_MODEL, Variability.FIXED)
     settings = names_config(owner)
     root = Origin(
         frame.module.path,
@@ -85,23 +85,23 @@ def _out_of_sight(value: Value, name: str, base: Expr, place: ProgramPoint) -> S
         weight=kept or settings or names_weight(spelled),
     )
     if name == "dtype":
-        return SymbolicValue(root=root, scalar=FEW)
+        return SymbolicValue(root=root, number=FEW)
     if kept or settings:
         assert isinstance(value, SymbolicValue) or settings
-        kind = value.scalar.kind if isinstance(value, SymbolicValue) and kept else Variability.PER_MODEL
-        return SymbolicValue(root=root, scalar=AbstractNumber(kind=kind))
+        kind = value.number.kind if isinstance(value, SymbolicValue) and kept else Variability.PER_MODEL
+        return SymbolicValue(root=root, number=AbstractNumber(kind=kind))
     named = AxisContext(name=name if names_data(name) else "")
     hints = apply_hints(named, frame.module.path, frame.function.line)
-    return SymbolicValue(root=root, scalar=UNKNOWN.add_hints(hints))
+    return SymbolicValue(root=root, number=UNKNOWN.add_hints(hints))
 
 
-def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, place: ProgramPoint) -> Value:
+def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: ProgramPoint) -> Value:
     """`value[key]`, spelled `base[key]`."""
-    frame = place.frame
+    frame = point.frame
     match value, key:
         case Shape(of), Slice(_, _, None):
-            return _shape_slice(interpreter, of, key, place)
-        case Shape(of) | Strides(of), _ if (position := axis_number(interpreter, key, place)) is not None:
+            return _shape_slice(interpreter, of, key, point)
+        case Shape(of) | Strides(of), _ if (position := axis_number(interpreter, key, point)) is not None:
             return (interpreter.axis if isinstance(value, Shape) else interpreter.stride)(of, position, frame)
         case TupleValue(open=open_), Const(int(position)):
             return value.at(position) if -value.count <= position < value.count and not open_ else UNKNOWN
@@ -120,7 +120,7 @@ def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, place: P
         case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
             return interpreter.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case ((Tensor() | SymbolicValue()), _):
-            return indexed(interpreter, value, base, key, place)
+            return indexed(interpreter, value, base, key, point)
         case _:
             return UNKNOWN
 
@@ -135,11 +135,11 @@ def _one_of(values: list[Value]) -> Value:
     )
 
 
-def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slice, place: ProgramPoint) -> Value:
+def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slice, point: ProgramPoint) -> Value:
     """`x.shape[low:high]`."""
-    low = 0 if key.lower is None else axis_number(interpreter, key.lower, place)
-    high = axis_number(interpreter, key.upper, place)
-    frame = place.frame
+    low = 0 if key.lower is None else axis_number(interpreter, key.lower, point)
+    high = axis_number(interpreter, key.upper, point)
+    frame = point.frame
     if low is None or (high is None and key.upper is not None):
         if key.lower is None or low == 0:
             # Some of the first axes: their product holds the first, unless there are none.
@@ -221,8 +221,8 @@ def part(
         case Union(options):
             found = [part(interpreter, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
-        case SymbolicValue(root, scalar, _):
-            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), scalar=scalar)
+        case SymbolicValue(root, number, _):
+            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), number=number)
         case _:
             return UNKNOWN
 
@@ -252,9 +252,9 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             return found
         case ListValue(one, _):
             return one
-        case SymbolicValue(root, scalar, _):
+        case SymbolicValue(root, number, _):
             inner = root.item_called(f"{root.name}[i]")
-            return SymbolicValue(root=inner, scalar=scalar._replace(terms=frozenset()))
+            return SymbolicValue(root=inner, number=number._replace(terms=frozenset()))
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):

@@ -31,7 +31,7 @@ from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
-from triton_doctor.static.variability.caller_arguments import CallerArguments, scalar_of
+from triton_doctor.static.variability.caller_arguments import CallerArguments, number_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part, starred
@@ -111,7 +111,7 @@ class Interpreter:
         return AttributeStores(self.project)
 
     def at(self, launch: LinkedLaunch) -> ProgramPoint:
-        """The place of a launch, in its function entered from wherever it is called."""
+        """The program point of a launch, in its function entered from wherever it is called."""
         frame = self.frame(launch.module, launch.function)
         return ProgramPoint(frame, launch.launch.order, launch.launch.arms)
 
@@ -123,21 +123,21 @@ class Interpreter:
             frame = self._frames[key] = CallFrame(module, function, None, depth)
         return frame
 
-    def scalar(self, expr: Expr, place: ProgramPoint) -> AbstractNumber:
-        """How often `expr` changes at `place`."""
-        return self.as_scalar(self.value(expr, place), place.frame)
+    def number(self, expr: Expr, point: ProgramPoint) -> AbstractNumber:
+        """How often `expr` changes at `point`."""
+        return self.as_number(self.value(expr, point), point.frame)
 
-    def as_scalar(self, value: Value, frame: CallFrame) -> AbstractNumber:
+    def as_number(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """A value where a number or a flag is wanted."""
         match value:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self.asked.value(value, frame) or scalar_of(value)
+                return self.asked.value(value, frame) or number_of(value)
             case Union(options):
-                return choice([self.as_scalar(option, frame) for option in options])
+                return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
-                return join([self.as_scalar(option, frame) for option in value.items])
+                return join([self.as_number(option, frame) for option in value.items])
             case _:
                 return UNKNOWN
 
@@ -164,44 +164,44 @@ class Interpreter:
                 return asked
         return part(self, value, position, size, is_open, frame)
 
-    def value(self, expr: Expr, place: ProgramPoint) -> Value:
-        """What `expr` is at `place`."""
+    def value(self, expr: Expr, point: ProgramPoint) -> Value:
+        """What `expr` is at `point`."""
         match expr:
             case Const(literal):
                 return literal_value(literal)
             case Name(name):
-                return name_value(self, name, place)
+                return name_value(self, name, point)
             case Attr(base, name):
-                return self._attribute(base, name, place)
+                return self._attribute(base, name, point)
             case Unpacked(of, None, size, _, before):
-                return starred(self, self.value(of, place), before, size - before, place.frame)
+                return starred(self, self.value(of, point), before, size - before, point.frame)
             case Unpacked(of, int(position), size, open_):
-                return self._part(of, position, size, open_, place)
+                return self._part(of, position, size, open_, point)
             case Subscript(base, key):
-                return self._item(base, key, place)
+                return self._item(base, key, point)
             case BinaryOp("//", (over, under)):
-                return apply("//", [self.scalar(dividend(over, under), place), self.scalar(under, place)])
+                return apply("//", [self.number(dividend(over, under), point), self.number(under, point)])
             case BinaryOp(op, operands):
-                return operate(self, op, [self.value(operand, place) for operand in operands], place.frame)
+                return operate(self, op, [self.value(operand, point) for operand in operands], point.frame)
             case Compare():
                 return FEW
             case Conditional(_, options):
-                values = [self.value(option, place) for option in options]
+                values = [self.value(option, point) for option in options]
                 if are_layouts(options):
-                    return least_certain(self.as_scalar(value, place.frame) for value in values)
+                    return least_certain(self.as_number(value, point.frame) for value in values)
                 return either(values)
             case Call():
-                return self._call(expr, place)
+                return self._call(expr, point)
             case TupleExpr(items):
-                return pack(self, items, place)
+                return pack(self, items, point)
             case DictExpr(items):
-                return table(self, items, place)
+                return table(self, items, point)
             case Comprehension():
-                return each(self, expr, place)
+                return each(self, expr, point)
             case IterItem(source):
-                return element(self, self.value(source, place), place.frame)
+                return element(self, self.value(source, point), point.frame)
             case Star(of):
-                return self.value(of, place)
+                return self.value(of, point)
             case _:
                 return UNKNOWN
 
@@ -217,61 +217,61 @@ class Interpreter:
             case _:
                 return length(value)
 
-    def _attribute(self, base: Expr, name: str, place: ProgramPoint) -> Value:
+    def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:
-            return declared(self.project, name, place.frame)
-        value = self.value(base, place)
+            return declared(self.project, name, point.frame)
+        value = self.value(base, point)
         match value:
             case Instance(of):
-                return field(self, of, name, place.frame)
+                return field(self, of, name, point.frame)
             case Context(forward):
-                return saved(self, forward, name, place.frame)
-            case SymbolicValue(_, scalar, _) if scalar.kind is Variability.UNKNOWN and self.asks:
-                told = self.setters.value(self, base, name, place)
-                return attribute(self, value, name, base, place) if told is None else told
+                return saved(self, forward, name, point.frame)
+            case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and self.asks:
+                stored = self.setters.value(self, base, name, point)
+                return attribute(self, value, name, base, point) if stored is None else stored
             case _:
-                return attribute(self, value, name, base, place)
+                return attribute(self, value, name, base, point)
 
-    def _part(self, of: Expr, position: int, size: int, open_: bool, place: ProgramPoint) -> Value:
-        value = self.value(of, place)
+    def _part(self, of: Expr, position: int, size: int, open_: bool, point: ProgramPoint) -> Value:
+        value = self.value(of, point)
         options = value.options if isinstance(value, Union) else (value,)
-        found = [self.part(option, position, size, open_, place.frame) for option in options]
+        found = [self.part(option, position, size, open_, point.frame) for option in options]
         known = [one for one in found if one is not None]
-        return limited_item(self, self._either(known, options, place), of, position, place) if known else UNKNOWN
+        return limited_item(self, self._either(known, options, point), of, position, point) if known else UNKNOWN
 
-    def _item(self, base: Expr, key: Expr, place: ProgramPoint) -> Value:
-        value = self.value(base, place)
+    def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
+        value = self.value(base, point)
         options = value.options if isinstance(value, Union) else (value,)
-        found = self._either([item(self, option, base, key, place) for option in options], options, place)
-        return limited_item(self, found, base, key.value, place) if isinstance(key, Const) else found
+        found = self._either([item(self, option, base, key, point) for option in options], options, point)
+        return limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
 
-    def _either(self, found: Sequence[Value], options: Sequence[Value], place: ProgramPoint) -> Value:
+    def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
         """One of the parts `found` of `options`."""
         if views.differ_in_order(options) and not any(isinstance(one, Tensor | TupleValue | Shape) for one in found):
-            return least_certain(self.as_scalar(one, place.frame) for one in found)
+            return least_certain(self.as_number(one, point.frame) for one in found)
         return either(found)
 
-    def _call(self, call: Call, place: ProgramPoint) -> Value:
-        frame = place.frame
+    def _call(self, call: Call, point: ProgramPoint) -> Value:
+        frame = point.frame
         key = ("()", id(call))
-        if place.local is None and key in frame.values:
+        if point.local is None and key in frame.values:
             return frame.values[key]
         function = self.callers.reached(frame.module, frame.function, call.func)
         if function is not None and rounds_up(function.name):
             function = None
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        value = call_value(self, call, place) if function is None else self._entered(function, call, place)
-        if place.local is None:
+        value = call_value(self, call, point) if function is None else self._entered(function, call, point)
+        if point.local is None:
             frame.values[key] = value
         return value
 
-    def _entered(self, function: Function, call: Call, place: ProgramPoint) -> Value:
+    def _entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """What a function of the project returns to this call."""
-        frame = place.frame
+        frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
-        arguments = {name: partial(self.value, arg, place) for name, arg in bind(function, call).items()}
+        arguments = {name: partial(self.value, arg, point) for name, arg in bind(function, call).items()}
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
         return self.evaluations.once((id(function), "()", 0), partial(self._returned, inner), UNKNOWN)
 

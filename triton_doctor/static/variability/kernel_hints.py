@@ -31,30 +31,30 @@ class KernelHints:
         self._grids: dict[int, frozenset[DimFactor]] = {}
 
     def add_to(
-        self, scalar: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
+        self, number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
     ) -> AbstractNumber:
-        """`scalar`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
+        """`number`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
         name, line = param.name, param.span.line
         widths = names_of_width(name)
         is_height = bool(widths) and any(other.is_constexpr and other.name in widths for other in kernel.params)
-        scalar = hint_from_name(scalar, name, kernel.path, line, is_height=is_height)
-        if scalar.kind is not Variability.UNKNOWN:
-            return scalar
-        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(scalar.atoms))
-        scalar = scalar.add_hints(apply_hints(loaded, kernel.path, line))
+        number = hint_from_name(number, name, kernel.path, line, is_height=is_height)
+        if number.kind is not Variability.UNKNOWN:
+            return number
+        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(number.atoms))
+        number = number.add_hints(apply_hints(loaded, kernel.path, line))
         covered = AxisContext(is_covered=True)
-        is_count = _is_count(scalar, expr, launch)
-        if (name in kernel.walked and (scalar.atoms or scalar.from_data)) or (
+        is_count = _is_count(number, expr, launch)
+        if (name in kernel.walked and (number.atoms or number.from_data)) or (
             is_count and name in kernel.walked | kernel.bounds
         ):
-            return scalar.add_hints(apply_hints(covered, kernel.path, line))
-        spanned_by_grid = scalar.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
-        if spanned_by_grid.decide() is scalar.decide():
-            return scalar
+            return number.add_hints(apply_hints(covered, kernel.path, line))
+        spanned_by_grid = number.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
+        if spanned_by_grid.decide() is number.decide():
+            return number
         is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))
-        if is_spanned or (scalar.atoms and scalar.atoms & self._grid(launch)):
+        if is_spanned or (number.atoms and number.atoms & self._grid(launch)):
             return spanned_by_grid
-        return scalar
+        return number
 
     def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
         """The undecided axes that the grid of a launch spans."""
@@ -63,7 +63,7 @@ class KernelHints:
         return self._grids[id(launch)]
 
 
-def _is_count(scalar: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
+def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
     """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
     match expr:
         case Name(name):
@@ -72,8 +72,8 @@ def _is_count(scalar: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -
                 any(param.name == name for param in function.params)
                 and name not in function.bindings
                 and not names_block(name)
-                and scalar.leans_to_data
-                and not scalar.leans_to_model
+                and number.leans_to_data
+                and not number.leans_to_model
             )
         case _:
             return False

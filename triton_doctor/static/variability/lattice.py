@@ -206,12 +206,12 @@ def _decide_together(terms: Collection[Term]) -> Variability | None:
     return Variability.UNKNOWN if None in sides else Variability.PER_MODEL
 
 
-def join(scalars: Iterable[AbstractNumber]) -> AbstractNumber:
-    """One of `scalars`, or what arithmetic makes of them: the greatest kind, with the trail that leads to it.
+def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
+    """One of `numbers`, or what arithmetic makes of them: the greatest kind, with the trail that leads to it.
 
     PER_CALL outweighs UNKNOWN, and UNKNOWN everything less. Terms of undecided operands are united.
     """
-    operands = list(scalars)
+    operands = list(numbers)
     if not operands:
         return UNKNOWN
     if len(operands) == 1:
@@ -263,9 +263,9 @@ def lean(operand: AbstractNumber) -> int:
     return weight_toward(Toward.DATA, operand.hints) - weight_toward(Toward.MODEL, operand.hints)
 
 
-def choice(scalars: Iterable[AbstractNumber]) -> AbstractNumber:
-    """One of `scalars`: as `join`, and one of several fixed values is one of a FEW."""
-    operands = list(scalars)
+def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
+    """One of `numbers`: as `join`, and one of several fixed values is one of a FEW."""
+    operands = list(numbers)
     moving = [operand for operand in operands if operand.kind is not Variability.FIXED]
     joined = join(moving or operands)
     if len(operands) < 2:
@@ -285,7 +285,7 @@ def choice(scalars: Iterable[AbstractNumber]) -> AbstractNumber:
     return joined
 
 
-def least_certain(scalars: Iterable[AbstractNumber]) -> AbstractNumber:
+def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     """Which layout it is, is not known: what is true of each of them is true."""
-    options = list(scalars)
+    options = list(numbers)
     return next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])

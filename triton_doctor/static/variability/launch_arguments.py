@@ -35,23 +35,23 @@ def bind_arguments(
 
     Positional arguments are left out where a starred one leaves open which parameters they are.
     """
-    place = interpreter.at(launch)
+    point = interpreter.at(launch)
     found: dict[str, Given] = {}
 
     def count_of(starred: Expr) -> int | None:
-        return unpacked_count(interpreter.value(starred, place))
+        return unpacked_count(interpreter.value(starred, point))
 
     for param, argument, expr in match_positions(launch.launch, kernel, count_of):
-        _give(found, param, expr, argument.span, interpreter, place, names)
+        _give(found, param, expr, argument.span, interpreter, point, names)
     for argument in launch.launch.arguments:
         if argument.name is None:
             continue
         if argument.name == "**":
-            for name, (spelled, value) in _table(argument.value, interpreter, place).items():
+            for name, (spelled, value) in _table(argument.value, interpreter, point).items():
                 if names is None or name in names:
                     found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
         else:
-            _give(found, argument.name, argument.value, argument.span, interpreter, place, names)
+            _give(found, argument.name, argument.value, argument.span, interpreter, point, names)
     return found
 
 
@@ -61,31 +61,31 @@ def _give(
     expr: Expr,
     span: Span,
     interpreter: Interpreter,
-    place: ProgramPoint,
+    point: ProgramPoint,
     names: frozenset[str] | None,
 ) -> None:
     if names is None or name in names:
-        found[name] = Given(expr=expr, value=interpreter.value(expr, place), span=span)
+        found[name] = Given(expr=expr, value=interpreter.value(expr, point), span=span)
 
 
-def _table(expr: Expr, interpreter: Interpreter, place: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
+def _table(expr: Expr, interpreter: Interpreter, point: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
     """The entries of `**table`: those it is made with, and those stored into it before the launch."""
-    value = interpreter.value(expr, place)
-    spelled = _spelled_entries(expr, place)
+    value = interpreter.value(expr, point)
+    spelled = _spelled_entries(expr, point)
     entries: dict[str, tuple[Expr | None, Value]] = {}
     if isinstance(value, DictValue):
         entries.update((name, (spelled.get(name), entry)) for name, entry in value.items.items())
     if isinstance(expr, Name):
-        for stored in place.frame.function.stored:
-            if stored.base == expr.id and stored.order < place.order:
-                entries[stored.name] = (stored.value, interpreter.value(stored.value, place))
+        for stored in point.frame.function.stored:
+            if stored.base == expr.id and stored.order < point.order:
+                entries[stored.name] = (stored.value, interpreter.value(stored.value, point))
     return entries
 
 
-def _spelled_entries(expr: Expr, place: ProgramPoint) -> dict[str, Expr]:
+def _spelled_entries(expr: Expr, point: ProgramPoint) -> dict[str, Expr]:
     """The expressions of a table that is written out here, or in the one assignment of its name."""
     if isinstance(expr, Name):
-        bound = reaching_definitions(place.frame.function, expr.id, place.order, place.arms)
+        bound = reaching_definitions(point.frame.function, expr.id, point.order, point.arms)
         if not bound.certain or len(bound.bindings) != 1:
             return {}
         expr = bound.bindings[0].value

@@ -93,9 +93,9 @@ def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFact
 
 
 def _spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
-    place = interpreter.at(launch)
-    scalars = [interpreter.scalar(expr, place) for expr in grid_expressions(launch)]
-    return frozenset(atom for scalar in scalars for atom in scalar.atoms)
+    point = interpreter.at(launch)
+    numbers = [interpreter.number(expr, point) for expr in grid_expressions(launch)]
+    return frozenset(atom for number in numbers for atom in number.atoms)
 
 
 def _contexts(launch: LinkedLaunch, interpreter: Interpreter) -> Iterator[tuple[DimFactor, AxisContext]]:
@@ -114,9 +114,9 @@ def _contexts_of_kernel(
     found: list[tuple[DimFactor, AxisContext]] = []
     frame = interpreter.at(launch).frame
     for name, one in bind_arguments(launch, kernel, interpreter, names).items():
-        scalar = interpreter.as_scalar(one.value, frame)
-        if scalar.kind is Variability.UNKNOWN and len(scalar.atoms) == 1:
-            (atom,) = scalar.atoms
+        number = interpreter.as_number(one.value, frame)
+        if number.kind is Variability.UNKNOWN and len(number.atoms) == 1:
+            (atom,) = number.atoms
             if name in kernel.walked:
                 found.append((atom, AxisContext(is_covered=True)))
             if name in kernel.replaced:

@@ -42,8 +42,8 @@ def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
     """The length of a list, string or tensor out of sight leans to follow the data; that of a kept thing is kept."""
     root = thing.root
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
-    if thing.scalar.kind is not Variability.UNKNOWN:
-        return thing.scalar._replace(trail=trail)
+    if thing.number.kind is not Variability.UNKNOWN:
+        return thing.number._replace(trail=trail)
     if names_shape(root.name):
         return FEW
     if names_settings(root.name):

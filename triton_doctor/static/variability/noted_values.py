@@ -43,15 +43,15 @@ def _with_note(value: Value, note: ShapeNote | None, name: str, frame: CallFrame
     path, function = frame.module.path, frame.function.qualname
     root = Origin(path, function, name, note.line, note.rank, names_weight(name), read_note=lambda: note)
     match value:
-        case SymbolicValue(_, scalar, None):
-            return value if scalar.kind is not Variability.UNKNOWN else SymbolicValue(root=root, scalar=scalar)
+        case SymbolicValue(_, number, None):
+            return value if number.kind is not Variability.UNKNOWN else SymbolicValue(root=root, number=number)
         case Tensor(front, (), None) if len(front) == note.rank:
-            axes = (axis if _is_told(axis) else axis_of_root(root, at) for at, axis in enumerate(front))
+            axes = (axis if _is_known(axis) else axis_of_root(root, at) for at, axis in enumerate(front))
             return value._replace(front=tuple(axes))
-        case Tensor((), (), open_) if open_ is not None and not _is_told(open_):
-            return SymbolicValue(root=root, scalar=UNKNOWN)
-        case AbstractNumber() if not _is_told(value):
-            return SymbolicValue(root=root, scalar=value)
+        case Tensor((), (), open_) if open_ is not None and not _is_known(open_):
+            return SymbolicValue(root=root, number=UNKNOWN)
+        case AbstractNumber() if not _is_known(value):
+            return SymbolicValue(root=root, number=value)
         case _:
             return value
 
@@ -62,13 +62,13 @@ def _takes_note(value: Value) -> bool:
         case SymbolicValue(_, _, origin):
             return origin is None
         case Tensor(front, _, open_):
-            return not all(map(_is_told, front)) or (open_ is not None and not _is_told(open_))
+            return not all(map(_is_known, front)) or (open_ is not None and not _is_known(open_))
         case AbstractNumber():
-            return not _is_told(value)
+            return not _is_known(value)
         case _:
             return False
 
 
-def _is_told(scalar: AbstractNumber) -> bool:
+def _is_known(number: AbstractNumber) -> bool:
     """Whether anything is known of a value, or suggested."""
-    return scalar.kind is not Variability.UNKNOWN or bool(scalar.hints) or scalar.literal is not ...
+    return number.kind is not Variability.UNKNOWN or bool(number.hints) or number.literal is not ...

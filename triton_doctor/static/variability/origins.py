@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Call, Name
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
@@ -14,7 +13,7 @@ from triton_doctor.static.variability.values import SymbolicValue
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 
 
@@ -25,25 +24,12 @@ def declared(project: Project, name: str, frame: CallFrame) -> AbstractNumber:
     return AbstractNumber(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
 
 
-def from_data(base: Expr, name: str | None, place: ProgramPoint) -> AbstractNumber:
-    """`base.name()`, or `base` itself, a number that the data of a tensor decides; not where the host made the data."""
-    frame = place.frame
-    if _is_made_on_host(base):
-        return UNKNOWN
+def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
+    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
+    frame = point.frame
     call = f".{name}()" if name is not None else ""
     note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
     return AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,))
-
-
-def _is_made_on_host(expr: Expr) -> bool:
-    """Whether `expr` is `torch.tensor(...)`, or torch's own function of that: what the host knew comes back."""
-    match expr:
-        case Call(Attr(Name("torch"), "tensor" | "as_tensor")):
-            return True
-        case Call(Attr(Name("torch"), _), (first, *_)) | Call(Attr(first, _)):
-            return _is_made_on_host(first)
-        case _:
-            return False
 
 
 def is_optional_number(thing: SymbolicValue) -> bool:
@@ -55,8 +41,8 @@ def is_optional_number(thing: SymbolicValue) -> bool:
     return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
 
 
-def out_of_sight(call: Call, place: ProgramPoint) -> SymbolicValue:
+def out_of_sight(call: Call, point: ProgramPoint) -> SymbolicValue:
     """The result of a call that is not followed: a thing with a name."""
-    frame = place.frame
+    frame = point.frame
     root = Origin(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
-    return SymbolicValue(root=root, scalar=UNKNOWN)
+    return SymbolicValue(root=root, number=UNKNOWN)

@@ -14,22 +14,18 @@ from triton_doctor.static.python.ir import (
     Name,
     Subscript,
     TupleExpr,
-    children,
     dotted,
+    every_part,
 )
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
 
-# Options of every launch: a parameter of such a name is there for the caller's sake.
-LAUNCH_OPTIONS = frozenset(
-    "num_warps num_stages num_ctas maxnreg enable_fp_fusion waves_per_eu matrix_instr_nonkdim kpack "
-    "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer launch_cooperative_grid".split()
-)
 _DIVISIONS = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "div_ceil"})
 
 
@@ -111,14 +107,8 @@ def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
 
 def keys(expr: Expr) -> frozenset[str]:
     """The strings that `expr` indexes with: `meta["BLOCK"]`."""
-    found: set[str] = set()
-    pending = [expr]
-    while pending:
-        current = pending.pop()
-        match current:
-            case Subscript(_, Const(str(key))):
-                found.add(key)
-            case _:
-                pass
-        pending.extend(children(current))
-    return frozenset(found)
+    return frozenset(
+        part.key.value
+        for part in every_part(expr)
+        if isinstance(part, Subscript) and isinstance(part.key, Const) and isinstance(part.key.value, str)
+    )

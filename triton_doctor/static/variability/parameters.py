@@ -42,13 +42,13 @@ class ParameterSource(NamedTuple):
     path: str
     span: Span
     expr: Expr | None
-    scalar: AbstractNumber
+    number: AbstractNumber
     for_tests: bool
 
     @property
     def kind(self) -> Variability:
         """How often this value changes."""
-        return self.scalar.decide()
+        return self.number.decide()
 
 
 class Parameter(NamedTuple):
@@ -80,7 +80,7 @@ class Parameter(NamedTuple):
 
 @cached_in_scan(most=1)
 def parameters(project: Project) -> tuple[Parameter, ...]:
-    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and place."""
+    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and position."""
     every = Parameters(project)
     return tuple(
         parameter
@@ -93,7 +93,7 @@ def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
     known = [source for source in sources if source.kind is not Variability.UNKNOWN]
     return min(
         known,
-        key=lambda source: (-source.kind, not source.scalar.from_data, source.path, source.span),
+        key=lambda source: (-source.kind, not source.number.from_data, source.path, source.span),
         default=None,
     )
 
@@ -110,6 +110,21 @@ def only_demonstrated(project: Project, kernel: Kernel) -> bool:
             for one in launches
         )
     )
+
+
+def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
+    """Whether `launch` is one of a test, a benchmark or a tutorial."""
+    return interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+
+
+def serves_no_program(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> bool:
+    """Whether no program runs `launch`, which is given `number`: it is for a profiler alone, or out of reach.
+
+    A launch out of reach whose value has an origin in sight counts all the same.
+    """
+    module, function = launch.module, launch.function
+    is_idle = bool(number.hints) and not interpreter.reachability.reaches(module, function)
+    return is_idle or interpreter.callers.only_profiles(module, function)
 
 
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
@@ -141,7 +156,7 @@ class Parameters:
         sources: dict[str, list[ParameterSource]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
         # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
-        for launch in [one for one in launches if not self._is_test(one)] or launches:
+        for launch in [one for one in launches if not is_test(self._interpreter, one)] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
@@ -157,26 +172,19 @@ class Parameters:
                 worst=self._serving(_worst(given)),
             )
 
-    def _is_test(self, launch: LinkedLaunch) -> bool:
-        return self._interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
-
     def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
-        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach.
-
-        Code out of reach whose value has an origin in sight stays what it is.
-        """
+        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach."""
         if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
             return worst
-        module, function = worst.launch.module, worst.launch.function
-        is_idle = bool(worst.scalar.hints) and not self._interpreter.reachability.reaches(module, function)
-        return worst._replace(for_tests=is_idle or self._interpreter.callers.only_profiles(module, function))
+        return worst._replace(for_tests=serves_no_program(self._interpreter, worst.launch, worst.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
     ) -> Sequence[tuple[str, ParameterSource]]:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
-        interpreter, frame, for_tests = self._interpreter, self._interpreter.at(launch).frame, self._is_test(launch)
+        interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
+        for_tests = is_test(interpreter, launch)
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -187,7 +195,7 @@ class Parameters:
                     path=launch.module.path,
                     span=one.span,
                     expr=one.expr,
-                    scalar=interpreter.as_scalar(one.value, frame),
+                    number=interpreter.as_number(one.value, frame),
                     for_tests=for_tests,
                 )
                 found.append((name, source))
@@ -201,7 +209,7 @@ class Parameters:
                         path=kernel.path,
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
-                        scalar=interpreter.as_scalar(value, frame),
+                        number=interpreter.as_number(value, frame),
                         for_tests=for_tests,
                     )
                     found.append((heuristic.param, source))
@@ -228,9 +236,9 @@ class Parameters:
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.scalar.hints:
+        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.number.hints:
             return hinted
-        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.scalar.atoms):
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
             return hinted
         thorough = self._thorough
         with suppress(RecursionError):
@@ -238,7 +246,7 @@ class Parameters:
                 if (other.path, other.span) == (source.path, source.span):
                     known = thorough._hinted(other, kernel, param)
                     says_more = known.kind is not Variability.UNKNOWN and (
-                        known.kind is not Variability.PER_CALL or known.scalar.bound is not None
+                        known.kind is not Variability.PER_CALL or known.number.bound is not None
                     )
                     return known if says_more else hinted
         return hinted
@@ -260,9 +268,9 @@ class Parameters:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
         if param.name in self._project.declared:
             frame = self._interpreter.at(source.launch).frame
-            return source._replace(scalar=declared(self._project, param.name, frame))
-        hinted = self._hints.add_to(source.scalar, source.expr, source.launch, kernel, param)
-        return source._replace(scalar=hinted)
+            return source._replace(number=declared(self._project, param.name, frame))
+        hinted = self._hints.add_to(source.number, source.expr, source.launch, kernel, param)
+        return source._replace(number=hinted)
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

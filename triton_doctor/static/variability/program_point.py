@@ -30,7 +30,7 @@ class CallFrame:
 
 
 class ProgramPoint(NamedTuple):
-    """A place in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names."""
+    """A point in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names."""
 
     frame: CallFrame
     order: int
@@ -38,10 +38,10 @@ class ProgramPoint(NamedTuple):
     local: Mapping[str, Value] | None = None
 
     def binding(self, local: Mapping[str, Value]) -> ProgramPoint:
-        """The same place, with further local names."""
+        """The same point, with further local names."""
         return ProgramPoint(self.frame, self.order, self.arms, {**(self.local or {}), **local})
 
 
 def end_of(frame: CallFrame) -> ProgramPoint:
-    """The place after all of a function's statements."""
+    """The point after all of a function's statements."""
     return ProgramPoint(frame, 1 << 30)

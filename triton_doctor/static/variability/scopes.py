@@ -16,6 +16,7 @@ from triton_doctor.static.variability.caller_arguments import parameter
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
 from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
 from triton_doctor.static.variability.noted_values import note_assigned
@@ -23,7 +24,7 @@ from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import SHAPE_COMMENT
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue, Value, either
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,22 +34,22 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
 
 
-def name_value(interpreter: Interpreter, name: str, place: ProgramPoint) -> Value:
-    """What a name is at `place`: assigned there, a parameter, or of an enclosing scope."""
-    if place.local is not None and name in place.local:
-        return place.local[name]
-    frame = place.frame
+def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value:
+    """What a name is at `point`: assigned there, a parameter, or of an enclosing scope."""
+    if point.local is not None and name in point.local:
+        return point.local[name]
+    frame = point.frame
     if name in interpreter.project.declared:
         return declared(interpreter.project, name, frame)
-    found = reaching_definitions(frame.function, name, place.order, place.arms)
+    found = reaching_definitions(frame.function, name, point.order, point.arms)
     if name in frame.function.globals:
         return _outer(interpreter, name, frame)
-    flags = flags_at(frame.function, place.arms) if found.bindings and place.arms else ()
+    flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
     values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
         [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
     ):
-        values = [least_certain(interpreter.as_scalar(value, frame) for value in values)]
+        values = [least_certain(interpreter.as_number(value, frame) for value in values)]
     if not found.certain:
         param = next((param for param in frame.function.params if param.name == name), None)
         if param is not None:
@@ -61,7 +62,7 @@ def name_value(interpreter: Interpreter, name: str, place: ProgramPoint) -> Valu
     if not values:
         return UNKNOWN
     value = either(values)
-    return limited(interpreter, value, name, place) if frame.function.limits else value
+    return limited(interpreter, value, name, point) if frame.function.limits else value
 
 
 def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
@@ -107,7 +108,7 @@ def _global_elsewhere(interpreter: Interpreter, name: str, frame: CallFrame) -> 
     return name_value(interpreter, own, end_of(interpreter.frame(module, top, frame.depth + 1)))
 
 
-def _thing(name: str, frame: CallFrame, scalar: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
+def _thing(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
     root = Origin(
         frame.module.path,
         frame.function.qualname,
@@ -116,7 +117,7 @@ def _thing(name: str, frame: CallFrame, scalar: AbstractNumber, *, line: int | N
         None,
         names_weight(name),
     )
-    return SymbolicValue(root=root, scalar=scalar)
+    return SymbolicValue(root=root, number=number)
 
 
 def _is_itself(name: str, value: Expr) -> bool:
@@ -153,21 +154,23 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         is_height = _is_height(binding, frame)
         hinted = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
         return _hint_from_output(hinted, binding.name, frame).stepping(step)
+    if isinstance(value, Tensor):
+        return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value
 
 
-def _hint_from_output(scalar: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
+def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
     """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
-    match scalar.size:
-        case DimProduct((Dim(_, 0),), ()) if scalar.kind is Variability.UNKNOWN and name in output_widths(
+    match number.size:
+        case DimProduct((Dim(_, 0),), ()) if number.kind is Variability.UNKNOWN and name in output_widths(
             frame.function
         ):
             width = AxisContext(name=name, is_output_width=True)
-            return scalar.add_hints(apply_hints(width, frame.module.path, frame.function.line))
+            return number.add_hints(apply_hints(width, frame.module.path, frame.function.line))
         case _:
-            return scalar
+            return number
 
 
 def _is_height(binding: Binding, frame: CallFrame) -> bool:
@@ -191,14 +194,14 @@ def _shape_of(value: Expr) -> Expr | None:
 
 
 def hint_from_name(
-    scalar: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
+    number: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
 ) -> AbstractNumber:
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
-    if scalar.kind is not Variability.UNKNOWN or scalar.size is None or len(scalar.size.over) != 1 or scalar.size.under:
-        return scalar
+    if number.kind is not Variability.UNKNOWN or number.size is None or len(number.size.over) != 1 or number.size.under:
+        return number
     if names_stride(name):
-        return scalar
-    (atom,) = scalar.size.over
+        return number
+    (atom,) = number.size.over
     is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
     named = AxisContext(name=name, is_axis=True, is_end=is_end, is_height=is_height)
-    return scalar.add_hints(apply_hints(named, path, line))
+    return number.add_hints(apply_hints(named, path, line))

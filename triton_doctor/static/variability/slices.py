@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 _MOST_STEPS = 3
 
 
-def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, place: ProgramPoint) -> AbstractNumber:
+def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, point: ProgramPoint) -> AbstractNumber:
     """The length of `x[lower:upper]`, of an axis of the length `whole`.
 
     `x[i : i + step]` is as long as `step`, but for the last of such slices. Bounds from the data make it follow the
     data; bounds that are not known leave what speaks for the axis itself.
     """
-    lower, upper, step = (_bound(interpreter, one, place) for one in key)
+    lower, upper, step = (_bound(interpreter, one, point) for one in key)
     numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
     if all(one is None or type(one) is int for one in numbers) and 0 not in numbers[2:]:
         return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:
-        stride = _step(key.lower, key.upper, place, _MOST_STEPS)
+        stride = _step(key.lower, key.upper, point, _MOST_STEPS)
         if stride is not None:
-            length = interpreter.scalar(stride, place)
+            length = interpreter.number(stride, point)
             return length._replace(kind=Variability.FEW, literal=...) if length.kind is Variability.FIXED else length
     bounds = [bound for bound in (lower, upper) if bound is not None]
     if upper is not None and step is None and (lower is None or lower.literal == 0):
@@ -44,9 +44,9 @@ def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, pl
     return _part_of(whole)
 
 
-def _bound(interpreter: Interpreter, bound: Expr | None, place: ProgramPoint) -> AbstractNumber | None:
+def _bound(interpreter: Interpreter, bound: Expr | None, point: ProgramPoint) -> AbstractNumber | None:
     """A bound of a slice; None where it is left out."""
-    return None if bound is None or bound == Const(None) else interpreter.scalar(bound, place)
+    return None if bound is None or bound == Const(None) else interpreter.number(bound, point)
 
 
 def _between(whole: AbstractNumber, bounds: slice) -> AbstractNumber:
@@ -67,7 +67,7 @@ def _part_of(whole: AbstractNumber) -> AbstractNumber:
     return whole._replace(size=None, literal=..., low=None)
 
 
-def _step(lower: Expr, upper: Expr, place: ProgramPoint, steps: int) -> Expr | None:
+def _step(lower: Expr, upper: Expr, point: ProgramPoint, steps: int) -> Expr | None:
     """What `upper` adds to `lower`; None where that is not written out."""
     match lower, upper:
         case _, BinaryOp("+", (base, step)) if lower in (base, step):
@@ -78,23 +78,23 @@ def _step(lower: Expr, upper: Expr, place: ProgramPoint, steps: int) -> Expr | N
         ):
             return step
         case _, Call(func, args, ()) if (dotted(func) or "") == "min" and steps:
-            sums = (_step(lower, arg, place, steps - 1) for arg in args)
+            sums = (_step(lower, arg, point, steps - 1) for arg in args)
             return next((step for step in sums if step is not None), None)
         case _:
             pass
     if not steps:
         return None
-    end, begin = _assigned(upper, place), _assigned(lower, place)
-    if end is not None and (found := _step(lower, end, place, steps - 1)) is not None:
+    end, begin = _assigned(upper, point), _assigned(lower, point)
+    if end is not None and (found := _step(lower, end, point, steps - 1)) is not None:
         return found
-    return _step(begin, upper, place, steps - 1) if begin is not None else None
+    return _step(begin, upper, point, steps - 1) if begin is not None else None
 
 
-def _assigned(expr: Expr, place: ProgramPoint) -> Expr | None:
+def _assigned(expr: Expr, point: ProgramPoint) -> Expr | None:
     """What a name was assigned, where that is one expression."""
     if not isinstance(expr, Name):
         return None
-    bound = reaching_definitions(place.frame.function, expr.id, place.order, place.arms)
+    bound = reaching_definitions(point.frame.function, expr.id, point.order, point.arms)
     if not bound.certain or len(bound.bindings) != 1:
         return None
     match bound.bindings[0].value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Const, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import UNKNOWN
 from triton_doctor.static.variability.origins import from_data
 from triton_doctor.static.variability.slices import slice_length
@@ -28,17 +29,24 @@ _WHOLE = Slice(None, None, None)
 
 
 def indexed(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, place: ProgramPoint
+    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
 ) -> Value:
     """`value[key]`, spelled `base[key]`; a thing may also be a list or a table."""
+    found = _indexed(interpreter, value, base, key, point)
+    return with_contents(found, "", [value]) if isinstance(value, Tensor) and value.contents is not None else found
+
+
+def _indexed(
+    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
+) -> Value:
     keys = key.items if isinstance(key, TupleExpr) else (key,)
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
         if isinstance(value, SymbolicValue):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
             root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
-            return SymbolicValue(root=root, scalar=value.scalar._replace(terms=frozenset()))
+            return SymbolicValue(root=root, number=value.number._replace(terms=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
-            return from_data(Subscript(base, key), None, place)
+            return Tensor() if value.contents is not None else from_data(Subscript(base, key), None, point)
         if not all(isinstance(one, Const) for one in keys):
             return Tensor(open=UNKNOWN)
     at = keys.index(_ELLIPSIS) if _ELLIPSIS in keys else len(keys)
@@ -53,14 +61,14 @@ def indexed(
         if end < front:
             return Tensor(open=UNKNOWN)
         head, tail = head[:end], head[end:]
-    first = _Axes(interpreter, place, before, 0).of(head[:front])
+    first = _Axes(interpreter, point, before, 0).of(head[:front])
     middle = [(axis, position) for position, axis in enumerate(head[front:], start=front)]
     if bare.open is None:
-        last = _Axes(interpreter, place, after, len(head)).of(tail)
+        last = _Axes(interpreter, point, after, len(head)).of(tail)
         every = [*first, *middle, *last]
         order = tuple((position, source) for position, (_, source) in enumerate(every))
         return Tensor(front=tuple(axis for axis, _ in every), moved=AxisOrder(value, order))
-    last = _Axes(interpreter, place, after, -back).of(tail[len(tail) - back :])
+    last = _Axes(interpreter, point, after, -back).of(tail[len(tail) - back :])
     stays = all(isinstance(one, Slice) and one.step is None for one in (*before, *after))
     return Tensor(
         front=tuple(axis for axis, _ in (*first, *middle)),
@@ -78,10 +86,10 @@ def _count(keys: Sequence[Expr]) -> int:
 class _Axes:
     """What `keys` leave of axes, the first of which is at `start`."""
 
-    def __init__(self, interpreter: Interpreter, place: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
+    def __init__(self, interpreter: Interpreter, point: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
         """Nothing is evaluated yet."""
         self._interpreter = interpreter
-        self._place = place
+        self._point = point
         self._keys = keys
         self._start = start
 
@@ -95,7 +103,7 @@ class _Axes:
                 continue
             if isinstance(key, Slice):
                 position = self._start + at if key.step is None else None
-                length = axes[at] if key == _WHOLE else slice_length(self._interpreter, axes[at], key, self._place)
+                length = axes[at] if key == _WHOLE else slice_length(self._interpreter, axes[at], key, self._point)
                 found.append((length, position))
             at += 1
         return found

@@ -113,23 +113,23 @@ def axis_at(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
     return UNKNOWN
 
 
-def only_rest(scalar: AbstractNumber) -> RemainingDims | None:
+def only_rest(number: AbstractNumber) -> RemainingDims | None:
     """What a number is the product of, where that is the rest of one tensor's axes."""
-    size = scalar.size
+    size = number.size
     if size is not None and len(size.over) == 1 and not size.under and isinstance(size.over[0], RemainingDims):
         return size.over[0]
     return None
 
 
-def product(scalars: Sequence[AbstractNumber]) -> AbstractNumber:
+def product(numbers: Sequence[AbstractNumber]) -> AbstractNumber:
     """The product of sizes, its spelling kept where every factor has one."""
-    result = join(scalars) if scalars else ONE
-    numbers = [scalar.literal for scalar in scalars if type(scalar.literal) is int]
-    if len(numbers) == len(scalars):
-        return whole_number(prod(numbers))._replace(trail=result.trail)
+    result = join(numbers) if numbers else ONE
+    literals = [number.literal for number in numbers if type(number.literal) is int]
+    if len(literals) == len(numbers):
+        return whole_number(prod(literals))._replace(trail=result.trail)
     size: DimProduct | None = DimProduct()
-    for scalar in scalars:
-        own = scalar.size if scalar.size is not None else (DimProduct() if scalar.literal == 1 else None)
+    for number in numbers:
+        own = number.size if number.size is not None else (DimProduct() if number.literal == 1 else None)
         size = size.times(own) if size is not None and own is not None else None
     return result._replace(size=size, literal=...)
 
@@ -176,7 +176,7 @@ def left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNum
 def stride(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
     """`stride(position)`: the product of the axes after it, where the layout is known to be contiguous."""
     if isinstance(value, SymbolicValue) or not value.contiguous:
-        return UNKNOWN._replace(trail=value.trail if isinstance(value, Tensor) else value.scalar.trail)
+        return UNKNOWN._replace(trail=value.trail if isinstance(value, Tensor) else value.number.trail)
     if position == -1:
         return ONE
     if value.open is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.linking import link_launches
 from triton_doctor.static.project.limits import MOST_WRAPPERS
+from triton_doctor.static.python.clocks import CLOCK_MODULES, WALL_CLOCKS
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import BranchArm, CallSite, Function, Launch
     from triton_doctor.static.python.module import Kernel, Module
 
-_CLOCKS = frozenset(
-    f"{module}.{name}{unit}"
-    for module, names in (("time", ("time", "perf_counter", "monotonic")), ("timeit", ("default_timer",)))
-    for name in names
-    for unit in ("", "_ns")
-)
 _NAMED = re.compile(rb"(?<![\w.])")
 _CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
 
@@ -55,7 +50,7 @@ class TimedRegion(NamedTuple):
 
 
 def timed_regions(project: Project) -> Iterator[TimedRegion]:
-    """Those with launches in them, by path and place."""
+    """Those with launches in them, by path and position."""
     measured = [module for module in project.subjects() if _readings(module)]
     if not measured:
         return
@@ -76,7 +71,7 @@ def is_clock(module: Module, func: Expr) -> bool:
     imported = module.imports.get(first)
     if imported is None:
         return False
-    return ".".join(part for part in (imported.module, imported.member or "", rest) if part) in _CLOCKS
+    return ".".join(part for part in (imported.module, imported.member or "", rest) if part) in WALL_CLOCKS
 
 
 @cached_in_scan()
@@ -85,7 +80,7 @@ def _readings(module: Module) -> tuple[TextPattern, ...]:
     return tuple(
         TextPattern(name, _NAMED, _CALLED)
         for name, imported in module.imports.items()
-        if imported.module in ("time", "timeit") and not imported.level
+        if imported.module in CLOCK_MODULES and not imported.level
     )
 
 

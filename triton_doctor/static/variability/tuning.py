@@ -87,4 +87,4 @@ def fold_tuning(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _subject(finding: Finding) -> tuple[object, ...]:
-    return (finding.facts.kernel_place, finding.facts.kernel, finding.facts.parameter)
+    return (finding.facts.kernel_location, finding.facts.kernel, finding.facts.parameter)

@@ -1,4 +1,4 @@
-"""What an expression can be: a scalar, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
+"""What an expression can be: a number, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class SymbolicValue(NamedTuple):
-    """Something that may be a scalar or a tensor: an argument, an attribute, the result of a call out of sight.
+    """Something that may be a number or a tensor: an argument, an attribute, the result of a call out of sight.
 
-    As a tensor it is `root`; as a scalar it is `scalar`. `origin` is the function whose parameter, named as the root,
+    As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
     it is: its callers may tell more. `contiguous` where it was made so.
     """
 
     root: Origin
-    scalar: AbstractNumber
+    number: AbstractNumber
     origin: Function | None = None
     contiguous: bool = False
 
@@ -54,6 +54,7 @@ class Tensor(NamedTuple):
 
     `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
     axes stand in an order that is not known. `moved` where the axes are those of another tensor, in another order.
+    `contents` is what each item is, where the host put in all of them: `torch.tensor([2, 4])`.
     """
 
     front: tuple[AbstractNumber, ...] = ()
@@ -63,6 +64,7 @@ class Tensor(NamedTuple):
     shuffled: bool = False
     trail: tuple[Note, ...] = ()
     moved: AxisOrder | None = None
+    contents: AbstractNumber | None = None
 
 
 class Shape(NamedTuple):
@@ -167,7 +169,7 @@ Lazy: TypeAlias = "partial[Value] | partial[AbstractNumber]"
 
 
 def either(values: Iterable[Value]) -> Value:
-    """One of `values`; scalars are joined, and None is left out where something else may stand."""
+    """One of `values`; numbers are joined, and None is left out where something else may stand."""
     values = tuple(values)
     if len(values) == 1:
         return values[0]
@@ -191,9 +193,9 @@ def either(values: Iterable[Value]) -> Value:
         return UNKNOWN
     if len(options) == 1:
         return options[0]
-    scalars = [option for option in options if isinstance(option, AbstractNumber)]
-    if len(scalars) == len(options):
-        return choice(scalars)
+    numbers = [option for option in options if isinstance(option, AbstractNumber)]
+    if len(numbers) == len(options):
+        return choice(numbers)
     return Union(options=tuple(options[:8]))
 
 

@@ -27,7 +27,7 @@ _PLAIN_WORD = re.compile(r"[\w=./:%+,-]+")
 
 
 class Collected:
-    """What was found so far, by variable and place; `here` is the step that is read."""
+    """What was found so far, by variable and position; `here` is the step that is read."""
 
     here: StepContext
 
@@ -95,7 +95,7 @@ class Collected:
             self.add(setting.variable, reading, part, "a shell command", own=False)
 
     def add(self, name: str, reading: PossibleText, part: Expr | Keyword, how: str, *, own: bool = True) -> None:
-        """The variable `name` is set at `part`; of several values for one place the first that is no 0 stays."""
+        """The variable `name` is set at `part`; of several values for one position the first that is no 0 stays."""
         if not (name in variables() or name == "CUDA_VISIBLE_DEVICES" or looks_like_triton(name)):
             return
         span = self._trace.lowering.span(part)

@@ -169,8 +169,8 @@ def _subscript(value: Expr, key: Expr, names: Names, depth: int) -> PossibleText
     if names.full_name(value) in ENVIRONMENTS:
         return _environment_value(_one(key, names, depth).text)
     match names.value(value) or value, key:
-        case TupleExpr(items), Const(int(place)) if -len(items) <= place < len(items):
-            return _one(items[place], names, depth)
+        case TupleExpr(items), Const(int(position)) if -len(items) <= position < len(items):
+            return _one(items[position], names, depth)
         case DictExpr(items), Const(str() | int()):
             return next((_one(its, names, depth) for one, its in items if one == key), _UNKNOWN)
         case _:

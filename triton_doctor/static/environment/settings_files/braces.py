@@ -17,12 +17,12 @@ def conditions(text: str) -> list[tuple[str, ...]]:
     found = []
     for line in text.split("\n"):
         test = _CONDITION.search(line)
-        told = (test[1] or "else") if test else None
+        arm = (test[1] or "else") if test else None
         stood = list(stack)
         for brace in re.findall(r"[{}]", _QUOTED.sub("", line)):
             if brace == "{":
-                stack.append(told)
-                stood.append(told)
+                stack.append(arm)
+                stood.append(arm)
             elif stack:
                 stack.pop()
                 stood = stood if len(stood) > len(stack) + 1 else list(stack)

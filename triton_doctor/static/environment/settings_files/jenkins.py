@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import EnvSetting
 from triton_doctor.static.environment.settings_files.braces import blanked, conditions
-from triton_doctor.static.environment.settings_files.places import is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _read(code: str, tests: list[tuple[str, ...]]) -> Iterator[EnvSetting]:
         yield from _setting(code, assigned, assigned["name"] or assigned["key"], "env", tests)
     for step in _STEP.finditer(code):
         part = next(part for part in "abcd" if step[part] is not None)
-        line, column = _place(code, step.start(part))
+        line, column = _position(code, step.start(part))
         for one in read_shell(step[part], line, column):
             yield replace(one, guarded=one.guarded or bool(tests[line - 1]))
 
@@ -52,7 +52,7 @@ def _setting(
     code: str, match: re.Match[str], name: str, how: str, tests: list[tuple[str, ...]]
 ) -> Iterator[EnvSetting]:
     if is_watched(name):
-        line, column = _place(code, match.start())
+        line, column = _position(code, match.start())
         yield EnvSetting(
             variable=name,
             value=None if "$" in match["value"] else match["value"],
@@ -62,6 +62,6 @@ def _setting(
         )
 
 
-def _place(code: str, offset: int) -> tuple[int, int]:
+def _position(code: str, offset: int) -> tuple[int, int]:
     """Line and column, from 1, of a character."""
     return code.count("\n", 0, offset) + 1, offset - (code.rfind("\n", 0, offset) + 1) + 1

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import EnvSetting
-from triton_doctor.static.environment.settings_files.places import is_watched, unquoted
 from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.static.environment.settings_files.shell_commands import WHOLE_PROGRAM
+from triton_doctor.static.environment.settings_files.watched import is_watched, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

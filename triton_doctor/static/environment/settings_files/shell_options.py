@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.environment.setting import EnvSetting, Fleeting
-from triton_doctor.static.environment.settings_files.places import SCRATCH
 from triton_doctor.static.environment.settings_files.shell_words import ASSIGNMENT, program
+from triton_doctor.static.environment.settings_files.watched import SCRATCH
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class HandedOn:
             self._commands.found[before:] = [_kept_by(one, mounts) for one in self._commands.found[before:]]
 
     def _read_options(self, name: str, args: list[Word]) -> None:
-        for place, word in enumerate(args):
+        for position, word in enumerate(args):
             text = word.text or word.raw
-            following = args[place + 1] if place + 1 < len(args) else None
+            following = args[position + 1] if position + 1 < len(args) else None
             takes = (word.raw == "-e" and name in _TAKES_E) or (word.raw == "-x" and name in _TAKES_X)
             option = _ENVIRONMENT_OPTION.fullmatch(text)
             if (takes or (option and option[1] is None)) and following is not None and ASSIGNMENT.match(following.raw):
@@ -64,16 +64,16 @@ class HandedOn:
                     self._commands.nested(word, given)
                 elif following is not None and following.text:
                     self._commands.nested(following, following.text)
-            elif place and text == "env" and program(args[:place]) in {"set", "exec"}:
-                for one in args[place + 1 :]:
+            elif position and text == "env" and program(args[:position]) in {"set", "exec"}:
+                for one in args[position + 1 :]:
                     if ASSIGNMENT.match(one.raw):
                         self._commands.set_by(one, "env")
             elif text in {"set", "config:set"} and name in {"conda", "mamba", "micromamba", "heroku", "fly", "flyctl"}:
-                for one in args[place + 1 :]:
+                for one in args[position + 1 :]:
                     if ASSIGNMENT.match(one.raw):
                         self._commands.set_by(one, f"{name} {text}")
             elif text == "env" and following is not None and ASSIGNMENT.match(following.raw):
-                self._commands.env(args[place + 1 :], [], _DEEPEST)
+                self._commands.env(args[position + 1 :], [], _DEEPEST)
                 return
 
     def _several(self, word: Word, text: str | None, how: str) -> None:

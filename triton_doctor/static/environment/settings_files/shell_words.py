@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.settings_files.places import fleeting_folder
+from triton_doctor.static.environment.settings_files.watched import fleeting_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -253,9 +253,9 @@ def _closing(text: str, at: int) -> int:
 
 def split(words: list[Word]) -> tuple[list[Word], list[Word]]:
     """The assignments at the front of `words`, and the rest."""
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if not re.match(r"[A-Za-z_]\w*\+?=", word.raw):
-            return words[:place], words[place:]
+            return words[:position], words[position:]
     return words, []
 
 

@@ -11,8 +11,8 @@ from triton_doctor.finding import Span
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.environment.setting import EnvSetting
 from triton_doctor.static.environment.settings_files.ini import read_ini
-from triton_doctor.static.environment.settings_files.places import is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def read_toml(text: str) -> tuple[EnvSetting, ...]:
     used: set[tuple[int, int]] = set()
     placed = []
     for setting in _walk(data, (), text):
-        span = _place(setting, lines, used)
+        span = _position(setting, lines, used)
         placed.append(setting if span is None else replace(setting, span=span))
     return tuple(sorted(placed, key=lambda setting: setting.span))
 
@@ -67,7 +67,7 @@ def _setting(name: str, value: object) -> EnvSetting:
     return EnvSetting(variable=name, value=text if known else None, span=Span(0, 0, 0, 0), how="env")
 
 
-def _place(setting: EnvSetting, lines: list[str], used: set[tuple[int, int]]) -> Span | None:
+def _position(setting: EnvSetting, lines: list[str], used: set[tuple[int, int]]) -> Span | None:
     """Where its name stands next, outside comments; None when it has a place already."""
     if setting.span.line:
         return None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import EnvSetting
-from triton_doctor.static.environment.settings_files.places import is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +50,11 @@ def _unit(text: str) -> Iterator[EnvSetting]:
 
 def _assignments(line: str, start: int, number: int) -> Iterator[EnvSetting]:
     for match in _ASSIGNMENT.finditer(line, start):
-        told = match.groupdict()
-        name = told["whole"] or told["single"] or told["name"]
+        groups = match.groupdict()
+        name = groups["whole"] or groups["single"] or groups["name"]
         if is_watched(name):
             parts = ("text", "inner", "quoted", "one", "value")
-            value = next((told[part] for part in parts if told[part] is not None), "")
+            value = next((groups[part] for part in parts if groups[part] is not None), "")
             yield EnvSetting(
                 variable=name,
                 value=None if "$" in value or "%" in value else value,

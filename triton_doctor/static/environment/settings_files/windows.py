@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import EnvSetting
 from triton_doctor.static.environment.settings_files.braces import blanked, conditions
-from triton_doctor.static.environment.settings_files.places import is_watched
+from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,9 +90,9 @@ def _batch(text: str) -> Iterator[EnvSetting]:
         tests = [*blocks, bare if _BATCH_TEST.match(bare) else None]
         for how, pattern in (("set", _SET), ("setx", _SETX)):
             for match in pattern.finditer(content):
-                told = match.groupdict()
-                name = told.get("quoted") or told["name"]
-                value = told["text"] if told.get("quoted") else told["value"]
+                groups = match.groupdict()
+                name = groups.get("quoted") or groups["name"]
+                value = groups["text"] if groups.get("quoted") else groups["value"]
                 if is_watched(name) and not _ECHOED.search(content[: match.start()]):
                     yield EnvSetting(
                         variable=name,

@@ -10,8 +10,8 @@ import yaml
 
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import EnvSetting, Fleeting
-from triton_doctor.static.environment.settings_files.places import fleeting_folder, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
+from triton_doctor.static.environment.settings_files.watched import fleeting_folder, is_watched
 from triton_doctor.static.environment.settings_files.yaml_mounts import lost_with_container, read_mounts
 from triton_doctor.variables import CACHE_FOLDERS
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 60
 # What one node sets is read for that many containers that share it by aliases.
-_MOST_PLACES = 32
+_MOST_CONTEXTS = 32
 # Where a variable's name is a key, but nothing is set.
 _NO_SETTINGS = frozenset(
     {"matrix", "inputs", "outputs", "secrets", "parameters", "on", "needs", "strategy", "labels", "annotations"}
@@ -124,11 +124,11 @@ class _Document:
 
     def _is_new(self, node: yaml.Node, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> bool:
         """Whether `node` was not walked yet in such a place: aliases lead to one node along any number of paths."""
-        places = self._walked.setdefault(id(node), set())
-        place = (self._is_command(keys), tuple(mounts))
-        if place in places or len(places) == _MOST_PLACES:
+        contexts = self._walked.setdefault(id(node), set())
+        context = (self._is_command(keys), tuple(mounts))
+        if context in contexts or len(contexts) == _MOST_CONTEXTS:
             return False
-        places.add(place)
+        contexts.add(context)
         return True
 
     def _mapping(self, node: yaml.MappingNode, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
@@ -208,15 +208,15 @@ class _Document:
         for one in found:
             self._found[one.variable, one.span] = one
 
-    def _add(self, name: str, value: yaml.ScalarNode, place: yaml.Node, mounts: list[tuple[str, bool]]) -> None:
+    def _add(self, name: str, value: yaml.ScalarNode, node: yaml.Node, mounts: list[tuple[str, bool]]) -> None:
         text, fleeting = _resolved(value)
         if name in CACHE_FOLDERS and text and fleeting is None:
             fleeting = lost_with_container(text, mounts)
-        span = _span(place)
+        span = _span(node)
         if (
-            place.end_mark.line == value.end_mark.line
-            and place is not value
-            and place.start_mark.index < value.start_mark.index
+            node.end_mark.line == value.end_mark.line
+            and node is not value
+            and node.start_mark.index < value.start_mark.index
         ):
             span = Span(span.line, span.column, value.end_mark.line + 1, value.end_mark.column + 1)
         self._found[name, span] = EnvSetting(variable=name, value=text, span=span, how="env", fleeting=fleeting)

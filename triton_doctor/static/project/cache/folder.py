@@ -47,7 +47,7 @@ class CacheStore:
     def __init__(self, cwd: Path, asked: Iterable[str], settings: Settings) -> None:
         """Nothing is read or written yet."""
         chosen = (settings.root, settings.select, settings.ignore, settings.tests, settings.demonstrations)
-        told = repr(
+        described = repr(
             (
                 _tool(),
                 sys.version_info[:2],
@@ -60,7 +60,7 @@ class CacheStore:
                 settings.per_call,
             )
         )
-        name = blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        name = blake2b(described.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         self._folder = cwd / FOLDER
         self._file = self._folder / f"{name}.scan"
         self._key = find_key()

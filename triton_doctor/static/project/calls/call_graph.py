@@ -53,7 +53,7 @@ class CallGraph:
         self._trials = Trials(project)
 
     def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`, by path and place; those for `__main__` too where `of_tests`."""
+        """The calls that reach `function` of `module`, by path and line; those for `__main__` too where `of_tests`."""
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
             callers = self.anywhere(module, function)
         else:
@@ -66,7 +66,7 @@ class CallGraph:
                 yield caller
 
     def anywhere(self, module: Module, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`, by path and place; those for `__main__` too, those of tests not.
+        """The calls that reach `function` of `module`, by path and line; those for `__main__` too, those of tests not.
 
         An autograd function is called by the name of its class, `Scale.apply(x)`, or by one that stands for that.
         """
@@ -160,9 +160,9 @@ class CallGraph:
 
     def _describes(self, function: Function) -> bool:
         """Whether some kernel has `function` for its `launch_metadata`."""
-        name, tests, place = function.name, self._project.tests, (function.path, function.qualname)
+        name, tests, key = function.name, self._project.tests, (function.path, function.qualname)
         return any(
-            self._reached(path, CalledName(described, None, False)) == place
+            self._reached(path, CalledName(described, None, False)) == key
             for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, but=tests)
             for described in names
         )
@@ -185,9 +185,9 @@ class CallGraph:
     def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
         """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
         called = _called_name(module, function, func)
-        place = self._reached(module.path, called) if called is not None else None
-        home = self._project.modules.get(place[0]) if place is not None else None
-        return home.functions.get(place[1]) if home is not None and place is not None else None
+        key = self._reached(module.path, called) if called is not None else None
+        home = self._project.modules.get(key[0]) if key is not None else None
+        return home.functions.get(key[1]) if home is not None and key is not None else None
 
     def _reached(self, path: str, called: CalledName) -> tuple[str, str] | None:
         """The file and the qualified name of the function that a call in the module at `path` runs."""

@@ -22,6 +22,7 @@ from triton_doctor.static.python.ir import (
     Subscript,
     TupleExpr,
     children,
+    every_part,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
 
 
 @cached_in_scan(most=1)
-def _kernels_by_place(project: Project) -> Mapping[tuple[str, int], Kernel]:
+def _kernels_by_location(project: Project) -> Mapping[tuple[str, int], Kernel]:
     return {(kernel.path, kernel.span.line): kernel for kernel in project.kernels()}
 
 
@@ -55,8 +56,8 @@ def subject(project: Project, finding: Finding) -> tuple[Kernel, Param] | None:
 
 def kernel_of(project: Project, finding: Finding) -> Kernel | None:
     """The kernel that `finding` is about."""
-    place = finding.facts.kernel_place
-    return _kernels_by_place(project).get((place.path, place.line)) if place is not None else None
+    location = finding.facts.kernel_location
+    return _kernels_by_location(project).get((location.path, location.line)) if location is not None else None
 
 
 def changed(kernel: Kernel, name: str | None = None) -> ChangedKernel:
@@ -132,12 +133,7 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 def _is_listed(module: Module, name: str) -> bool:
     top = module.functions.get("<module>")
     listed = [binding.value for binding in top.bindings.get("__all__", ())] if top is not None else []
-    while listed:
-        expr = listed.pop()
-        if expr == Const(name):
-            return True
-        listed += children(expr)
-    return False
+    return Const(name) in every_part(*listed)
 
 
 def escapes(project: Project, kernel: Kernel) -> bool:

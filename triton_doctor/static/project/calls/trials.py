@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.python.clocks import CLOCK_NAMES
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Import, Module
 
 _COMPARISONS = frozenset({"allclose", "assert_close", "assert_allclose", "do_bench", "do_bench_cudagraph"})
-_CLOCKS = frozenset({"time", "perf_counter", "perf_counter_ns", "monotonic", "elapsed_time"})
+# `start.elapsed_time(end)` is of GPU events.
+_CLOCKS = CLOCK_NAMES | {"elapsed_time"}
 _MARKS = tuple(sorted(name.encode() for name in _COMPARISONS | _CLOCKS))
 # What a function is named that tries others; `test_step` of a training script compares nothing.
 _TRIES = re.compile(r"_*(?:run_?)?(?:test|bench)")

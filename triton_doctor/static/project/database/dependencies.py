@@ -166,10 +166,10 @@ class Changes:
         """What `search` finds in files that changed; what none ever said, where packages may lead it to others."""
         if search not in self._found:
             goes_elsewhere = not self._handed_on.isdisjoint(search.words)
-            self._found[search] = frozenset([_NEVER_SAID] if goes_elsewhere else self._told(search))
+            self._found[search] = frozenset([_NEVER_SAID] if goes_elsewhere else self._results(search))
         return self._found[search]
 
-    def _told(self, search: ModuleSearch) -> Iterator[QueryResult]:
+    def _results(self, search: ModuleSearch) -> Iterator[QueryResult]:
         importing = {path for word in search.words for path in self._importing.get(word, ())}
         for path in importing | ({search.home} & self._files.keys()):
             if self._files[path].fits(search, path) and (search.with_tests or path not in self._tests):

@@ -64,7 +64,7 @@ class ImportIndex:
         """Those of `paths` in whose text `sign` stands."""
         for path in paths:
             if (sign, path) not in self._showing:
-                self._showing[sign, path] = any(True for _ in sign.places(self._texts[path]))
+                self._showing[sign, path] = any(True for _ in sign.offsets(self._texts[path]))
         return frozenset(path for path in paths if self._showing[sign, path])
 
     def _takes(self, path: str, name: str) -> bool:

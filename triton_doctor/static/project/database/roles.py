@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
+from triton_doctor.static.python.clocks import may_measure_time
 from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.sources.directives import MARK
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
 
 Read = TypeVar("Read")
 
-_CLOCKS = (
-    re.compile(rb"time(?:r|_ns)?\(\)"),
-    re.compile(rb"perf_counter(?:_ns)?\(\)"),
-    re.compile(rb"monotonic(?:_ns)?\(\)"),
-)
-_RENAMED_CLOCK = re.compile(rb"(?:\bimport|[,(])\s*(?:time|default_timer|perf_counter|monotonic)(?:_ns)?[ \t]+as\b")
 _BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
 # What follows `import`: `from a import (b, c as d)` says b and c; `import a.b` says a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
@@ -112,9 +107,7 @@ def role_of(data: bytes) -> Role:
 
 def _works_with_triton(data: bytes) -> bool:
     """Whether a file that names Triton may launch, time or train with kernels, or has a word for us."""
-    if may_launch(data) or MARK in data or b".backward(" in data:
-        return True
-    return sum(len(clock.findall(data)) for clock in _CLOCKS) > 1 or _RENAMED_CLOCK.search(data) is not None
+    return may_launch(data) or MARK in data or b".backward(" in data or may_measure_time(data)
 
 
 def imported_words(data: bytes) -> frozenset[str]:

@@ -26,10 +26,10 @@ def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedL
     for launch in project.launches:
         for kernel in launch.kernels:
             found.setdefault(kernel.key, []).append(launch)
-    return {key: tuple(sorted(launches, key=_place)) for key, launches in found.items()}
+    return {key: tuple(sorted(launches, key=_position)) for key, launches in found.items()}
 
 
-def _place(launch: LinkedLaunch) -> tuple[str, int, int]:
+def _position(launch: LinkedLaunch) -> tuple[str, int, int]:
     return (launch.module.path, launch.launch.span.line, launch.launch.span.column)
 
 

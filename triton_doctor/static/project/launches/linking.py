@@ -32,8 +32,8 @@ def link_launches(module: Module, names: Resolver) -> tuple[LinkedLaunch, ...]:
 
 
 def _kernels(names: Resolver, module: Module, function: Function, launch: Launch) -> tuple[Kernel, ...]:
-    place = _LinkPoint(module, function, launch.order, launch.arms)
-    return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, place, MOST_NAMES)}.values())
+    point = _LinkPoint(module, function, launch.order, launch.arms)
+    return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, point, MOST_NAMES)}.values())
 
 
 class _LinkPoint(NamedTuple):
@@ -45,42 +45,42 @@ class _LinkPoint(NamedTuple):
     arms: tuple[BranchArm, ...]
 
 
-def _follow(names: Resolver, expr: Expr, place: _LinkPoint, steps: int) -> Iterator[Kernel]:
+def _follow(names: Resolver, expr: Expr, point: _LinkPoint, steps: int) -> Iterator[Kernel]:
     """The kernels that `expr` may be."""
     if steps == 0:
         return
     match expr:
         case Name(name):
-            yield from _named(names, name, place, steps)
-        case Attr(Name("self" | "cls" as base), name) if place.function.class_name is not None:
-            for function in place.module.functions.values():
-                if function.class_name == place.function.class_name and function.holds(name.encode()):
+            yield from _named(names, name, point, steps)
+        case Attr(Name("self" | "cls" as base), name) if point.function.class_name is not None:
+            for function in point.module.functions.values():
+                if function.class_name == point.function.class_name and function.holds(name.encode()):
                     for stored in function.stored:
                         if (stored.base, stored.name) == (base, name):
-                            inner = _LinkPoint(place.module, function, stored.order, ())
+                            inner = _LinkPoint(point.module, function, stored.order, ())
                             yield from _follow(names, stored.value, inner, steps - 1)
-            owner = place.module.classes.get(place.function.class_name)
+            owner = point.module.classes.get(point.function.class_name)
             if owner is not None:
                 yield from _follow_field(names, owner, name, steps - 1)
         case Attr(base, name):
             full = dotted(expr)
-            found = names.dotted(place.module, full) if full is not None else None
+            found = names.dotted(point.module, full) if full is not None else None
             if isinstance(found, Kernel):
                 yield found
             elif name == "fn":
-                yield from _follow(names, base, place, steps - 1)
-            elif isinstance(owner := _class_of(names, base, place), Class):
+                yield from _follow(names, base, point, steps - 1)
+            elif isinstance(owner := _class_of(names, base, point), Class):
                 yield from _follow_field(names, owner, name, steps - 1)
             else:
-                yield from _follow_entry(names, base, name, place, steps - 1)
+                yield from _follow_entry(names, base, name, point, steps - 1)
         case Subscript(base, Const(str(name))):
-            yield from _follow_entry(names, base, name, place, steps - 1)
+            yield from _follow_entry(names, base, name, point, steps - 1)
         case Conditional(_, options):
             for option in options:
-                yield from _follow(names, option, place, steps - 1)
+                yield from _follow(names, option, point, steps - 1)
         case Call(func, args, _):
             full = dotted(func)
-            callee = names.dotted(place.module, full) if full is not None else None
+            callee = names.dotted(point.module, full) if full is not None else None
             if isinstance(callee, Function):
                 home = names.home(callee)
                 for returned in callee.returns:
@@ -88,15 +88,15 @@ def _follow(names: Resolver, expr: Expr, place: _LinkPoint, steps: int) -> Itera
                     yield from _follow(names, returned.value, inner, steps - 1)
             elif callee is None and args:
                 # A wrapper from elsewhere, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
-                yield from _follow(names, args[0], place, steps - 1)
+                yield from _follow(names, args[0], point, steps - 1)
         case _:
             pass
 
 
-def _class_of(names: Resolver, base: Expr, place: _LinkPoint) -> Class | None:
+def _class_of(names: Resolver, base: Expr, point: _LinkPoint) -> Class | None:
     """The class that `base` names; None where it names something else."""
     full = dotted(base)
-    found = names.dotted(place.module, full) if full is not None else None
+    found = names.dotted(point.module, full) if full is not None else None
     return found if isinstance(found, Class) else None
 
 
@@ -118,22 +118,22 @@ def _follow_field(names: Resolver, owner: Class, name: str, steps: int) -> Itera
                 return
 
 
-def _follow_entry(names: Resolver, table: Expr, name: str, place: _LinkPoint, steps: int) -> Iterator[Kernel]:
+def _follow_entry(names: Resolver, table: Expr, name: str, point: _LinkPoint, steps: int) -> Iterator[Kernel]:
     """The kernels that `table.name` or `table["name"]` may be: of a namespace or a dict, made here or by a function."""
     if steps == 0:
         return
     match table:
         case Name(local):
-            for binding in reaching_definitions(place.function, local, place.order, place.arms).bindings:
-                inner = _LinkPoint(place.module, place.function, binding.order, binding.arms)
+            for binding in reaching_definitions(point.function, local, point.order, point.arms).bindings:
+                inner = _LinkPoint(point.module, point.function, binding.order, binding.arms)
                 yield from _follow_entry(names, binding.value, name, inner, steps - 1)
         case DictExpr(items):
             for key, value in items:
                 if key == Const(name):
-                    yield from _follow(names, value, place, steps - 1)
+                    yield from _follow(names, value, point, steps - 1)
         case Call(func, _, keywords):
             full = dotted(func)
-            callee = names.dotted(place.module, full) if full is not None else None
+            callee = names.dotted(point.module, full) if full is not None else None
             if isinstance(callee, Function):
                 home = names.home(callee)
                 for returned in callee.returns:
@@ -141,13 +141,13 @@ def _follow_entry(names: Resolver, table: Expr, name: str, place: _LinkPoint, st
                         names, returned.value, name, _LinkPoint(home, callee, returned.order, ()), steps - 1
                     )
             elif name in dict(keywords):
-                yield from _follow(names, dict(keywords)[name], place, steps - 1)
+                yield from _follow(names, dict(keywords)[name], point, steps - 1)
         case _:
             pass
 
 
-def _named(names: Resolver, name: str, place: _LinkPoint, steps: int) -> Iterator[Kernel]:
-    module, function, order, arms = place
+def _named(names: Resolver, name: str, point: _LinkPoint, steps: int) -> Iterator[Kernel]:
+    module, function, order, arms = point
     local = reaching_definitions(function, name, order, arms)
     for binding in local.bindings:
         yield from _follow(names, binding.value, _LinkPoint(module, function, binding.order, binding.arms), steps - 1)

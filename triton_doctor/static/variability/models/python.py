@@ -10,6 +10,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.host_tensors import filled, read_out
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.models.torch import (
@@ -58,123 +59,121 @@ def rounds_up(name: str) -> bool:
     return name.strip("_") in _POWERS
 
 
-def call_value(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
+def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
     """What a call of something outside the project gives."""
     match call.func:
         case Attr(base, name):
-            receiver = interpreter.value(base, place) if not _is_module(base, place) else None
+            receiver = interpreter.value(base, point) if not _is_module(base, point) else None
             if receiver is None:
-                return _function(interpreter, name, call, place)
+                return _function(interpreter, name, call, point)
             options = receiver.options if isinstance(receiver, Union) else (receiver,)
-            return either([_method(interpreter, option, name, call, base, place) for option in options])
+            return either([_method(interpreter, option, name, call, base, point) for option in options])
         case Name(name):
-            return _function(interpreter, name, call, place)
+            return _function(interpreter, name, call, point)
         case _:
             return UNKNOWN
 
 
-def _is_module(base: Expr, place: ProgramPoint) -> bool:
+def _is_module(base: Expr, point: ProgramPoint) -> bool:
     full = dotted(base)
     first = full.partition(".")[0] if full is not None else None
-    return first is not None and first in place.frame.module.imports and first not in place.frame.function.bindings
+    return first is not None and first in point.frame.module.imports and first not in point.frame.function.bindings
 
 
-def _function(interpreter: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
-    def scalars() -> list[AbstractNumber]:
-        return [interpreter.scalar(arg, place) for arg in call.args]
+def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
+    def numbers() -> list[AbstractNumber]:
+        return [interpreter.number(arg, point) for arg in call.args]
 
     def first() -> Value:
-        return interpreter.value(call.args[0], place)
+        return interpreter.value(call.args[0], point)
 
     if name in ALLOCATING:
-        return allocated(interpreter, name, call, place)
+        return allocated(interpreter, name, call, point)
     if name in _MACHINE:
         return FIXED
     if name in _FLAGS:
         return FEW
     if name == "dict" and not call.args:
-        return DictValue({key: interpreter.value(value, place) for key, value in call.keywords if key})
+        return DictValue({key: interpreter.value(value, point) for key, value in call.keywords if key})
     if not call.args:
-        return out_of_sight(call, place)
+        return out_of_sight(call, point)
     match name:
         case "len":
-            return interpreter.length(first(), place.frame)
+            return interpreter.length(first(), point.frame)
         case _ if rounds_up(name):
-            return power_of_two(join(scalars()))
+            return power_of_two(join(numbers()))
         case "cdiv" | "ceil_div" | "ceildiv" | "div_up" | "div_ceil" if len(call.args) == 2:
-            left, right = scalars()
+            left, right = numbers()
             divisor = right.literal if isinstance(right.literal, int) else None
             return coarse(quotient(left, right), divisor)
-        case "min":
-            return _extreme(interpreter, call, place, smallest=True)
-        case "max":
-            return _extreme(interpreter, call, place, smallest=False)
+        case "min" | "max" if len(call.args) > 1 or not isinstance(first(), Tensor):
+            return _extreme(interpreter, call, point, smallest=name == "min")
         case "int" | "float" | "round" | "ceil" | "floor" | "abs" | "SymInt" | "constexpr" | "sqrt" | "isqrt" | "cast":
-            return _number(interpreter, call, place)
+            return _number(interpreter, call, point)
         case "log2" | "bit_length" | "log":
-            scalar = join(scalars())
-            return logarithm(scalar)
+            number = join(numbers())
+            return logarithm(number)
         case "prod" if not isinstance(value := first(), Tensor | SymbolicValue):
-            return _multiplied(interpreter, value, place)
+            return _multiplied(interpreter, value, point)
         case "reduce" if len(call.args) >= 2 and _multiplies(call.args[0]):
-            return _multiplied(interpreter, interpreter.value(call.args[1], place), place)
+            return _multiplied(interpreter, interpreter.value(call.args[1], point), point)
         case "sum" if not (call.keywords or isinstance(value := first(), Tensor)):
-            return _summed(interpreter, value, place)
+            return _summed(interpreter, value, point)
         case "range":
-            return _range(scalars())
+            return _range(numbers())
         case "enumerate":
             inner = first()
-            pair = (_range([interpreter.length(inner, place.frame)]).item, element(interpreter, inner, place.frame))
-            return ListValue(item=TupleValue(items=pair), length=interpreter.length(inner, place.frame))
+            pair = (_range([interpreter.length(inner, point.frame)]).item, element(interpreter, inner, point.frame))
+            return ListValue(item=TupleValue(items=pair), length=interpreter.length(inner, point.frame))
         case "zip":
-            values = [interpreter.value(arg, place) for arg in call.args]
-            items = tuple(element(interpreter, value, place.frame) for value in values)
-            return ListValue(item=TupleValue(items=items), length=interpreter.length(values[0], place.frame))
+            values = [interpreter.value(arg, point) for arg in call.args]
+            items = tuple(element(interpreter, value, point.frame) for value in values)
+            return ListValue(item=TupleValue(items=items), length=interpreter.length(values[0], point.frame))
         case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
-            return interpreter.value(Attr(call.args[0], str(call.args[1].value)), place)
+            return interpreter.value(Attr(call.args[0], str(call.args[1].value)), point)
         case "arange" | "linspace":
-            return Tensor(front=(join(scalars()),), contiguous=True)
+            return Tensor(front=(join(numbers()),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
-            return Tensor(front=(interpreter.length(first(), place.frame),), open=None, contiguous=True)
+            return filled(interpreter, name, call, point)
         case "cat" | "concat" | "concatenate":
-            return concatenated(interpreter, call, place)
+            return concatenated(interpreter, call, point)
         case "stack":
-            return stacked(interpreter, call, place)
+            return stacked(interpreter, call, point)
         case "einsum":
-            return contracted(interpreter, call, place)
+            return contracted(interpreter, call, point)
         case _ if name in METHODS:
             rest = Call(call.func, call.args[1:], call.keywords)
-            return _method(interpreter, first(), name, rest, call.args[0], place)
+            return _method(interpreter, first(), name, rest, call.args[0], point)
         case _ if name in LIKE or name in KEEPING:
             value = first()
             return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
         case _:
-            return out_of_sight(call, place)
+            return out_of_sight(call, point)
 
 
-def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base: Expr, place: ProgramPoint) -> Value:
+def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base: Expr, point: ProgramPoint) -> Value:
     if name == "splitlines" or (name == "split" and is_text(call)):
-        note = Note(place.frame.module.path, place.frame.function.line, "`{}` depends on the data", call)
+        note = Note(point.frame.module.path, point.frame.function.line, "`{}` depends on the data", call)
         return ListValue(item=value, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
     match value:
         case Tensor() | SymbolicValue():
-            return tensor_method(interpreter, value, name, call, base, place)
+            return tensor_method(interpreter, value, name, call, base, point)
         case AbstractNumber():
             if name == "bit_length":
                 return logarithm(value)
             if name in ("item", "tolist"):
-                return from_data(base, name, place)
+                return read_out(value, base, name, point)
             return (
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )
         case Shape() | TupleValue() if name == "numel":
-            return _multiplied(interpreter, value, place)
+            return _multiplied(interpreter, value, point)
         case DictValue(items) if name == "get" and call.args and isinstance(call.args[0], Const):
             found = items.get(str(call.args[0].value))
-            rest = [interpreter.value(arg, place) for arg in call.args[1:]]
+            rest = [interpreter.value(arg, point) for arg in call.args[1:]]
             return either([*([found] if found is not None else []), *rest]) if found is not None or rest else UNKNOWN
         case DictValue(items) if name == "values":
             return TupleValue(items=tuple(items.values()))
@@ -184,51 +183,51 @@ def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base:
             return UNKNOWN
 
 
-def _extreme(interpreter: Interpreter, call: Call, place: ProgramPoint, *, smallest: bool) -> Value:
+def _extreme(interpreter: Interpreter, call: Call, point: ProgramPoint, *, smallest: bool) -> Value:
     bound = least if smallest else greatest
-    values = [interpreter.value(arg, place) for arg in call.args]
+    values = [interpreter.value(arg, point) for arg in call.args]
     if len(values) > 1:
-        return bound([interpreter.as_scalar(value, place.frame) for value in values])
-    one = element(interpreter, values[0], place.frame)
-    scalar = interpreter.as_scalar(one, place.frame)
+        return bound([interpreter.as_number(value, point.frame) for value in values])
+    one = element(interpreter, values[0], point.frame)
+    number = interpreter.as_number(one, point.frame)
     match values[0]:
         case TupleValue(items, False):
-            return bound([interpreter.as_scalar(item, place.frame) for item in items])
+            return bound([interpreter.as_number(item, point.frame) for item in items])
         case ListValue(_, _) | SymbolicValue():
-            line = place.frame.function.line
-            step = Note(place.frame.module.path, line, "`{}` depends on the data", call)
+            line = point.frame.function.line
+            step = Note(point.frame.module.path, line, "`{}` depends on the data", call)
             longest = AxisContext(is_length=True, name=spell(call.args[0]))
-            return scalar.add_hints(apply_hints(longest, place.frame.module.path, line))._replace(
+            return number.add_hints(apply_hints(longest, point.frame.module.path, line))._replace(
                 from_data=True,
-                trail=scalar.trail or (step,),
+                trail=number.trail or (step,),
                 literal=...,
             )
         case _:
-            return scalar
+            return number
 
 
-def _number(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
-    value = interpreter.value(call.args[-1] if call.func == Name("cast") else call.args[0], place)
+def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
+    value = interpreter.value(call.args[-1] if call.func == Name("cast") else call.args[0], point)
     match value:
         case Tensor():
-            return from_data(call.args[0], "item", place)
+            return read_out(value, call.args[0], "item", point)
         case SymbolicValue() if spell(call.func) == "int" and isinstance(call.args[0], Call):
             method = call.args[0].func
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
-                return from_data(method.base, f"{method.name}", place)
-    return interpreter.as_scalar(value, place.frame)
+                return from_data(method.base, f"{method.name}", point)
+    return interpreter.as_number(value, point.frame)
 
 
-def _multiplied(interpreter: Interpreter, value: Value, place: ProgramPoint) -> Value:
+def _multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
     """The product of all items of `value`."""
     match value:
         case Shape(of):
-            return interpreter.numel(of, place.frame)
+            return interpreter.numel(of, point.frame)
         case TupleValue(items, False):
-            parts = [interpreter.numel(one.of, place.frame) if isinstance(one, Shape) else one for one in items]
-            return tensors.product([interpreter.as_scalar(one, place.frame) for one in parts])
+            parts = [interpreter.numel(one.of, point.frame) if isinstance(one, Shape) else one for one in items]
+            return tensors.product([interpreter.as_number(one, point.frame) for one in parts])
         case ListValue(one, length):
-            return join([interpreter.as_scalar(one, place.frame), length])._replace(size=None, literal=...)
+            return join([interpreter.as_number(one, point.frame), length])._replace(size=None, literal=...)
         case _:
             return UNKNOWN
 
@@ -242,12 +241,12 @@ def _multiplies(function: Expr) -> bool:
             return (dotted(function) or "").rpartition(".")[2] == "mul"
 
 
-def _summed(interpreter: Interpreter, value: Value, place: ProgramPoint) -> Value:
+def _summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
     match value:
         case TupleValue(items, _):
-            return join([interpreter.as_scalar(one, place.frame) for one in items])
+            return join([interpreter.as_number(one, point.frame) for one in items])
         case ListValue(one, length):
-            return join([interpreter.as_scalar(one, place.frame), length])
+            return join([interpreter.as_number(one, point.frame), length])
         case _:
             return UNKNOWN
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Star, TupleExpr
 from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.host_tensors import read_out, with_contents
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
-from triton_doctor.static.variability.models.torch_results import RESULTS, result_of
-from triton_doctor.static.variability.origins import from_data, is_optional_number, out_of_sight
+from triton_doctor.static.variability.models.torch_results import MAPPING, RESULTS, result_of
+from triton_doctor.static.variability.origins import is_optional_number, out_of_sight
 from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ KEEPING = frozenset(
     "to clone detach float half double bfloat16 int long bool cuda cpu abs neg exp type requires_grad_ type_as zero_ "
     "fill_ copy_ mul add sub div softmax sigmoid relu masked_fill clamp pin_memory requires_grad".split()
 )
+# Of these, those that compute with their arguments: the others take a type, a device or nothing.
+_COMPUTING = frozenset("fill_ copy_ mul add sub div masked_fill clamp".split())
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 _VIEWS = frozenset(
     "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten ravel unflatten squeeze unsqueeze numel "
@@ -34,14 +37,28 @@ _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".spl
 
 
 def tensor_method(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, place: ProgramPoint
+    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
 ) -> Value:
     """`value.name(...)`, spelled `base.name(...)`."""
-    frame = place.frame
+    found = _called(interpreter, value, name, call, base, point)
+    if not isinstance(value, Tensor) or value.contents is None or name in NEW or name == "new_tensor":
+        return found
+    return with_contents(found, name, [value, *(interpreter.value(arg, point) for arg in _operands(name, call))])
+
+
+def _operands(name: str, call: Call) -> tuple[Expr, ...]:
+    """The arguments of a method that may decide what the items of its result are: no sizes and axes."""
+    return call.args if name in _COMPUTING or name in MAPPING else ()
+
+
+def _called(
+    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
+) -> Value:
+    frame = point.frame
     match name:
         case "size" | "stride" if not call.args and not call.keywords:
             return Shape(of=value) if name == "size" else Strides(of=value)
-        case "size" | "stride" if (at := axis_number(interpreter, argument(call, 0, "dim"), place)) is not None:
+        case "size" | "stride" if (at := axis_number(interpreter, argument(call, 0, "dim"), point)) is not None:
             return interpreter.axis(value, at, frame) if name == "size" else interpreter.stride(value, at, frame)
         case "numel" | "nelement":
             return interpreter.numel(value, frame)
@@ -50,31 +67,31 @@ def tensor_method(
         case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
             return FEW
         case "item" | "tolist":
-            return from_data(base, name, place)
+            return read_out(value, base, name, point)
         case "view" | "reshape" | "expand" | "view_as" | "reshape_as" | "expand_as" | "broadcast_to":
-            return _sized(interpreter, value, name, call, place)
+            return _sized(interpreter, value, name, call, point)
         case "contiguous":
             return value._replace(contiguous=True)
         case "new_tensor" if call.args:
-            return Tensor(front=(interpreter.length(interpreter.value(call.args[0], place), frame),), contiguous=True)
+            return Tensor(front=(interpreter.length(interpreter.value(call.args[0], point), frame),), contiguous=True)
         case "nonzero" | "unique" | "masked_select":
-            return Tensor(front=(from_data(base, name, place),), open=UNKNOWN)
+            return Tensor(front=(read_out(value, base, name, point),), open=UNKNOWN)
         case _ if name in _VIEWS:
-            return _viewed(interpreter, value, name, call, place)
+            return _viewed(interpreter, value, name, call, point)
         case _ if name in KEEPING:
             return value
         case _ if name in NEW:
-            return allocated(interpreter, "empty", call, place)
+            return allocated(interpreter, "empty", call, point)
         case _ if name in _FLAGS:
             return FEW
         case _ if name in RESULTS:
-            found = result_of(interpreter, value, name, call, place)
-            return out_of_sight(call, place) if found is None else found
+            found = result_of(interpreter, value, name, call, point)
+            return out_of_sight(call, point) if found is None else found
         case _:
-            return out_of_sight(call, place)
+            return out_of_sight(call, point)
 
 
-def allocated(interpreter: Interpreter, name: str, call: Call, place: ProgramPoint) -> Value:
+def allocated(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
     """A new tensor: its axes are the sizes that it is made with."""
     size = dict(call.keywords).get("size")
     args = call.args
@@ -84,28 +101,28 @@ def allocated(interpreter: Interpreter, name: str, call: Call, place: ProgramPoi
         args = args[:1]
     if size is not None:
         args = (size,)
-    found = sizes(interpreter, args, place) if args else None
+    found = sizes(interpreter, args, point) if args else None
     if found is None:
         return Tensor(open=UNKNOWN)
     return views.of_sizes(found)._replace(contiguous=name != "empty_strided")
 
 
 def _sized(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, place: ProgramPoint
+    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint
 ) -> Value:
     """A view that is given its sizes, or those of another tensor."""
     args = call.args
     if name in ("view_as", "reshape_as", "expand_as") and args:
-        other = interpreter.value(args[0], place)
+        other = interpreter.value(args[0], point)
         return other._replace(contiguous=False) if name == "expand_as" and isinstance(other, Tensor) else other
     given = argument(call, 0, "shape", "size", "sizes")
     if not args and given is not None:
         args = (given,)
     if not args:
         return value
-    if len(args) == 1 and _is_dtype(interpreter, args[0], place):
+    if len(args) == 1 and _is_dtype(interpreter, args[0], point):
         return value
-    found = sizes(interpreter, args, place)
+    found = sizes(interpreter, args, point)
     if found is None:
         return Tensor(open=UNKNOWN)
     if name in ("expand", "broadcast_to"):
@@ -113,27 +130,27 @@ def _sized(
     return views.reshape(value, found)
 
 
-def _is_dtype(interpreter: Interpreter, arg: Expr, place: ProgramPoint) -> bool:
+def _is_dtype(interpreter: Interpreter, arg: Expr, point: ProgramPoint) -> bool:
     match arg:
         case Attr(Name("torch"), _):
             return True
         case Attr() | Name():
-            return interpreter.value(arg, place) is FEW
+            return interpreter.value(arg, point) is FEW
         case _:
             return False
 
 
 def _viewed(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, place: ProgramPoint
+    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint
 ) -> Value:
     """A view that is told which axes go where."""
 
     def at(position: int, *names: str) -> int | None:
-        return axis_number(interpreter, argument(call, position, *names), place)
+        return axis_number(interpreter, argument(call, position, *names), point)
 
     def several(position: int, *names: str) -> list[int] | None:
         given = argument(call, position, *names)
-        return axis_numbers(interpreter, (given,), place) if given is not None else None
+        return axis_numbers(interpreter, (given,), point) if given is not None else None
 
     found: Tensor | SymbolicValue | None = None
     match name:
@@ -142,8 +159,8 @@ def _viewed(
         case "flatten":
             start, end = argument(call, 0, "start_dim"), argument(call, 1, "end_dim")
             first, last = (
-                axis_number(interpreter, start or Const(0), place),
-                axis_number(interpreter, end or Const(-1), place),
+                axis_number(interpreter, start or Const(0), point),
+                axis_number(interpreter, end or Const(-1), point),
             )
             found = views.flatten(value, first, last) if first is not None and last is not None else None
         case "transpose" | "swapaxes" | "swapdims":
@@ -156,10 +173,10 @@ def _viewed(
             found = views.movedim(value, sources, targets) if sources and targets else None
         case "permute":
             given = call.args or tuple(one for key, one in call.keywords if key == "dims")
-            order = axis_numbers(interpreter, given, place)
+            order = axis_numbers(interpreter, given, point)
             found = views.moved(value, order) if order else None
         case "unflatten" if (dim := at(0, "dim")) is not None:
-            found = _unflattened(interpreter, value, dim, argument(call, 1, "sizes", "unflattened_size"), place)
+            found = _unflattened(interpreter, value, dim, argument(call, 1, "sizes", "unflattened_size"), point)
         case "unsqueeze" if (dim := at(0, "dim")) is not None:
             found = views.unsqueezed(value, dim)
         case "squeeze" if (dim := at(0, "dim")) is not None or not (call.args or call.keywords):
@@ -169,20 +186,20 @@ def _viewed(
         case "narrow" if (dim := at(0, "dim")) is not None:
             length = argument(call, 2, "length")
             if length is not None:
-                found = views.with_axes(value, dim, (interpreter.scalar(length, place),), replaced=True)
+                found = views.with_axes(value, dim, (interpreter.number(length, point),), replaced=True)
         case _:
             pass
     return views.shuffled(value) if found is None else found
 
 
 def _unflattened(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, dim: int, given: Expr | None, place: ProgramPoint
+    interpreter: Interpreter, value: Tensor | SymbolicValue, dim: int, given: Expr | None, point: ProgramPoint
 ) -> Tensor | None:
     """`unflatten(dim, sizes)`."""
-    found = sizes(interpreter, (given,), place) if given is not None else None
+    found = sizes(interpreter, (given,), point) if given is not None else None
     if found is None:
         return None
-    one = Tensor(front=(interpreter.axis(value, dim, place.frame),))
+    one = Tensor(front=(interpreter.axis(value, dim, point.frame),))
     parts = views.reshape(one, found)
     opened = views.with_axes(value, dim, parts.front, replaced=True) if parts.open is None else None
     return opened._replace(contiguous=value.contiguous is True or None, moved=None) if opened is not None else None
@@ -191,7 +208,9 @@ def _unflattened(
 def like(value: Tensor | SymbolicValue) -> Tensor:
     """`empty_like(value)`: contiguous, as what it is like is for the most part."""
     note = value.root.note if isinstance(value, SymbolicValue) else None
-    return tensors.as_tensor(value)._replace(contiguous=True if note is None or note.is_row_major else None)
+    return tensors.as_tensor(value)._replace(
+        contiguous=True if note is None or note.is_row_major else None, contents=None
+    )
 
 
 def is_text(call: Call) -> bool:

@@ -33,7 +33,7 @@ def argument(call: Call, position: int, *names: str) -> Expr | None:
 
 
 def axis_number(
-    interpreter: Interpreter, expr: Expr | None, place: ProgramPoint, steps: int = _MOST_STEPS
+    interpreter: Interpreter, expr: Expr | None, point: ProgramPoint, steps: int = _MOST_STEPS
 ) -> int | None:
     """The axis that `expr` numbers, such as -1; None where that is not one number.
 
@@ -45,34 +45,34 @@ def axis_number(
         case Const(number):
             return number if type(number) is int else None
         case BinaryOp("%", (inner, _)) if (
-            steps and (at := axis_number(interpreter, inner, place, steps - 1)) is not None
+            steps and (at := axis_number(interpreter, inner, point, steps - 1)) is not None
         ):
             return at
         case BinaryOp("+" | "-" as op, (Name() as inner, Const(int(shift)))) if steps:
-            at = axis_number(interpreter, inner, place, steps - 1)
+            at = axis_number(interpreter, inner, point, steps - 1)
             moved = None if at is None else at + shift if op == "+" else at - shift
             # -1 + 1 is behind the last axis, not the first.
             return moved if at is not None and moved is not None and (at < 0) == (moved < 0) else None
         case Conditional(_, (one, other)) if steps:
-            return axis_number(interpreter, _unwrapped(one, other), place, steps - 1)
+            return axis_number(interpreter, _unwrapped(one, other), point, steps - 1)
         case Name(name) if steps:
-            return _named_axis(interpreter, name, place, steps - 1)
+            return _named_axis(interpreter, name, point, steps - 1)
         case _:
-            value = interpreter.value(expr, place)
+            value = interpreter.value(expr, point)
             literal = value.literal if isinstance(value, AbstractNumber) else None
             return literal if type(literal) is int else None
 
 
-def _named_axis(interpreter: Interpreter, name: str, place: ProgramPoint, steps: int) -> int | None:
-    found = reaching_definitions(place.frame.function, name, place.order, place.arms)
+def _named_axis(interpreter: Interpreter, name: str, point: ProgramPoint, steps: int) -> int | None:
+    found = reaching_definitions(point.frame.function, name, point.order, point.arms)
     values = [binding for binding in found.bindings if _adds_rank(binding.value) != Name(name)]
-    if found.certain and len(values) == 1 and (place.local is None or name not in place.local):
-        inner = place._replace(order=values[0].order)
+    if found.certain and len(values) == 1 and (point.local is None or name not in point.local):
+        inner = point._replace(order=values[0].order)
         return axis_number(interpreter, values[0].value, inner, steps)
     if values and not found.certain:
         return None
     value = interpreter.value(
-        Name(name), place._replace(order=min([place.order, *(one.order for one in found.bindings)]))
+        Name(name), point._replace(order=min([point.order, *(one.order for one in found.bindings)]))
     )
     literal = value.literal if isinstance(value, AbstractNumber) else None
     if isinstance(value, SymbolicValue) and value.origin is not None:
@@ -98,26 +98,26 @@ def _adds_rank(expr: Expr) -> Expr | None:
             return None
 
 
-def axis_numbers(interpreter: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[int] | None:
+def axis_numbers(interpreter: Interpreter, args: Sequence[Expr], point: ProgramPoint) -> list[int] | None:
     """The axes that `args`, or the one tuple among them, number; None where one is not known."""
     items = args[0].items if len(args) == 1 and isinstance(args[0], TupleExpr) else args
-    found = [axis_number(interpreter, item, place) for item in items]
+    found = [axis_number(interpreter, item, point) for item in items]
     known = [number for number in found if number is not None]
     return known if len(known) == len(found) else None
 
 
-def sizes(interpreter: Interpreter, args: Sequence[Expr], place: ProgramPoint) -> list[AbstractNumber | Shape] | None:
+def sizes(interpreter: Interpreter, args: Sequence[Expr], point: ProgramPoint) -> list[AbstractNumber | Shape] | None:
     """Sizes given one by one, or as one tuple; None where it is not known how many they are.
 
     A shape among them stands for all its axes, where their number is not known.
     """
     if len(args) == 1 and not isinstance(args[0], Star):
-        value = interpreter.value(args[0], place)
+        value = interpreter.value(args[0], point)
         match value:
             case TupleValue():
                 pass
             case Shape(of) if (rank := tensors.rank(of)) is not None:
-                return [interpreter.axis(of, position, place.frame) for position in range(rank)]
+                return [interpreter.axis(of, position, point.frame) for position in range(rank)]
             case Shape():
                 return [value]
             case ListValue():
@@ -125,11 +125,11 @@ def sizes(interpreter: Interpreter, args: Sequence[Expr], place: ProgramPoint) -
             case SymbolicValue(root) if names_shape(root.name):
                 return None
             case _:
-                return [interpreter.as_scalar(value, place.frame)]
+                return [interpreter.as_number(value, point.frame)]
     elif any(isinstance(arg, Star) for arg in args):
-        value = interpreter.value(TupleExpr(tuple(args)), place)
+        value = interpreter.value(TupleExpr(tuple(args)), point)
     else:
-        return [interpreter.scalar(arg, place) for arg in args]
+        return [interpreter.number(arg, point) for arg in args]
     if not isinstance(value, TupleValue) or value.open:
         return None
-    return [one if isinstance(one, Shape) else interpreter.as_scalar(one, place.frame) for one in value.items]
+    return [one if isinstance(one, Shape) else interpreter.as_number(one, point.frame) for one in value.items]

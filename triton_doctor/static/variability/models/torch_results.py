@@ -27,7 +27,7 @@ _REDUCING = frozenset(
 )
 # A reduction by `dim` gives values and indices.
 _PAIRS = frozenset("max min median mode kthvalue".split())
-_MAPPING = frozenset(
+MAPPING = frozenset(
     "tanh sqrt rsqrt sin cos silu gelu softplus logsigmoid log_softmax normalize layer_norm dropout leaky_relu square "
     "reciprocal floor_divide pow add_ mul_ sub_ div_ clamp_ clamp_min clamp_max triu tril logical_not logical_and "
     "logical_or bitwise_and bitwise_or cumsum cumprod flip roll nan_to_num masked_fill_ log1p expm1 round floor ceil "
@@ -38,46 +38,46 @@ _PRODUCTS = frozenset("matmul mm bmm mv linear".split())
 RESULTS = (
     _REDUCING
     | _PAIRS
-    | _MAPPING
+    | MAPPING
     | _PARTS
     | _PRODUCTS
     | frozenset("repeat tile repeat_interleave pad index_select gather topk sort argsort stack".split())
 )
 
 
-def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
     """`value.name(...)`, or `torch.name(value, ...)` without its first argument; None where it cannot be followed."""
     if name in _REDUCING or name in _PAIRS:
-        return _reduced(interpreter, value, name, call, place)
+        return _reduced(interpreter, value, name, call, point)
     if name in _PARTS:
-        return _parts(interpreter, value, name, call, place)
+        return _parts(interpreter, value, name, call, point)
     if name in _PRODUCTS:
-        other = _tensor(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), place)
+        other = _tensor(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), point)
         return multiplied(value, other, is_linear=name == "linear") if other is not None else None
-    if name in _MAPPING:
-        operands = (_tensor(interpreter, arg, place) for arg in call.args)
+    if name in MAPPING:
+        operands = (_tensor(interpreter, arg, point) for arg in call.args)
         return combined([value, *(one for one in operands if one is not None)])
     match name:
         case "repeat" | "tile":
-            times = sizes(interpreter, call.args, place)
+            times = sizes(interpreter, call.args, point)
             numbers = [one for one in times or () if not isinstance(one, Shape)]
             return views.repeated(value, numbers) if times is not None and len(numbers) == len(times) else None
         case "repeat_interleave":
             repeats = argument(call, 0, "repeats")
-            scaled = partial(tensors.scaled, times=interpreter.scalar(repeats, place)) if repeats is not None else None
-            return _along(interpreter, value, argument(call, 1, "dim"), scaled, place)
+            scaled = partial(tensors.scaled, times=interpreter.number(repeats, point)) if repeats is not None else None
+            return _along(interpreter, value, argument(call, 1, "dim"), scaled, point)
         case "pad":
-            return _padded(interpreter, value, argument(call, 0, "pad"), place)
+            return _padded(interpreter, value, argument(call, 0, "pad"), point)
         case "index_select" | "gather":
-            index = _tensor(interpreter, argument(call, 1, "index"), place)
+            index = _tensor(interpreter, argument(call, 1, "index"), point)
             if name == "gather" or index is None:
                 return index
             length = tensors.axis_at(index, 0)
-            return _along(interpreter, value, argument(call, 0, "dim"), lambda _: length, place)
+            return _along(interpreter, value, argument(call, 0, "dim"), lambda _: length, point)
         case "topk":
             count = argument(call, 0, "k")
-            number = interpreter.scalar(count, place) if count is not None else UNKNOWN
-            return _pair(_along(interpreter, value, argument(call, 1, "dim") or Const(-1), lambda _: number, place))
+            number = interpreter.number(count, point) if count is not None else UNKNOWN
+            return _pair(_along(interpreter, value, argument(call, 1, "dim") or Const(-1), lambda _: number, point))
         case "sort":
             return _pair(value)
         case "argsort":
@@ -119,7 +119,7 @@ def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) ->
     return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
-def contracted(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Tensor:
+def contracted(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor:
     """`einsum("bnd,de->bne", x, w)`."""
     match call.args:
         case (Const(str(pattern)), *operands):
@@ -128,7 +128,7 @@ def contracted(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Ten
             return Tensor(open=UNKNOWN)
     lengths: dict[str, AbstractNumber] = {}
     for letters, operand in zip(inputs.split(","), operands, strict=False):
-        tensor = _tensor(interpreter, operand, place)
+        tensor = _tensor(interpreter, operand, point)
         if tensor is not None and letters.isalpha():
             whole = views.of_rank(tensor, len(letters))
             for position, letter in enumerate(letters):
@@ -140,26 +140,26 @@ def contracted(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Ten
     return Tensor(front=tuple(lengths.get(letter, UNKNOWN) for letter in output), contiguous=True)
 
 
-def stacked(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
+def stacked(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
     """`stack(parts, dim)`: a new axis with an item for each part."""
-    parts = interpreter.value(call.args[0], place)
-    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), place)
+    parts = interpreter.value(call.args[0], point)
+    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
     bare = views.unsqueezed(first, dim)
     found = (
-        views.with_axes(bare, dim, (interpreter.length(parts, place.frame),), replaced=True)
+        views.with_axes(bare, dim, (interpreter.length(parts, point.frame),), replaced=True)
         if bare is not None
         else None
     )
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
-def concatenated(interpreter: Interpreter, call: Call, place: ProgramPoint) -> Value:
+def concatenated(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
     """`cat(parts, dim)`: along one axis as long as all parts together."""
-    parts = interpreter.value(call.args[0], place)
-    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), place)
+    parts = interpreter.value(call.args[0], point)
+    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
@@ -167,7 +167,7 @@ def concatenated(interpreter: Interpreter, call: Call, place: ProgramPoint) -> V
         lengths = [tensors.axis_at(one, dim) for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
         total = apply_all("+", lengths) if len(lengths) == parts.count else UNKNOWN
     else:
-        total = join([tensors.axis_at(first, dim), interpreter.length(parts, place.frame)])
+        total = join([tensors.axis_at(first, dim), interpreter.length(parts, point.frame)])
     found = views.with_axes(first, dim, (total._replace(size=None),), replaced=True)
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
@@ -192,8 +192,8 @@ def _item_of(parts: Value) -> AnyTensor | None:
             return None
 
 
-def _tensor(interpreter: Interpreter, expr: Expr | None, place: ProgramPoint) -> AnyTensor | None:
-    found = interpreter.value(expr, place) if expr is not None else None
+def _tensor(interpreter: Interpreter, expr: Expr | None, point: ProgramPoint) -> AnyTensor | None:
+    found = interpreter.value(expr, point) if expr is not None else None
     return found if isinstance(found, Tensor | SymbolicValue) else None
 
 
@@ -206,23 +206,23 @@ def _along(
     value: AnyTensor,
     dim: Expr | None,
     change: Callable[[AbstractNumber], AbstractNumber] | None,
-    place: ProgramPoint,
+    point: ProgramPoint,
 ) -> Tensor | None:
     """A new tensor whose axis at `dim` is as `change` makes it."""
-    at = axis_number(interpreter, dim, place)
+    at = axis_number(interpreter, dim, point)
     if at is None or change is None:
         return None
-    found = views.with_axes(value, at, (change(interpreter.axis(value, at, place.frame)),), replaced=True)
+    found = views.with_axes(value, at, (change(interpreter.axis(value, at, point.frame)),), replaced=True)
     return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
-def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
     given = argument(call, 0 if name != "norm" else 1, "dim", "axis")
     if given is None:
         return value if isinstance(value, SymbolicValue) or name in _PAIRS else Tensor(contiguous=True)
-    dims = axis_numbers(interpreter, (given,), place)
+    dims = axis_numbers(interpreter, (given,), point)
     if dims is None:
-        other = _tensor(interpreter, given, place)
+        other = _tensor(interpreter, given, point)
         return value if name in _PAIRS and isinstance(other, Tensor) else None
     kept = argument(call, 1 if name != "norm" else 2, "keepdim", "keepdims") == Const(True)
     count = tensors.rank(value)
@@ -237,13 +237,13 @@ def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, 
     return _pair(made) if name in _PAIRS else made
 
 
-def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, place: ProgramPoint) -> Value | None:
+def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
     """The parts of a tensor along an axis."""
     where = 0 if name == "unbind" else 1
-    dim = axis_number(interpreter, argument(call, where, "dim", "axis") or Const(0), place)
+    dim = axis_number(interpreter, argument(call, where, "dim", "axis") or Const(0), point)
     if dim is None:
         return None
-    whole = interpreter.axis(value, dim, place.frame)
+    whole = interpreter.axis(value, dim, point.frame)
     if name == "unbind":
         item = views.with_axes(value, dim, (), replaced=True)
         return ListValue(item=item, length=whole) if item is not None else None
@@ -256,21 +256,21 @@ def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, pl
         return Tensor(open=UNKNOWN) if found is None else found
 
     if name.startswith("split"):
-        several = interpreter.value(given, place)
+        several = interpreter.value(given, point)
         if isinstance(given, TupleExpr) or isinstance(several, TupleValue):
-            lengths = sizes(interpreter, (given,), place)
+            lengths = sizes(interpreter, (given,), point)
             return TupleValue([part(one) for one in lengths or () if not isinstance(one, Shape)]) if lengths else None
         if isinstance(several, ListValue):
-            return ListValue(item=part(interpreter.as_scalar(several.item, place.frame)), length=several.length)
-        length = interpreter.as_scalar(several, place.frame)
+            return ListValue(item=part(interpreter.as_number(several.item, point.frame)), length=several.length)
+        length = interpreter.as_number(several, point.frame)
         return ListValue(item=part(length), length=apply("//", [whole, length]))
-    count = interpreter.scalar(given, place)
+    count = interpreter.number(given, point)
     return ListValue(item=part(apply("//", [whole, count])), length=count)
 
 
-def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, place: ProgramPoint) -> AnyTensor | None:
+def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, point: ProgramPoint) -> AnyTensor | None:
     """`pad(value, (left, right, ...))`: pairs of what is added, from the last axis on."""
-    amounts = sizes(interpreter, (given,), place) if given is not None else None
+    amounts = sizes(interpreter, (given,), point) if given is not None else None
     if amounts is None or len(amounts) % 2:
         return None
     numbers = [one for one in amounts if not isinstance(one, Shape)]
@@ -279,6 +279,6 @@ def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, plac
         at = -1 - index // 2
         added = [one for one in numbers[index : index + 2] if one.literal != 0]
         if result is not None and added:
-            length = apply_all("+", [interpreter.axis(result, at, place.frame), *added])
+            length = apply_all("+", [interpreter.axis(result, at, point.frame), *added])
             result = views.with_axes(result, at, (length,), replaced=True)
     return result._replace(contiguous=True) if result is not None else None

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 def concerns(finding: Finding, asked: frozenset[str] | None) -> bool:
     """Whether `finding` stands in a file of `asked`, or is true there too; `asked` is None for all files."""
-    return asked is None or finding.path in asked or any(place.path in asked for place in finding.facts.also)
+    return asked is None or finding.path in asked or any(location.path in asked for location in finding.facts.also)
 
 
-def place_at_asked(
+def move_to_asked(
     findings: Iterable[Finding], asked: frozenset[str] | None, source_of: Callable[[str], bytes | None]
 ) -> Iterator[Finding]:
     """The `findings`, each in a file of `asked`: where it stands, else at the first other place that it is true of.
@@ -32,13 +32,13 @@ def place_at_asked(
         if asked is None or split_cell(finding.path)[0] in asked:
             yield finding
             continue
-        place = next((one for one in finding.facts.also if split_cell(one.path)[0] in asked), None)
-        if place is not None:
-            also = {*finding.facts.also, Location(finding.path, finding.span.line)} - {place}
+        location = next((one for one in finding.facts.also if split_cell(one.path)[0] in asked), None)
+        if location is not None:
+            also = {*finding.facts.also, Location(finding.path, finding.span.line)} - {location}
             yield replace(
                 finding,
-                path=place.path,
-                span=_line_span(source_of(place.path) or b"", place.line),
+                path=location.path,
+                span=_line_span(source_of(location.path) or b"", location.line),
                 facts=replace(finding.facts, launch=None, also=tuple(sorted(also))),
                 home=(finding.path, finding.span),
             )

@@ -1,0 +1,51 @@
+"""Triton's launches and configs: the options that they take, and what each is where nothing is said.
+
+Read from `CUDAOptions` and `HIPOptions` (backends/nvidia/compiler.py, backends/amd/compiler.py) and `Config`
+(runtime/autotuner.py) of triton 3.2, 3.4, 3.6 and 3.9; a test compares the table with all of them.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NVIDIA, AMD = "nvidia", "amd"
+
+# Options of every launch, with their default on each backend that has the option. An option without a default here has
+# one that changes from release to release. A kernel's parameter of such a name is there for the caller's sake.
+LAUNCH_OPTIONS: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "num_warps": {NVIDIA: 4, AMD: 4},
+        "num_stages": {NVIDIA: 3, AMD: 2},
+        "num_ctas": {NVIDIA: 1, AMD: 1},
+        "maxnreg": {NVIDIA: None},
+        "launch_cooperative_grid": {NVIDIA: False, AMD: False},  # since 3.4
+        "launch_pdl": {NVIDIA: False},  # since 3.4
+        "matrix_instr_nonkdim": {AMD: 0},
+        "kpack": {AMD: 1},
+        "enable_fp_fusion": {},  # True, and False since 3.9, where a variable decides
+        "waves_per_eu": {},  # 1, and 0 since 3.6
+        "num_buffers_warp_spec": {NVIDIA: 0, AMD: 0},  # up to 3.2, as are the next three
+        "num_consumer_groups": {NVIDIA: 0, AMD: 0},
+        "reg_dec_producer": {NVIDIA: 0, AMD: 0},
+        "reg_inc_consumer": {NVIDIA: 0, AMD: 0},
+    }
+)
+# The parameters of `triton.Config` by position, as far as all releases agree.
+CONFIG_PARAMETERS = ("kwargs", "num_warps", "num_stages", "num_ctas")
+
+
+def is_default(option: str, value: object, backend: str | None = None) -> bool:
+    """Whether `option=value` is the same as leaving `option` out: on `backend` or, without one, on any."""
+    defaults = LAUNCH_OPTIONS.get(option, {})
+    backends = defaults.keys() if backend is None else defaults.keys() & {backend}
+    # None is passed over (`parse_options` of both backends).
+    return value is None or any(defaults[one] == value for one in backends)
+
+
+def is_alike_everywhere(option: str) -> bool:
+    """Whether `option`, left out, is the same on every backend."""
+    return len({NVIDIA, AMD} & LAUNCH_OPTIONS[option].keys()) == 2 and len(set(LAUNCH_OPTIONS[option].values())) == 1
