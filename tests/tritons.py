@@ -6,17 +6,22 @@ program that does. The failed import itself says so, and no list has to be kept 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import traceback
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
+# Of this Python's extension modules: `cpython-311-x86_64-linux-gnu`.
+TAG = str(sysconfig.get_config_var("SOABI"))
 OPTIONAL = ("torch", "triton", "lsprotocol", "pygls", "pytest_lsp", "zstandard")
 
 
@@ -57,9 +62,31 @@ def triton_folder(version: str) -> Path:
         if done.returncode:
             shutil.rmtree(fresh, ignore_errors=True)
             pytest.skip(f"triton {version} cannot be installed here: {done.stderr.strip().splitlines()[-1:]}")
-        try:
-            fresh.rename(folder)
-        except OSError:
-            # Another process was faster.
-            shutil.rmtree(fresh, ignore_errors=True)
-    return folder
+        keep(fresh, folder)
+    quick = cache / "quick" / TAG / folder.name
+    if not quick.is_dir():
+        keep(quicken(folder, quick.with_name(f"{quick.name}.{os.getpid()}")), quick)
+    return quick
+
+
+def quicken(folder: Path, fresh: Path) -> Path:
+    """The package of `folder` in `fresh`, with hard links to the same files, but a short `libtriton.so`.
+
+    Each process that compiles hashes the file of that name for the keys of its kernels: 500 MB, more work than most
+    tests have besides. Python finds the library under its full name first, which the import system prefers.
+    """
+    shutil.copytree(folder, fresh, copy_function=os.link, symlinks=True)
+    library = fresh / "triton" / "_C" / "libtriton.so"
+    with library.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    library.rename(library.with_suffix(EXTENSION_SUFFIXES[0]))
+    library.write_text(f"stands for the library of this digest: {digest}\n")
+    return fresh
+
+
+def keep(fresh: Path, folder: Path) -> None:
+    """Rename `fresh` to `folder`, unless another process was faster."""
+    try:
+        fresh.rename(folder)
+    except OSError:
+        shutil.rmtree(fresh, ignore_errors=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.machine.sick import REPOSITORY, ask_env, make_distribution
+from tests.tritons import skip_without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,6 +110,7 @@ def test_neither_torch_nor_triton_is_imported(machine: dict[str, str], tmp_path:
 
 
 def test_interpreter_without_numpy_is_told(machine: dict[str, str], site: Path, tmp_path: Path) -> None:
+    skip_without("numpy")
     bare = make_distribution(tmp_path / "bare", "triton", "3.6.0")
     for item in site.iterdir():
         if not item.name.startswith("numpy"):

@@ -11,6 +11,7 @@ import pytest
 
 from tests.machine.packs.conftest import KEYS, PARTS, make_kernel
 from tests.runtime.tritons import VERSIONS
+from tests.tritons import skip_without
 from triton_doctor.errors import DoctorError
 from triton_doctor.machine.cache_lookups import count_lookups
 from triton_doctor.machine.packs.gather import gather
@@ -172,6 +173,7 @@ def test_only_selected_kernels_are_packed(doctor: Callable[..., Outcome], tmp_pa
 
 
 def test_a_pack_that_nothing_here_would_use_is_refused(doctor: Callable[..., Outcome], packed: Path) -> None:
+    skip_without("triton")
     refused = doctor("cache", "unpack", str(packed), "--cache-dir", "new")
     unpacked = doctor("cache", "unpack", str(packed), "--cache-dir", "new", "--no-check")
 

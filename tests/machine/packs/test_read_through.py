@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.machine.packs.conftest import KEYS, PARTS, make_kernel
+from tests.tritons import skip_without
 from triton_doctor.machine.cache_lookups import LIMIT_BYTES, NAME, count_lookups, note_lookup
 from triton_doctor.machine.packs.gather import gather
 from triton_doctor.machine.packs.pack import write_pack
@@ -33,6 +34,7 @@ def database(tmp_path: Path) -> Path:
 @pytest.fixture
 def manager(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The manager's module in a process that has not opened a pack."""
+    skip_without("triton")
     from triton_doctor import cache_manager
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "local"))
@@ -42,6 +44,7 @@ def manager(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_manager_imports_only_what_python_brings() -> None:
+    skip_without("triton")
     script = "import sys, triton.runtime.cache; import triton_doctor.cache_manager; print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True)
 

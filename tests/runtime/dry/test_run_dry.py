@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.tritons import skip_without
 from triton_doctor import Recording
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.launch.options import read_options
@@ -110,6 +111,7 @@ def test_a_finding_is_confirmed_dry_and_after_a_guess_nothing_is_cleared(kernels
 
 
 def test_check_runs_the_command_dry_and_judges_by_it(folder, runner, write):
+    skip_without("torch")
     write("program.py", KERNEL)
     write(
         "test_kernel.py",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.tritons import REPOSITORY
+from tests.tritons import skip_without
 from triton_doctor.runtime.live.activity import Activity
 from triton_doctor.runtime.live.folder import live_folder
 from triton_doctor.runtime.live.states import (
@@ -92,6 +93,7 @@ def is_building(found):
 
 @pytest.mark.long
 def test_all_ranks_are_shown_with_what_they_compile_and_wait_for(start, slow_tool, runner, tmp_path):
+    skip_without("torch")
     torchrun = ("-m", "torch.distributed.run", "--nproc_per_node=8")
     run = start("launch(10)", "-o", str(tmp_path / "job"), before=torchrun, TRITON_PTXAS_PATH=slow_tool("ptxas"))
 

@@ -99,7 +99,7 @@ def test_launcher_that_is_built_in_c_is_timed_apart(fresh, monkeypatch, x):
     ("kernel", "options", "stage"),
     [
         pytest.param(broken, {}, "ir", id="in the source"),
-        pytest.param(hungry, {"block": 64, "num_stages": 16}, "module", id="too much shared memory"),
+        pytest.param(hungry, {"block": 32, "num_stages": 31}, "module", id="too much shared memory"),
     ],
 )
 def test_compile_that_fails_is_told_with_its_stage_and_raises_the_same(kernel, options, stage, x):

@@ -117,7 +117,7 @@ def test_failing_compile_reaches_the_program(x):
 
 def test_out_of_resources_reaches_the_program(x):
     with triton_doctor.record() as recording, pytest.raises(triton.runtime.errors.OutOfResources):
-        launch(hungry(), x, num_stages=40)
+        launch(hungry(), x, block=32, num_stages=31)
 
     assert [event.kernel.name for event in recording.compiles] == ["_devour"]
 

@@ -48,10 +48,12 @@ def read_key_parts(environment: Mapping[str, str]) -> KeyParts:
 
 
 def hash_libtriton(folder: Path) -> str | None:
-    """A digest of the compiler's library below `folder`, the package triton; None where it has none."""
-    for path in sorted((folder / "_C").glob("libtriton.*")):
-        return hash_file(path)
-    return None
+    """A digest of the compiler's library below `folder`, the package triton; None where it has none.
+
+    It is of the file that `triton_key` hashes, by the same name (triton 3.6 runtime/cache.py:291).
+    """
+    ending = str(sysconfig.get_config_var("EXT_SUFFIX")).rpartition(".")[2]
+    return hash_file(folder / "_C" / f"libtriton.{ending}")
 
 
 def hash_frontend(folder: Path) -> str:

@@ -20,7 +20,7 @@ from triton_doctor.static.project.calls.surroundings import (
     subject,
 )
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
-from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, children
+from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every_part
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import describe_value, facts, trail
 from triton_doctor.static.variability.lattice import Variability
@@ -121,16 +121,14 @@ def _is_looked_up(kernel: Kernel) -> bool:
 
 
 def _has_effect(expr: Expr) -> bool:
-    pending = [expr]
-    while pending:
-        one = pending.pop()
-        match one:
+    for part in every_part(expr):
+        match part:
             case Call(Name(name) | Attr(_, name)) if name in _WITHOUT_EFFECT:
-                pending.extend(children(one))
+                pass
             case Call() | Opaque():
                 return True
             case _:
-                pending.extend(children(one))
+                pass
     return False
 
 

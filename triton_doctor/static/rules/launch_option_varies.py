@@ -17,9 +17,10 @@ from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
+from triton_doctor.static.variability.parameters import is_test, serves_no_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
@@ -46,35 +47,53 @@ def _is_default(name: str, value: Expr) -> bool:
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a launch and option that varies; one a kernel that is launched with two spellings."""
+    """One finding a kernel and option that varies; one a kernel that is launched with two spellings."""
     for kernel in project.kernels():
         own = {param.name for param in kernel.params}
-        spellings = []
+        spellings: list[_Spelling] = []
+        given: dict[str, list[tuple[LinkedLaunch, Argument]]] = {}
         for launch in launches_of(project).get(kernel.key, ()):
             arguments = spelled_out(launch, kernel)
             options = {name: one for name, one in arguments.items() if name in LAUNCH_OPTIONS and name not in own}
-            for name in options:
-                yield from _varying(project, launch, kernel, name)
+            for name, argument in options.items():
+                given.setdefault(name, []).append((launch, argument))
             if not hides_arguments(launch):
                 spellings.append(_Spelling(launch, tuple((name, one.value) for name, one in options.items())))
+        for name, passed in given.items():
+            yield from _varying(project, kernel, name, passed)
         if kernel.autotune is None:
             yield from _respelled(kernel, spellings)
 
 
-def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) -> Iterator[Finding]:
-    argument = spelled_out(launch, kernel)[name]
-    if isinstance(argument.value, Const):
-        return
+def _varying(
+    project: Project, kernel: Kernel, name: str, launches: Sequence[tuple[LinkedLaunch, Argument]]
+) -> Iterator[Finding]:
+    """The first launch whose option `name` changes with each call; an info where no program runs it."""
     interpreter = interpreter_of(project)
-    number = interpreter.number(argument.value, interpreter.at(launch))
-    if number.decide() is not Variability.PER_CALL:
+    varying = [
+        (launch, argument, number)
+        for launch, argument in launches
+        if not isinstance(argument.value, Const)
+        and (number := interpreter.number(argument.value, interpreter.at(launch))).decide() is Variability.PER_CALL
+    ]
+    # As of parameters: what tests pass says nothing where a program launches the kernel too.
+    if varying and any(not is_test(interpreter, launch) for launch in launches_of(project)[kernel.key]):
+        varying = [one for one in varying if not is_test(interpreter, one[0])]
+    if not varying:
         return
+    serving = [
+        (launch, argument, number)
+        for launch, argument, number in varying
+        if not (is_test(interpreter, launch) or serves_no_program(interpreter, launch, number))
+    ]
+    launch, argument, number = (serving or varying)[0]
+    places = {Location(one.module.path, other.span.line) for one, other, _ in varying}
     steps = dict.fromkeys(note.step() for note in number.trail)
     yield Finding(
         path=launch.module.path,
         span=argument.span,
         code=CODE,
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if serving else Severity.INFO,
         message=f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`",
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
@@ -84,6 +103,7 @@ def _varying(project: Project, launch: LinkedLaunch, kernel: Kernel, name: str) 
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
             bound=number.bound,
+            also=tuple(sorted(places - {Location(launch.module.path, argument.span.line)})),
         ),
         trail=tuple(steps),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import AbstractNumber
 from triton_doctor.static.variability.models.torch_results import combined, multiplied
 from triton_doctor.static.variability.values import Shape, SymbolicValue, Tensor, TupleValue
@@ -28,10 +29,8 @@ def operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame:
         return apply(op, numbers)
     if any(isinstance(operand, Tensor) for operand in operands):
         things = [operand for operand in operands if isinstance(operand, Tensor | SymbolicValue)]
-        if op != "@":
-            return combined(things)
-        found = multiplied(*things) if len(things) == 2 else None
-        return things[0] if found is None else found
+        found = combined(things) if op != "@" else multiplied(*things) if len(things) == 2 else None
+        return with_contents(things[0] if found is None else found, op, operands)
     match op, operands:
         case "+", (TupleValue() | Shape() as left, TupleValue() | Shape() as right):
             is_open = any(isinstance(one, TupleValue) and one.open for one in operands)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Call, Name
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
@@ -14,7 +13,7 @@ from triton_doctor.static.variability.values import SymbolicValue
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 
 
@@ -26,24 +25,11 @@ def declared(project: Project, name: str, frame: CallFrame) -> AbstractNumber:
 
 
 def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
-    """`base.name()`, or `base` itself, a number that the data of a tensor decides; not where the host made the data."""
+    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
     frame = point.frame
-    if _is_made_on_host(base):
-        return UNKNOWN
     call = f".{name}()" if name is not None else ""
     note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
     return AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,))
-
-
-def _is_made_on_host(expr: Expr) -> bool:
-    """Whether `expr` is `torch.tensor(...)`, or torch's own function of that: what the host knew comes back."""
-    match expr:
-        case Call(Attr(Name("torch"), "tensor" | "as_tensor")):
-            return True
-        case Call(Attr(Name("torch"), _), (first, *_)) | Call(Attr(first, _)):
-            return _is_made_on_host(first)
-        case _:
-            return False
 
 
 def is_optional_number(thing: SymbolicValue) -> bool:

@@ -112,6 +112,21 @@ def only_demonstrated(project: Project, kernel: Kernel) -> bool:
     )
 
 
+def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
+    """Whether `launch` is one of a test, a benchmark or a tutorial."""
+    return interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+
+
+def serves_no_program(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> bool:
+    """Whether no program runs `launch`, which is given `number`: it is for a profiler alone, or out of reach.
+
+    A launch out of reach whose value has an origin in sight counts all the same.
+    """
+    module, function = launch.module, launch.function
+    is_idle = bool(number.hints) and not interpreter.reachability.reaches(module, function)
+    return is_idle or interpreter.callers.only_profiles(module, function)
+
+
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
     """Whether each value of the parameter is a round of tuning."""
     return kernel.autotune is not None and param.name in kernel.autotune.key
@@ -141,7 +156,7 @@ class Parameters:
         sources: dict[str, list[ParameterSource]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
         # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
-        for launch in [one for one in launches if not self._is_test(one)] or launches:
+        for launch in [one for one in launches if not is_test(self._interpreter, one)] or launches:
             # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
             with suppress(RecursionError):
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
@@ -157,26 +172,19 @@ class Parameters:
                 worst=self._serving(_worst(given)),
             )
 
-    def _is_test(self, launch: LinkedLaunch) -> bool:
-        return self._interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
-
     def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
-        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach.
-
-        Code out of reach whose value has an origin in sight stays what it is.
-        """
+        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach."""
         if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
             return worst
-        module, function = worst.launch.module, worst.launch.function
-        is_idle = bool(worst.number.hints) and not self._interpreter.reachability.reaches(module, function)
-        return worst._replace(for_tests=is_idle or self._interpreter.callers.only_profiles(module, function))
+        return worst._replace(for_tests=serves_no_program(self._interpreter, worst.launch, worst.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
     ) -> Sequence[tuple[str, ParameterSource]]:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
-        interpreter, frame, for_tests = self._interpreter, self._interpreter.at(launch).frame, self._is_test(launch)
+        interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
+        for_tests = is_test(interpreter, launch)
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)

@@ -16,6 +16,7 @@ from triton_doctor.static.variability.caller_arguments import parameter
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
 from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
 from triton_doctor.static.variability.noted_values import note_assigned
@@ -23,7 +24,7 @@ from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import may_note_assigned
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue, Value, either
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,6 +157,8 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         is_height = _is_height(binding, frame)
         hinted = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
         return _hint_from_output(hinted, binding.name, frame).stepping(step)
+    if isinstance(value, Tensor):
+        return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
         return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
     return value

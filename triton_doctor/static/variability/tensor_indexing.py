@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Const, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import UNKNOWN
 from triton_doctor.static.variability.origins import from_data
 from triton_doctor.static.variability.slices import slice_length
@@ -31,6 +32,13 @@ def indexed(
     interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
 ) -> Value:
     """`value[key]`, spelled `base[key]`; a thing may also be a list or a table."""
+    found = _indexed(interpreter, value, base, key, point)
+    return with_contents(found, "", [value]) if isinstance(value, Tensor) and value.contents is not None else found
+
+
+def _indexed(
+    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
+) -> Value:
     keys = key.items if isinstance(key, TupleExpr) else (key,)
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
         if isinstance(value, SymbolicValue):
@@ -38,7 +46,7 @@ def indexed(
             root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
             return SymbolicValue(root=root, number=value.number._replace(terms=frozenset()))
         if len(keys) == 1 and tensors.rank(value) == 1:
-            return from_data(Subscript(base, key), None, point)
+            return Tensor() if value.contents is not None else from_data(Subscript(base, key), None, point)
         if not all(isinstance(one, Const) for one in keys):
             return Tensor(open=UNKNOWN)
     at = keys.index(_ELLIPSIS) if _ELLIPSIS in keys else len(keys)

@@ -54,6 +54,7 @@ class Tensor(NamedTuple):
 
     `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
     axes stand in an order that is not known. `moved` where the axes are those of another tensor, in another order.
+    `contents` is what each item is, where the host put in all of them: `torch.tensor([2, 4])`.
     """
 
     front: tuple[AbstractNumber, ...] = ()
@@ -63,6 +64,7 @@ class Tensor(NamedTuple):
     shuffled: bool = False
     trail: tuple[Note, ...] = ()
     moved: AxisOrder | None = None
+    contents: AbstractNumber | None = None
 
 
 class Shape(NamedTuple):

@@ -13,7 +13,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, children, dotted
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, dotted, every_part
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -194,12 +194,8 @@ def _may_register(decorator: Expr) -> bool:
 def _expressions(function: Function, name: str) -> Iterator[Expr]:
     """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
     bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
-    pending: list[Expr] = [one.value for one in bindings if not _is_alias(one.value, name)]
-    pending += [site.call for site in function.calls if not _is_for_main(site.arms)]
-    while pending:
-        expr = pending.pop()
-        yield expr
-        pending.extend(children(expr))
+    values = (one.value for one in bindings if not _is_alias(one.value, name))
+    return every_part(*values, *(site.call for site in function.calls if not _is_for_main(site.arms)))
 
 
 def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:

@@ -10,6 +10,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.host_tensors import filled, read_out
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.models.torch import (
@@ -105,10 +106,8 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             left, right = numbers()
             divisor = right.literal if isinstance(right.literal, int) else None
             return coarse(quotient(left, right), divisor)
-        case "min":
-            return _extreme(interpreter, call, point, smallest=True)
-        case "max":
-            return _extreme(interpreter, call, point, smallest=False)
+        case "min" | "max" if len(call.args) > 1 or not isinstance(first(), Tensor):
+            return _extreme(interpreter, call, point, smallest=name == "min")
         case "int" | "float" | "round" | "ceil" | "floor" | "abs" | "SymInt" | "constexpr" | "sqrt" | "isqrt" | "cast":
             return _number(interpreter, call, point)
         case "log2" | "bit_length" | "log":
@@ -138,7 +137,7 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         case "arange" | "linspace":
             return Tensor(front=(join(numbers()),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
-            return Tensor(front=(interpreter.length(first(), point.frame),), open=None, contiguous=True)
+            return filled(interpreter, name, call, point)
         case "cat" | "concat" | "concatenate":
             return concatenated(interpreter, call, point)
         case "stack":
@@ -166,7 +165,7 @@ def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base:
             if name == "bit_length":
                 return logarithm(value)
             if name in ("item", "tolist"):
-                return from_data(base, name, point)
+                return read_out(value, base, name, point)
             return (
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )
@@ -211,7 +210,7 @@ def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
     value = interpreter.value(call.args[-1] if call.func == Name("cast") else call.args[0], point)
     match value:
         case Tensor():
-            return from_data(call.args[0], "item", point)
+            return read_out(value, call.args[0], "item", point)
         case SymbolicValue() if spell(call.func) == "int" and isinstance(call.args[0], Call):
             method = call.args[0].func
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):

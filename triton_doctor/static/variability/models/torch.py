@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Star, TupleExpr
 from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.host_tensors import read_out, with_contents
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
-from triton_doctor.static.variability.models.torch_results import RESULTS, result_of
-from triton_doctor.static.variability.origins import from_data, is_optional_number, out_of_sight
+from triton_doctor.static.variability.models.torch_results import MAPPING, RESULTS, result_of
+from triton_doctor.static.variability.origins import is_optional_number, out_of_sight
 from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ KEEPING = frozenset(
     "to clone detach float half double bfloat16 int long bool cuda cpu abs neg exp type requires_grad_ type_as zero_ "
     "fill_ copy_ mul add sub div softmax sigmoid relu masked_fill clamp pin_memory requires_grad".split()
 )
+# Of these, those that compute with their arguments: the others take a type, a device or nothing.
+_COMPUTING = frozenset("fill_ copy_ mul add sub div masked_fill clamp".split())
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 _VIEWS = frozenset(
     "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten ravel unflatten squeeze unsqueeze numel "
@@ -37,6 +40,20 @@ def tensor_method(
     interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
 ) -> Value:
     """`value.name(...)`, spelled `base.name(...)`."""
+    found = _called(interpreter, value, name, call, base, point)
+    if not isinstance(value, Tensor) or value.contents is None or name in NEW or name == "new_tensor":
+        return found
+    return with_contents(found, name, [value, *(interpreter.value(arg, point) for arg in _operands(name, call))])
+
+
+def _operands(name: str, call: Call) -> tuple[Expr, ...]:
+    """The arguments of a method that may decide what the items of its result are: no sizes and axes."""
+    return call.args if name in _COMPUTING or name in MAPPING else ()
+
+
+def _called(
+    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
+) -> Value:
     frame = point.frame
     match name:
         case "size" | "stride" if not call.args and not call.keywords:
@@ -50,7 +67,7 @@ def tensor_method(
         case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
             return FEW
         case "item" | "tolist":
-            return from_data(base, name, point)
+            return read_out(value, base, name, point)
         case "view" | "reshape" | "expand" | "view_as" | "reshape_as" | "expand_as" | "broadcast_to":
             return _sized(interpreter, value, name, call, point)
         case "contiguous":
@@ -58,7 +75,7 @@ def tensor_method(
         case "new_tensor" if call.args:
             return Tensor(front=(interpreter.length(interpreter.value(call.args[0], point), frame),), contiguous=True)
         case "nonzero" | "unique" | "masked_select":
-            return Tensor(front=(from_data(base, name, point),), open=UNKNOWN)
+            return Tensor(front=(read_out(value, base, name, point),), open=UNKNOWN)
         case _ if name in _VIEWS:
             return _viewed(interpreter, value, name, call, point)
         case _ if name in KEEPING:
@@ -191,7 +208,9 @@ def _unflattened(
 def like(value: Tensor | SymbolicValue) -> Tensor:
     """`empty_like(value)`: contiguous, as what it is like is for the most part."""
     note = value.root.note if isinstance(value, SymbolicValue) else None
-    return tensors.as_tensor(value)._replace(contiguous=True if note is None or note.is_row_major else None)
+    return tensors.as_tensor(value)._replace(
+        contiguous=True if note is None or note.is_row_major else None, contents=None
+    )
 
 
 def is_text(call: Call) -> bool:

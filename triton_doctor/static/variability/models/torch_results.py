@@ -27,7 +27,7 @@ _REDUCING = frozenset(
 )
 # A reduction by `dim` gives values and indices.
 _PAIRS = frozenset("max min median mode kthvalue".split())
-_MAPPING = frozenset(
+MAPPING = frozenset(
     "tanh sqrt rsqrt sin cos silu gelu softplus logsigmoid log_softmax normalize layer_norm dropout leaky_relu square "
     "reciprocal floor_divide pow add_ mul_ sub_ div_ clamp_ clamp_min clamp_max triu tril logical_not logical_and "
     "logical_or bitwise_and bitwise_or cumsum cumprod flip roll nan_to_num masked_fill_ log1p expm1 round floor ceil "
@@ -38,7 +38,7 @@ _PRODUCTS = frozenset("matmul mm bmm mv linear".split())
 RESULTS = (
     _REDUCING
     | _PAIRS
-    | _MAPPING
+    | MAPPING
     | _PARTS
     | _PRODUCTS
     | frozenset("repeat tile repeat_interleave pad index_select gather topk sort argsort stack".split())
@@ -54,7 +54,7 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
     if name in _PRODUCTS:
         other = _tensor(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), point)
         return multiplied(value, other, is_linear=name == "linear") if other is not None else None
-    if name in _MAPPING:
+    if name in MAPPING:
         operands = (_tensor(interpreter, arg, point) for arg in call.args)
         return combined([value, *(one for one in operands if one is not None)])
     match name:
