@@ -37,6 +37,10 @@ import triton.language as tl
 @triton.jit(do_not_specialize=["n"])
 def k(x_ptr, n: tl.constexpr):
     tl.store(x_ptr, n)
+
+
+def launch(x, requests):
+    k[(1,)](x, {given})
 """
 
 
@@ -87,32 +91,43 @@ def test_global_that_the_pinned_triton_lets_a_kernel_read_is_info(
 
 
 @pytest.mark.parametrize(
-    ("pin", "severity", "message"),
+    ("pin", "given", "severity", "message"),
     [
         pytest.param(
             "triton>=3.2",
+            "64",
             Severity.ERROR,
             "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value",
             id="no pin",
         ),
         pytest.param(
             "triton-ascend==3.2.1",
+            "len(requests)",
             Severity.WARNING,
             "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer do not",
             id="one that compiles it",
         ),
         pytest.param(
+            "triton-ascend==3.2.1",
+            "64",
+            Severity.INFO,
+            "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer do not; "
+            "no launch is known to change the value",
+            id="one that compiles it, once",
+        ),
+        pytest.param(
             "triton==3.6.0",
+            "64",
             Severity.ERROR,
             "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value",
             id="one that refuses it",
         ),
     ],
 )
-def test_listed_constexpr_that_the_pinned_triton_compiles_is_a_warning(
-    tmp_path: Path, pin: str, severity: Severity, message: str
+def test_listed_constexpr_that_the_pinned_triton_compiles_is_as_grave_as_what_launches_give(
+    tmp_path: Path, pin: str, given: str, severity: Severity, message: str
 ) -> None:
-    finding = find(tmp_path, "TRD204", LISTED, pin)
+    finding = find(tmp_path, "TRD204", LISTED.format(given=given), pin)
 
     assert finding.severity is severity
     assert finding.message == f"`do_not_specialize` of `k` names the constexpr `n`: {message}"
