@@ -197,8 +197,10 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return ()
 
 
-def every_part(expr: Expr) -> Iterator[Expr]:
-    """`expr` and all that it holds."""
-    yield expr
-    for part in children(expr):
-        yield from every_part(part)
+def every_part(*exprs: Expr) -> Iterator[Expr]:
+    """Each of `exprs` and all that it holds, however deep, in the order of the text."""
+    pending = [*reversed(exprs)]
+    while pending:
+        expr = pending.pop()
+        yield expr
+        pending += reversed(children(expr))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span
 from triton_doctor.static.project.launches.expected_errors import expects_error, is_expected_to_fail
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
-from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, children
+from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_part
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
@@ -56,13 +56,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _names(arange: Arange) -> frozenset[str]:
-    pending, found = [arange.start, arange.end], set()
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, Name):
-            found.add(expr.id)
-        pending.extend(children(expr))
-    return frozenset(found)
+    return frozenset(part.id for part in every_part(arange.start, arange.end) if isinstance(part, Name))
 
 
 def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumber]:

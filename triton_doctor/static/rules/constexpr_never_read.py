@@ -20,9 +20,10 @@ from triton_doctor.static.project.calls.surroundings import (
     subject,
 )
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
-from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, children
+from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every_part
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import describe_value, facts, trail
+from triton_doctor.static.variability.idle_code import describe_idle
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, parameters
 
@@ -65,10 +66,10 @@ def _finding(parameter: Parameter) -> Finding:
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.INFO if worst.for_tests else Severity.WARNING,
+        severity=Severity.INFO if worst.idle else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
-            f"{describe_value(worst)}"
+            f"{describe_value(worst)}{describe_idle(worst.idle)}"
         ),
         advice=advice,
         facts=facts(parameter, worst),
@@ -121,16 +122,14 @@ def _is_looked_up(kernel: Kernel) -> bool:
 
 
 def _has_effect(expr: Expr) -> bool:
-    pending = [expr]
-    while pending:
-        one = pending.pop()
-        match one:
+    for part in every_part(expr):
+        match part:
             case Call(Name(name) | Attr(_, name)) if name in _WITHOUT_EFFECT:
-                pending.extend(children(one))
+                pass
             case Call() | Opaque():
                 return True
             case _:
-                pending.extend(children(one))
+                pass
     return False
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.calls.call_graph import calls_of
-from triton_doctor.static.python.ir import Lambda, children
+from triton_doctor.static.python.ir import Lambda, every_part
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.timed_regions import Launching, timed_regions
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.calls.call_graph import Caller
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.timed_regions import LaunchStart, TimedRegion
 
 
@@ -62,12 +61,8 @@ def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:
         return True
     earlier = [site.call for site in stretch.function.calls if site.order < stretch.begin]
     given = [argument for call in earlier for argument in (*call.args, *(value for _, value in call.keywords))]
-    return any(_may_be_called(argument) for argument in given)
-
-
-def _may_be_called(argument: Expr) -> bool:
-    """Whether an argument is, or holds, a function: `warm_up(lambda: add(x, y))`."""
-    return isinstance(argument, Lambda) or any(_may_be_called(child) for child in children(argument))
+    # An argument is, or holds, a function: `warm_up(lambda: add(x, y))`.
+    return any(isinstance(part, Lambda) for part in every_part(*given))
 
 
 def _finding(stretch: TimedRegion, start: LaunchStart) -> Finding:

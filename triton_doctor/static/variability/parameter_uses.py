@@ -14,8 +14,8 @@ from triton_doctor.static.python.ir import (
     Name,
     Subscript,
     TupleExpr,
-    children,
     dotted,
+    every_part,
 )
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
@@ -107,14 +107,8 @@ def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
 
 def keys(expr: Expr) -> frozenset[str]:
     """The strings that `expr` indexes with: `meta["BLOCK"]`."""
-    found: set[str] = set()
-    pending = [expr]
-    while pending:
-        current = pending.pop()
-        match current:
-            case Subscript(_, Const(str(key))):
-                found.add(key)
-            case _:
-                pass
-        pending.extend(children(current))
-    return frozenset(found)
+    return frozenset(
+        part.key.value
+        for part in every_part(expr)
+        if isinstance(part, Subscript) and isinstance(part.key, Const) and isinstance(part.key.value, str)
+    )

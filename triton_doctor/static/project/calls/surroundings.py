@@ -22,6 +22,7 @@ from triton_doctor.static.python.ir import (
     Subscript,
     TupleExpr,
     children,
+    every_part,
 )
 
 if TYPE_CHECKING:
@@ -132,12 +133,7 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 def _is_listed(module: Module, name: str) -> bool:
     top = module.functions.get("<module>")
     listed = [binding.value for binding in top.bindings.get("__all__", ())] if top is not None else []
-    while listed:
-        expr = listed.pop()
-        if expr == Const(name):
-            return True
-        listed += children(expr)
-    return False
+    return Const(name) in every_part(*listed)
 
 
 def escapes(project: Project, kernel: Kernel) -> bool:

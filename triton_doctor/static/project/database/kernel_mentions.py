@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Expr, Name, children
+from triton_doctor.static.python.ir import Attr, Expr, Name, every_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,8 +76,10 @@ def _carriers_of(function: Function, names: set[str]) -> Iterator[str]:
 
 def _mentions(expr: Expr, names: set[str]) -> bool:
     """Whether `expr` names one of `names`."""
-    match expr:
-        case Name(name) | Attr(_, name) if name in names:
-            return True
-        case _:
-            return any(_mentions(child, names) for child in children(expr))
+    for part in every_part(expr):
+        match part:
+            case Name(name) | Attr(_, name) if name in names:
+                return True
+            case _:
+                pass
+    return False

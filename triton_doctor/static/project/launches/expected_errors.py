@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.launches.launches import launches_of
-from triton_doctor.static.python.ir import Call, Name, children, dotted
+from triton_doctor.static.python.ir import Call, Name, dotted, every_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Binding, BranchArm, Function
-    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel
 
 
@@ -51,10 +50,4 @@ def _is_expected(function: Function, arms: Sequence[BranchArm]) -> bool:
 
 
 def _mentions(call: Call, name: str) -> bool:
-    pending: list[Expr] = [*call.args, *(value for _, value in call.keywords)]
-    while pending:
-        expr = pending.pop()
-        if expr == Name(name):
-            return True
-        pending.extend(children(expr))
-    return False
+    return Name(name) in every_part(*call.args, *(value for _, value in call.keywords))
