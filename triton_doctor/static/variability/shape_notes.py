@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _FEWEST_UNPACKED = 3
 # What a text has that may have a comment with a shape.
-SHAPE_COMMENT = TextPattern("#", after=re.compile(rb"[^\n]*[(\[]"))
+_SHAPE_COMMENT = TextPattern("#", after=re.compile(rb"[^\n]*[(\[]"))
 # `q: [B, T]`, `q is (B, T)` and `q (B, T)` on a line of its own.
 _SAID_OF = re.compile(
     r"(?<![\w.])(\w+)[`*]*(?:\.shape)?(?:\s*(?::|==?|is|has shape|of shape|shape)\s*|\s+)[`*]*(?=[(\[])"
@@ -106,9 +106,16 @@ def notes_of(function: Function) -> ShapeNotes:
     )
 
 
+@cached_in_scan()
+def may_note_assigned(function: Function) -> bool:
+    """Whether a comment may name the shape of what `function` assigns."""
+    return function.shows(_SHAPE_COMMENT)
+
+
+@cached_in_scan()
 def may_note_result(function: Function) -> bool:
     """Whether a comment or the docstring may name the shape of what `function` returns."""
-    return function.shows(SHAPE_COMMENT) or function.shows(_RESULT_SECTION)
+    return may_note_assigned(function) or function.shows(_RESULT_SECTION)
 
 
 def _may_have_notes(text: str) -> bool:
