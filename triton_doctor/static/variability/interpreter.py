@@ -30,7 +30,7 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
-from triton_doctor.static.variability.attributes import field, saved
+from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments, number_of
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
@@ -45,10 +45,16 @@ from triton_doctor.static.variability.lattice import (
     least_certain,
 )
 from triton_doctor.static.variability.layouts import Layouts
-from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
+from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
+from triton_doctor.static.variability.objects import (
+    called_method,
+    items_of,
+    make_object,
+    object_attribute,
+)
 from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
@@ -162,6 +168,9 @@ class Interpreter:
             asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
                 return asked
+        if isinstance(value, Instance):
+            items = items_of(self, value, frame)
+            value = UNKNOWN if items is None else items
         return part(self, value, position, size, is_open, frame)
 
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
@@ -207,23 +216,19 @@ class Interpreter:
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
-        match value:
-            case SymbolicValue() if not is_used_as_tensor(value):
-                return self.asked.length(value, frame) or length_of_thing(value)
-            case SymbolicValue() | Tensor():
-                return self.axis(value, 0, frame)
-            case Union(options):
-                return choice([self.length(option, frame) for option in options])
-            case _:
-                return length(value)
+        return length(self, value, frame)
 
     def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:
             return declared(self.project, name, point.frame)
-        value = self.value(base, point)
+        return self._attribute_of(self.value(base, point), base, name, point)
+
+    def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
         match value:
-            case Instance(of):
-                return field(self, of, name, point.frame)
+            case Instance():
+                return object_attribute(self, value, base, name, point)
+            case Union(options) if any(isinstance(option, Instance) for option in options):
+                return either([self._attribute_of(option, base, name, point) for option in options])
             case Context(forward):
                 return saved(self, forward, name, point.frame)
             case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and self.asks:
@@ -261,10 +266,15 @@ class Interpreter:
             function = None
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        value = call_value(self, call, point) if function is None else self._entered(function, call, point)
+        value = self._called(call, point) if function is None else self._entered(function, call, point)
         if point.local is None:
             frame.values[key] = value
         return value
+
+    def _called(self, call: Call, point: ProgramPoint) -> Value:
+        """What a call gives that runs no plain function of the project."""
+        found = make_object(self, call, point) or called_method(self, call, point)
+        return call_value(self, call, point) if found is None else found
 
     def _entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """What a function of the project returns to this call."""
@@ -272,8 +282,17 @@ class Interpreter:
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
         arguments = {name: partial(self.value, arg, point) for name, arg in bind(function, call).items()}
+        match call.func:
+            case Attr(Name("self") as base, _) if function.class_name is not None and frame.arguments is not None:
+                arguments.setdefault("self", partial(self.value, base, point))
+            case _:
+                pass
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
-        return self.evaluations.once((id(function), "()", 0), partial(self._returned, inner), UNKNOWN)
+        return self.returned(inner)
+
+    def returned(self, frame: CallFrame) -> Value:
+        """What the function of `frame` returns; UNKNOWN where that rests on itself."""
+        return self.evaluations.once((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
