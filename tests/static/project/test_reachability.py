@@ -85,6 +85,16 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
             id="called by a test",
         ),
         pytest.param(
+            {
+                "ops.py": OPS,
+                "main.py": "from ops import used\n",
+                "check.py": "import pytest, triton\nfrom ops import launch\n\n\n"
+                "@pytest.mark.parametrize('x', [1])\ndef test_launch(x):\n    launch(x)\n",
+            },
+            INFO,
+            id="called by a marked test in any file",
+        ),
+        pytest.param(
             {"ops.py": OPS + WRAPPED, "main.py": "from ops import used\n"}, INFO, id="its caller never called"
         ),
         pytest.param(

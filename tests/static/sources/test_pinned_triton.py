@@ -37,6 +37,10 @@ import triton.language as tl
 @triton.jit(do_not_specialize=["n"])
 def k(x_ptr, n: tl.constexpr):
     tl.store(x_ptr, n)
+
+
+def launch(x, requests):
+    k[(1,)](x, {given})
 """
 
 
@@ -52,6 +56,7 @@ def k(x_ptr, n: tl.constexpr):
         pytest.param("requirements.txt", "triton==2.1.0\ntriton==3.2.0\n", Version(3, 2), id="the newest of several"),
         pytest.param("requirements/npu.txt", "triton-ascend==3.2.1\n", Version(3, 2), id="a build for other chips"),
         pytest.param("requirements.txt", "torch-ascend==3.2.1\n", None, id="no build of torch"),
+        pytest.param("python/triton/__init__.py", "__version__ = '3.0.0'\n", Version(3, 0), id="Triton's own tree"),
         pytest.param("requirements.txt", "triton>=2.1\n", None, id="a range"),
         pytest.param("requirements.txt", "# triton==2.1.0\n", None, id="a comment"),
         pytest.param("requirements.txt", "pytorch-triton==2.1.0\ntorch-scatter==2.1.2\n", None, id="another package"),
@@ -61,7 +66,7 @@ def k(x_ptr, n: tl.constexpr):
 def test_pin_is_read_from_the_requirements_at_the_root(
     tmp_path: Path, path: str, text: str, pinned: Version | None
 ) -> None:
-    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text(text, encoding="utf-8")
 
     assert find_pinned_triton(tmp_path) == pinned
@@ -87,32 +92,43 @@ def test_global_that_the_pinned_triton_lets_a_kernel_read_is_info(
 
 
 @pytest.mark.parametrize(
-    ("pin", "severity", "message"),
+    ("pin", "given", "severity", "message"),
     [
         pytest.param(
             "triton>=3.2",
+            "64",
             Severity.ERROR,
             "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value",
             id="no pin",
         ),
         pytest.param(
             "triton-ascend==3.2.1",
+            "len(requests)",
             Severity.WARNING,
             "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer do not",
             id="one that compiles it",
         ),
         pytest.param(
+            "triton-ascend==3.2.1",
+            "64",
+            Severity.INFO,
+            "Triton 3.2, which the project pins, still compiles the kernel for each value, 3.6 and newer do not; "
+            "no launch is known to change the value",
+            id="one that compiles it, once",
+        ),
+        pytest.param(
             "triton==3.6.0",
+            "64",
             Severity.ERROR,
             "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value",
             id="one that refuses it",
         ),
     ],
 )
-def test_listed_constexpr_that_the_pinned_triton_compiles_is_a_warning(
-    tmp_path: Path, pin: str, severity: Severity, message: str
+def test_listed_constexpr_that_the_pinned_triton_compiles_is_as_grave_as_what_launches_give(
+    tmp_path: Path, pin: str, given: str, severity: Severity, message: str
 ) -> None:
-    finding = find(tmp_path, "TRD204", LISTED, pin)
+    finding = find(tmp_path, "TRD204", LISTED.format(given=given), pin)
 
     assert finding.severity is severity
     assert finding.message == f"`do_not_specialize` of `k` names the constexpr `n`: {message}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.nesting import with_own_stack
@@ -64,23 +65,23 @@ class ModuleTree:
 class FunctionText:
     """The lines of `tree` that a function fills; those of its decorators are none of them."""
 
-    __slots__ = ("_contents", "_first", "_indented", "_last", "_source")
-
     def __init__(self, tree: ModuleTree, node: Definition, contents: Contents | None = None) -> None:
         """`contents` is None where they were not read yet; then they are read from the text, not from `node`."""
         self._source = tree.source
         self._first = node.lineno
         self._last = tree.last_line(node)
+        self._start, self._end = tree.source.bounds(self._first, self._last)
         self._indented = node.col_offset > 0
-        self._contents = contents
+        if contents is not None:
+            self.contents = contents
 
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in it."""
-        return self._source.holds(word, self._first, self._last)
+        return self._source.text.find(word, self._start, self._end) != -1
 
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in it."""
-        return self._source.times(sign, self._first, self._last)
+        return self._source.times(sign, self._start, self._end)
 
     @property
     def text(self) -> str:
@@ -94,19 +95,17 @@ class FunctionText:
 
     def defines_more(self) -> bool:
         """Whether it may define functions or classes of its own."""
-        words = self._source.count(b"def ", self._first, self._last) > 1 or self.holds(b"class ")
+        words = self._source.text.count(b"def ", self._start, self._end) > 1 or self.holds(b"class ")
         return words and self._source.matches(_DEFINING, self._first + 1, self._last)
 
-    @property
+    @cached_property
     def contents(self) -> Contents:
         """What it says; nothing where it turns out not to parse."""
-        if self._contents is None:
-            try:
-                self._contents = with_own_stack(self._read)
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                self._source.unread.append(error)
-                self._contents = Body(self._source).contents()
-        return self._contents
+        try:
+            return with_own_stack(self._read)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self._source.unread.append(error)
+            return Body(self._source).contents()
 
     def _read(self) -> Contents:
         node = parse_alone(self._source, self._first, self._last, indented=self._indented)
@@ -127,11 +126,11 @@ class ModuleText:
 
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the file."""
-        return self._source.holds(word, 1, self._source.last_line)
+        return word in self._source.text
 
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in the file."""
-        return self._source.times(sign, 1, self._source.last_line)
+        return self._source.times(sign, 0, len(self._source.text))
 
     @property
     def text(self) -> str:

@@ -22,7 +22,7 @@ _NOWHERE = ReachingDefinitions((), certain=False)
 
 def reaching_definitions(function: Function, name: str, order: int, arms: tuple[BranchArm, ...]) -> ReachingDefinitions:
     """The assignments of `name` that reach the event `order` of `function`, which stands inside `arms`."""
-    bindings = function.bindings.get(name)
+    bindings = function.text.contents.bindings.get(name)
     if not bindings:
         return _NOWHERE
     if bindings[-1].order < order and not bindings[-1].arms:

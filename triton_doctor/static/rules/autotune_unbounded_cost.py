@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_count
-from triton_doctor.static.variability.parameters import only_demonstrated
+from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +28,15 @@ def check(project: Project) -> Iterator[Finding]:
         count = config_count(project, kernel)
         if count is not None and count > MOST_CONFIGS:
             again = f" for each value of {', '.join(f'`{name}`' for name in tuned.key)}" if tuned.key else ""
+            idle = explain_idle_kernel(project, kernel)
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,
                 code=CODE,
-                severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
-                message=f"`{kernel.name}` compiles and times {count} configs{again}, in every process",
+                severity=Severity.INFO if idle else Severity.WARNING,
+                message=(
+                    f"`{kernel.name}` compiles and times {count} configs{again}, in every process{describe_idle(idle)}"
+                ),
                 advice=(
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "
                     "`cache_results=True`"

@@ -14,8 +14,10 @@ from triton_doctor.static.project.calls.surroundings import changed, kernel_of, 
 from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.parameter_uses import ParameterUses
+from triton_doctor.static.variability.parameters import parameters
 from triton_doctor.variables import Version
 
 if TYPE_CHECKING:
@@ -53,21 +55,31 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Finding:
     pinned = project.pinned_triton
-    compiles = pinned is not None and pinned <= _COMPILES
+    severity = Severity.ERROR
     what = "Triton 3.6 and newer do not compile the kernel, 3.4 and older still compile it for each value"
-    if compiles:
+    if pinned is not None and pinned <= _COMPILES:
+        severity = Severity.WARNING
         what = (
             f"Triton {pinned}, which the project pins, still compiles the kernel for each value, 3.6 and newer do not"
         )
+        if not _changes(project, kernel, name):
+            severity = Severity.INFO
+            what += "; no launch is known to change the value"
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,
         code=CODE,
-        severity=Severity.WARNING if compiles else Severity.ERROR,
+        severity=severity,
         message=f"`{option}` of `{kernel.name}` names the constexpr `{name}`: {what}",
         advice=_advice(project, kernel, name),
         facts=_facts(kernel, option, name),
     )
+
+
+def _changes(project: Project, kernel: Kernel, name: str) -> bool:
+    """Whether launches of the program give the parameter of that `name` another value on each call."""
+    worst = next(one.worst for one in parameters(project) if one.kernel.key == kernel.key and one.param.name == name)
+    return worst is not None and worst.kind is Variability.PER_CALL and not worst.idle
 
 
 def _advice(project: Project, kernel: Kernel, name: str) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_kernel
 from triton_doctor.static.variability.kernel_factories import KernelFactories
-from triton_doctor.static.variability.parameters import only_demonstrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +22,16 @@ def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, where it is defined."""
     for kernel, launch in KernelFactories(project).made_anew():
         maker = (kernel.made_in or "").rpartition(".")[2]
+        idle = explain_idle_kernel(project, kernel)
         yield Finding(
             path=kernel.path,
             span=kernel.span,
             code=CODE,
-            severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
+            severity=Severity.INFO if idle else Severity.WARNING,
             message=(
                 # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
+                f"{describe_idle(idle)}"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
             facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),

@@ -14,10 +14,10 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_launch, is_test
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
-from triton_doctor.static.variability.parameters import is_test, serves_no_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,17 +84,20 @@ def _varying(
     serving = [
         (launch, argument, number)
         for launch, argument, number in varying
-        if not (is_test(interpreter, launch) or serves_no_program(interpreter, launch, number))
+        if explain_idle_launch(interpreter, launch, number) is None
     ]
     launch, argument, number = (serving or varying)[0]
+    idle = explain_idle_launch(interpreter, launch, number)
     places = {Location(one.module.path, other.span.line) for one, other, _ in varying}
     steps = dict.fromkeys(note.step() for note in number.trail)
     yield Finding(
         path=launch.module.path,
         span=argument.span,
         code=CODE,
-        severity=Severity.WARNING if serving else Severity.INFO,
-        message=f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`",
+        severity=Severity.INFO if idle else Severity.WARNING,
+        message=(
+            f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`{describe_idle(idle)}"
+        ),
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,

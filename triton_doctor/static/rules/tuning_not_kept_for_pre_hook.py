@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_tables
-from triton_doctor.static.variability.parameters import only_demonstrated
+from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +24,15 @@ def check(project: Project) -> Iterator[Finding]:
         if tuned is None or not tuned.keeps or not tuned.by.endswith(("triton.autotune", "autotuner.autotune")):
             continue
         if any("pre_hook" in options for _, options in config_tables(project, kernel)):
+            idle = explain_idle_kernel(project, kernel)
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,
                 code=CODE,
-                severity=Severity.INFO if only_demonstrated(project, kernel) else Severity.WARNING,
+                severity=Severity.INFO if idle else Severity.WARNING,
                 message=(
                     f"`cache_results` keeps nothing for `{kernel.name}`, since a config has a `pre_hook`: "
-                    "each process tunes it again"
+                    f"each process tunes it again{describe_idle(idle)}"
                 ),
                 advice="where the hook only clears or restores tensors, `reset_to_zero` and `restore_value` do that",
                 facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),

@@ -115,33 +115,27 @@ class SourceText:
         """Where the line of that number begins."""
         return self._line_starts()[line - 1]
 
-    def holds(self, word: bytes, first: int, last: int) -> bool:
-        """Whether `word` stands anywhere in the lines `first` to `last`."""
+    def bounds(self, first: int, last: int) -> tuple[int, int]:
+        """The offsets between which the lines `first` to `last` stand."""
         starts = self._line_starts()
-        return self.text.find(word, starts[first - 1], starts[min(last, len(starts) - 1)]) != -1
+        return starts[first - 1], starts[min(last, len(starts) - 1)]
 
     def matches(self, pattern: re.Pattern[bytes], first: int, last: int) -> bool:
         """Whether `pattern` is found in the lines `first` to `last`."""
-        starts = self._line_starts()
-        return pattern.search(self.text, starts[first - 1], starts[min(last, len(starts) - 1)]) is not None
+        return pattern.search(self.text, *self.bounds(first, last)) is not None
 
-    def times(self, sign: TextPattern, first: int, last: int) -> int:
-        """How often `sign` stands in the lines `first` to `last`. The text is searched once, whatever the lines."""
-        if sign not in self._offsets:
-            self._offsets[sign] = list(sign.offsets(self.text))
-        starts, offsets = self._line_starts(), self._offsets[sign]
-        at = bisect_left(offsets, starts[first - 1])
-        return bisect_left(offsets, starts[min(last, len(starts) - 1)], at) - at
+    def times(self, sign: TextPattern, start: int, end: int) -> int:
+        """How often `sign` stands between two offsets. The text is searched once, whatever these are."""
+        offsets = self._offsets.get(sign)
+        if offsets is None:
+            offsets = self._offsets[sign] = list(sign.offsets(self.text))
+        at = bisect_left(offsets, start)
+        return bisect_left(offsets, end, at) - at
 
     def lines(self, first: int, last: int) -> str:
         """The lines `first` to `last`."""
-        starts = self._line_starts()
-        return self.text[starts[first - 1] : starts[min(last, len(starts) - 1)]].decode("utf-8", "replace")
-
-    def count(self, word: bytes, first: int, last: int) -> int:
-        """How often `word` stands in the lines `first` to `last`."""
-        starts = self._line_starts()
-        return self.text.count(word, starts[first - 1], starts[min(last, len(starts) - 1)])
+        start, end = self.bounds(first, last)
+        return self.text[start:end].decode("utf-8", "replace")
 
     def alone(self, first: int, last: int, *, indented: bool) -> bytes:
         """A text in which nothing stands but the lines `first` to `last`, at their places.

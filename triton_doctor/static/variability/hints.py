@@ -156,6 +156,15 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.unpacked is Toward.DATA,
     ),
     Hint(
+        name="description",
+        toward=Toward.DATA,
+        weight=2,
+        says="the kernel's author describes the parameter as a batch, a length or rows",
+        example="n: tl.constexpr,  # number of tokens",
+        in_words=True,
+        applies=lambda axis: axis.is_described,
+    ),
+    Hint(
         name="last axis",
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
@@ -245,7 +254,7 @@ def _applying(context: AxisContext) -> tuple[Hint, ...]:
 
 def apply_hints(context: AxisContext, path: str | None, line: int | None) -> frozenset[AppliedHint]:
     """The hints that apply to a size of which `context` is known from `line` of `path`."""
-    return frozenset(AppliedHint(hint, path, line) for hint in _applying(context))
+    return frozenset([AppliedHint(hint, path, line) for hint in _applying(context)])
 
 
 def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
@@ -260,18 +269,19 @@ def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]
     )
 
 
-def weight_toward(toward: Toward, applied: frozenset[AppliedHint]) -> int:
-    """What `applied` weigh toward the data or the model; a hint that was seen at several lines counts once."""
-    data, model = _weights(applied)
-    return data if toward is Toward.DATA else model
+class Weights(NamedTuple):
+    """What hints weigh toward the data, and toward the model."""
+
+    data: int
+    model: int
 
 
 @lru_cache(maxsize=8192)
-def _weights(applied: frozenset[AppliedHint]) -> tuple[int, int]:
-    """What `applied` weigh toward the data, and toward the model."""
+def weights(applied: frozenset[AppliedHint]) -> Weights:
+    """What `applied` weigh; a hint that was seen at several lines counts once."""
     hints = {one.hint for one in applied}
     data = sum(hint.weight for hint in hints if hint.toward is Toward.DATA)
-    return data, sum(hint.weight for hint in hints) - data
+    return Weights(data, sum(hint.weight for hint in hints) - data)
 
 
 def weight_needed(model: int) -> int:
@@ -282,7 +292,7 @@ def weight_needed(model: int) -> int:
 @lru_cache(maxsize=8192)
 def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
     """What `applied` decide; None where they leave it open."""
-    data, model = _weights(applied)
-    if data >= weight_needed(model):
+    found = weights(applied)
+    if found.data >= weight_needed(found.model):
         return Toward.DATA
-    return Toward.MODEL if model > data else None
+    return Toward.MODEL if found.model > found.data else None

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hints import AppliedHint, weigh, weight_toward
+from triton_doctor.static.variability.hints import AppliedHint, weigh, weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -41,7 +41,11 @@ class Variability(IntEnum):
         return self.name.lower()
 
 
-_MOST = {Variability.PER_CALL: HANDFUL, Variability.LOGARITHMIC: POWERS_HANDFUL, Variability.UNKNOWN: HANDFUL}
+# For what numbers do thousands of times: before Python 3.12, to take a member from its class is ten times as slow.
+_FIXED, _FEW, _PER_MODEL, _LOGARITHMIC, _PER_CALL, _UNKNOWN = Variability
+_DATA, _MODEL = Toward
+
+_MOST = {_PER_CALL: HANDFUL, _LOGARITHMIC: POWERS_HANDFUL, _UNKNOWN: HANDFUL}
 
 
 class Term(NamedTuple):
@@ -51,8 +55,9 @@ class Term(NamedTuple):
     is_power: bool = False
 
 
+_NO_HINTS = Term()
 _NO_TERMS: frozenset[Term] = frozenset()
-_OUT_OF_SIGHT = frozenset({Term()})
+_OUT_OF_SIGHT = frozenset({_NO_HINTS})
 
 
 class AbstractNumber(NamedTuple):
@@ -87,14 +92,14 @@ class AbstractNumber(NamedTuple):
     def decide(self) -> Variability:
         """The kind, hints and bounds considered. The one place where hints are weighed."""
         kind = self.kind
-        if kind is Variability.UNKNOWN:
+        if kind is _UNKNOWN:
             kind = decide_terms(self.terms, self.floor)
-        if self.power and kind is Variability.PER_CALL:
-            kind = Variability.LOGARITHMIC
+        if self.power and kind is _PER_CALL:
+            kind = _LOGARITHMIC
         if self.high is not None and kind in _MOST:
             bound, most = self.bound, POWERS_HANDFUL if self.power else _MOST[kind]
             if bound is not None and bound <= most:
-                return Variability.FEW
+                return _FEW
         return kind
 
     @property
@@ -126,18 +131,16 @@ class AbstractNumber(NamedTuple):
     def leans_to_data(self) -> bool:
         """Whether it changes with each call, or has a hint that it does."""
         kind = self.decide()
-        return kind is Variability.PER_CALL or (
-            kind is Variability.UNKNOWN and weight_toward(Toward.DATA, self.hints) > 0
-        )
+        return kind is _PER_CALL or (kind is _UNKNOWN and weights(self.hints).data > 0)
 
     @property
     def leans_to_model(self) -> bool:
         """Whether a hint says that it lasts as the model does."""
-        return weight_toward(Toward.MODEL, self.hints) > 0
+        return weights(self.hints).model > 0
 
     def add_hints(self, hints: frozenset[AppliedHint]) -> AbstractNumber:
         """The same value with further hints, which only speak while it is undecided."""
-        if not hints or self.kind is not Variability.UNKNOWN:
+        if not hints or self.kind is not _UNKNOWN:
             return self
         terms = self.terms or _OUT_OF_SIGHT
         return self._replace(terms=frozenset([Term(term.hints | hints, term.is_power) for term in terms]))
@@ -156,7 +159,7 @@ class AbstractNumber(NamedTuple):
 
 
 # UNKNOWN joined with PER_CALL is PER_CALL, and with anything less UNKNOWN.
-_RANK = {kind: (int(kind), 0) for kind in Variability} | {Variability.UNKNOWN: (Variability.LOGARITHMIC, 1)}
+_RANK = {kind: (int(kind), 0) for kind in Variability} | {_UNKNOWN: (_LOGARITHMIC, 1)}
 
 UNKNOWN = AbstractNumber(kind=Variability.UNKNOWN, terms=_OUT_OF_SIGHT)
 FEW = AbstractNumber(kind=Variability.FEW)
@@ -169,18 +172,18 @@ def pool(terms: Collection[Term]) -> frozenset[AppliedHint]:
     Those of the terms that follow the data by themselves, if there are any. Else, of the undecided terms, the hints
     toward the data of all, and the hints toward the model that they have in common.
     """
-    if len(terms) == 1:
-        return next(iter(terms)).hints
+    if len(terms) <= 1:
+        return next(iter(terms), _NO_HINTS).hints
     decided = {term: weigh(term.hints) for term in terms}
-    if Toward.DATA in decided.values():
-        return frozenset[AppliedHint]().union(*(term.hints for term, side in decided.items() if side is Toward.DATA))
+    if _DATA in decided.values():
+        return frozenset[AppliedHint]().union(*(term.hints for term, side in decided.items() if side is _DATA))
     chosen = [term for term, side in decided.items() if side is None] or list(terms)
     shared = [{one.hint for one in term.hints} for term in chosen]
     return frozenset(
         one
         for term in chosen
         for one in term.hints
-        if one.hint.toward is Toward.DATA or all(one.hint in hints for hints in shared)
+        if one.hint.toward is _DATA or all(one.hint in hints for hints in shared)
     )
 
 
@@ -225,33 +228,30 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     decided = [operand.decide() for operand in operands]
     greatest = max(decided, key=_RANK.__getitem__)
     leading = [operand for operand, kind in zip(operands, decided, strict=True) if kind is greatest]
-    # What the kernel does along an axis that may be the model's says nothing of the other operands.
-    atoms: frozenset[DimFactor] = frozenset().union(
-        *(
-            operand.atoms
-            for operand, kind in zip(operands, decided, strict=True)
-            if kind is Variability.PER_CALL or not operand.leans_to_model
-        )
-    )
-    floor, terms, is_integer = Variability.FIXED, _NO_TERMS, True
+    atoms: frozenset[DimFactor] = frozenset()
+    floor, terms, is_integer = _FIXED, _NO_TERMS, True
     for operand, kind in zip(operands, decided, strict=True):
         is_integer = is_integer and operand.is_integer
-        if operand.kind is not Variability.UNKNOWN or kind is Variability.FEW:
-            floor = max(floor, kind, key=_RANK.__getitem__)
-            continue
-        floor = max(floor, operand.floor, key=_RANK.__getitem__)
-        own = operand.terms or _OUT_OF_SIGHT
-        terms |= frozenset(Term(term.hints, is_power=True) for term in own) if operand.power else own
-    kind = floor if not terms or floor is Variability.PER_CALL else Variability.UNKNOWN
-    if kind is not Variability.UNKNOWN:
+        # What the kernel does along an axis that may be the model's says nothing of the other operands.
+        if operand.atoms and (kind is _PER_CALL or not operand.leans_to_model):
+            atoms |= operand.atoms
+        least = kind if operand.kind is not _UNKNOWN or kind is _FEW else operand.floor
+        if _RANK[least] > _RANK[floor]:
+            floor = least
+        if operand.kind is _UNKNOWN and kind is not _FEW:
+            own = operand.terms or _OUT_OF_SIGHT
+            terms |= frozenset(Term(term.hints, is_power=True) for term in own) if operand.power else own
+    kind = floor if not terms or floor is _PER_CALL else _UNKNOWN
+    if kind is not _UNKNOWN:
         # An operand whose origin is known decides whatever is suggested of the others.
         is_known = any(not operand.terms for operand in leading)
         terms = _NO_TERMS if is_known else _NO_TERMS.union(*(operand.terms for operand in leading))
-    chosen = _clearest(leading)
+    # The clearest: of what is undecided the first whose hints lean most to the data.
+    chosen = max(leading, key=lean) if greatest is _UNKNOWN and len(leading) > 1 else leading[0]
     return AbstractNumber(
         kind=kind,
         terms=terms,
-        floor=floor if kind is Variability.UNKNOWN else Variability.FIXED,
+        floor=floor if kind is _UNKNOWN else _FIXED,
         atoms=atoms,
         from_data=any(operand.from_data for operand in leading),
         is_integer=is_integer,
@@ -259,22 +259,16 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     )
 
 
-def _clearest(operands: list[AbstractNumber]) -> AbstractNumber:
-    """Of operands of one kind the first whose hints lean most to the data."""
-    if operands[0].decide() is not Variability.UNKNOWN:
-        return operands[0]
-    return max(operands, key=lean)
-
-
 def lean(operand: AbstractNumber) -> int:
     """How much more its hints weigh toward the data than toward the model."""
-    return weight_toward(Toward.DATA, operand.hints) - weight_toward(Toward.MODEL, operand.hints)
+    found = weights(operand.hints)
+    return found.data - found.model
 
 
 def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     """One of `numbers`: as `join`, and one of several fixed values is one of a FEW."""
     operands = list(numbers)
-    moving = [operand for operand in operands if operand.kind is not Variability.FIXED]
+    moving = [operand for operand in operands if operand.kind is not _FIXED]
     joined = join(moving or operands)
     if len(operands) < 2:
         return joined
@@ -283,9 +277,9 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         joined = joined._replace(size=moving[0].size)
     lows = [operand.low for operand in operands]
     highs = [operand.high for operand in operands]
-    if joined.kind is Variability.FIXED and len({repr(operand.literal) for operand in operands}) > 1:
-        joined = joined._replace(kind=Variability.FEW)
-    if joined.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC):
+    if joined.kind is _FIXED and len({repr(operand.literal) for operand in operands}) > 1:
+        joined = joined._replace(kind=_FEW)
+    if joined.decide() in (_PER_CALL, _LOGARITHMIC):
         known = [high for high in highs if high is not None]
         if len(known) == len(highs):
             joined = joined._replace(high=max(known), low=min((low or 0) for low in lows))

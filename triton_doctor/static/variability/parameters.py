@@ -11,6 +11,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, Name
+from triton_doctor.static.variability.idle_code import IN_TRIALS, explain_idle_launch, is_test
 from triton_doctor.static.variability.kernel_hints import KernelHints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `for_tests` where the launch is that of a test, a benchmark or a tutorial, describes another to a profiler, or is in
-    code that nothing in the project runs.
+    `idle` says why no program runs the launch: it is that of a test, a benchmark or a tutorial, describes another to a
+    profiler, or is in code that nothing in the project calls. None where one may.
     """
 
     launch: LinkedLaunch
@@ -43,7 +44,7 @@ class ParameterSource(NamedTuple):
     span: Span
     expr: Expr | None
     number: AbstractNumber
-    for_tests: bool
+    idle: str | None
 
     @property
     def kind(self) -> Variability:
@@ -89,44 +90,6 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
     )
 
 
-def _worst(sources: Sequence[ParameterSource]) -> ParameterSource | None:
-    known = [source for source in sources if source.kind is not Variability.UNKNOWN]
-    return min(
-        known,
-        key=lambda source: (-source.kind, not source.number.from_data, source.path, source.span),
-        default=None,
-    )
-
-
-def only_demonstrated(project: Project, kernel: Kernel) -> bool:
-    """Whether nothing but tests, benchmarks, tutorials and code out of reach launch `kernel`, or hold it."""
-    interpreter = interpreter_of(project)
-    launches = launches_of(project).get(kernel.key, ())
-    return interpreter.callers.is_shown(kernel) or (
-        bool(launches)
-        and all(
-            interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
-            or not interpreter.reachability.reaches(one.module, one.function)
-            for one in launches
-        )
-    )
-
-
-def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
-    """Whether `launch` is one of a test, a benchmark or a tutorial."""
-    return interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
-
-
-def serves_no_program(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> bool:
-    """Whether no program runs `launch`, which is given `number`: it is for a profiler alone, or out of reach.
-
-    A launch out of reach whose value has an origin in sight counts all the same.
-    """
-    module, function = launch.module, launch.function
-    is_idle = bool(number.hints) and not interpreter.reachability.reaches(module, function)
-    return is_idle or interpreter.callers.only_profiles(module, function)
-
-
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
     """Whether each value of the parameter is a round of tuning."""
     return kernel.autotune is not None and param.name in kernel.autotune.key
@@ -169,14 +132,26 @@ class Parameters:
                 use=self._uses.of(kernel, param.name),
                 sources=given,
                 need=self._uses.need(kernel, param.name),
-                worst=self._serving(_worst(given)),
+                worst=self._worst(given),
             )
 
-    def _serving(self, worst: ParameterSource | None) -> ParameterSource | None:
-        """`worst`, which is `for_tests` where no program runs it: for a profiler alone, or out of reach."""
-        if worst is None or worst.for_tests or worst.kind is not Variability.PER_CALL:
-            return worst
-        return worst._replace(for_tests=serves_no_program(self._interpreter, worst.launch, worst.number))
+    def _worst(self, sources: Sequence[ParameterSource]) -> ParameterSource | None:
+        """The source that changes most often, of equals one that a program runs; None where all are UNKNOWN."""
+        known = sorted(
+            (source for source in sources if source.kind is not Variability.UNKNOWN),
+            key=lambda source: (-source.kind, not source.number.from_data, source.path, source.span),
+        )
+        if not known or known[0].kind is not Variability.PER_CALL:
+            return known[0] if known else None
+        changing = [source for source in known if source.kind is Variability.PER_CALL]
+        first = self._judge(changing[0])
+        if first.idle is None:
+            return first
+        return next((source for source in map(self._judge, changing[1:]) if source.idle is None), first)
+
+    def _judge(self, source: ParameterSource) -> ParameterSource:
+        """`source`, with the reason why no program runs its launch."""
+        return source._replace(idle=explain_idle_launch(self._interpreter, source.launch, source.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
@@ -184,7 +159,7 @@ class Parameters:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
         interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
-        for_tests = is_test(interpreter, launch)
+        idle = IN_TRIALS if is_test(interpreter, launch) else None
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -196,7 +171,7 @@ class Parameters:
                     span=one.span,
                     expr=one.expr,
                     number=interpreter.as_number(one.value, frame),
-                    for_tests=for_tests,
+                    idle=idle,
                 )
                 found.append((name, source))
         for heuristic in computing:
@@ -210,7 +185,7 @@ class Parameters:
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
                         number=interpreter.as_number(value, frame),
-                        for_tests=for_tests,
+                        idle=idle,
                     )
                     found.append((heuristic.param, source))
         return found
@@ -236,7 +211,7 @@ class Parameters:
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.for_tests or not hinted.number.hints:
+        if hinted.kind is not Variability.PER_CALL or hinted.idle or not hinted.number.hints:
             return hinted
         if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
             return hinted

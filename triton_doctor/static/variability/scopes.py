@@ -22,7 +22,7 @@ from triton_doctor.static.variability.name_words import names_bucket, names_of_w
 from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import SHAPE_COMMENT
+from triton_doctor.static.variability.shape_notes import may_note_assigned
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either, uncertain
 
@@ -42,7 +42,8 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in interpreter.project.declared:
         return declared(interpreter.project, name, frame)
     found = reaching_definitions(frame.function, name, point.order, point.arms)
-    if name in frame.function.globals:
+    contents = frame.function.text.contents
+    if name in contents.globals:
         return uncertain(_outer(interpreter, name, frame))  # anybody may set it
     flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
     values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
@@ -62,15 +63,17 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if not values:
         return UNKNOWN
     value = either(values)
-    return limited(interpreter, value, name, point) if frame.function.limits else value
+    return limited(interpreter, value, name, point) if contents.limits else value
 
 
 def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
     """The value of one assignment, seen from where `flags` are decided; None where it rests on itself, as in a loop."""
-    flags = tuple(arm for arm in flags if arm not in binding.arms)
-    key = (binding.name, binding.order, *flags) if flags else (binding.name, binding.order)
-    if key in frame.values:
-        return frame.values[key]
+    if flags:
+        flags = tuple(arm for arm in flags if arm not in binding.arms)
+    key = (binding.name, binding.order, *flags)
+    known = frame.values.get(key)
+    if known is not None:
+        return known
     active = (id(frame), binding.name, binding.order)
     point = ProgramPoint(frame, binding.order, (*binding.arms, *flags))
     value = interpreter.evaluations.once(active, partial(interpreter.value, binding.value, point), None)
@@ -145,7 +148,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     """The value one step further: bound to a name, which may itself lean."""
     if isinstance(binding.value, Name | Const):
         return value
-    if not isinstance(binding.value, Unpacked) and frame.function.shows(SHAPE_COMMENT):
+    if not isinstance(binding.value, Unpacked) and may_note_assigned(frame.function):
         value = note_assigned(value, binding, frame)
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):

@@ -11,7 +11,7 @@ from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.names.applied_names import APPLIED_NAMES, is_applied
 from triton_doctor.static.project.names.resolver import DefinitionKind
-from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
+from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class CallGraph:
             return True
         if function.name == "<module>":
             return False
-        if function.is_for_main or _is_test_function(function):
+        if function.is_for_main or is_test_function(function):
             return True
         if module.path not in self._has_guard:
             self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")
@@ -277,7 +277,16 @@ def _last(expr: Expr) -> str | None:
             return None
 
 
-def _is_test_function(function: Function) -> bool:
-    """Whether `function` is one that pytest collects, and that needs nothing: `def test_scan()`."""
+def is_test_function(function: Function) -> bool:
+    """Whether `function` is one that pytest collects and calls: `def test_scan()`, or one with a `pytest.mark`."""
     is_plain = function.parent == "<module>" and function.class_name is None
-    return is_plain and function.name.startswith("test_") and not function.params
+    return (
+        is_plain
+        and function.name.startswith("test_")
+        and (not function.params or any(map(_marks, function.decorators)))
+    )
+
+
+def _marks(decorator: Expr) -> bool:
+    """Whether a decorator is one of pytest's: `@pytest.mark.parametrize("n", [16])`."""
+    return (dotted(decorator.func if isinstance(decorator, Call) else decorator) or "").startswith("pytest.mark.")

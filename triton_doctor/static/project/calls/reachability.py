@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.calls.call_graph import is_test_function
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
@@ -93,7 +94,16 @@ class Reachability:
         """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
         project = self._project
         found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
-        return any(_counts(path, mentions, own) for path, mentions in found if path not in project.demonstrations)
+        return any(
+            _counts(path, mentions, own) and not self._is_another(path, name, module)
+            for path, mentions in found
+            if path not in project.demonstrations
+        )
+
+    def _is_another(self, path: str, name: str, module: Module) -> bool:
+        """Whether the file at `path` calls something by `name` that a module other than `module` defines."""
+        place = self._project.names.locate(path, name) if path != module.path else None
+        return place is not None and place.path not in (path, module.path)
 
     def _importers_of(
         self, module: Module, using: Collection[str] | None = None
@@ -133,7 +143,7 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
         functions=tuple(
             one.qualname
             for one in module.functions.values()
-            if one is not top and not one.is_for_main and one.shows(mention(name))
+            if one is not top and not one.is_for_main and not is_test_function(one) and one.shows(mention(name))
         ),
     )
     return found if any(found) else None

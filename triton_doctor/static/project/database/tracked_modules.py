@@ -35,6 +35,7 @@ class TrackedModules(Mapping[str, "Module"]):
     def __init__(self, library: Database) -> None:
         """Nothing is read or asked yet."""
         self._library = library
+        self._modules: dict[str, Module] = {}
         self._read: set[str] = set()
         self._there: set[str] = set()
         self._missed: set[str] = set()
@@ -63,6 +64,9 @@ class TrackedModules(Mapping[str, "Module"]):
         return replies
 
     def __getitem__(self, path: str) -> Module:
+        found = self._modules.get(path)
+        if found is not None:
+            return found
         if path not in self._library.python:
             self._missed.add(last_name(path))
             raise KeyError(path)
@@ -70,6 +74,7 @@ class TrackedModules(Mapping[str, "Module"]):
         module = self._library.module(path)
         if module is None:
             raise KeyError(path)
+        self._modules[path] = module
         return module
 
     def __contains__(self, path: object) -> bool:

@@ -1,0 +1,62 @@
+"""Kernels and launches to the reason why no program runs them, if there is one: then findings are information.
+
+Tests, benchmarks and tutorials sweep sizes on purpose, and code that its project never calls compiles nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.variability.launch_hints import interpreter_of
+
+if TYPE_CHECKING:
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.lattice import AbstractNumber
+
+IN_TRIALS = "only tests, benchmarks or tutorials launch it"
+_IN_PROFILES = "only a profiler asks for it"
+
+
+def describe_idle(reason: str | None) -> str:
+    """The clause that a message ends with where no program runs what it is about; else nothing."""
+    return f"; {reason}" if reason else ""
+
+
+def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
+    """Whether `launch` is one of a test, a benchmark or a tutorial."""
+    return interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+
+
+def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
+    """Why no program runs `kernel`: only tests, benchmarks, tutorials and code out of reach launch it, or hold it."""
+    interpreter = interpreter_of(project)
+    if interpreter.callers.is_shown(kernel):
+        return IN_TRIALS
+    reasons = [
+        IN_TRIALS if is_test(interpreter, one) else _explain_out_of_reach(interpreter, one)
+        for one in launches_of(project).get(kernel.key, ())
+    ]
+    return next((one for one in reasons if one != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
+
+
+def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> str | None:
+    """Why no program runs `launch`, which is given `number`.
+
+    A launch out of reach whose value has an origin in sight counts all the same.
+    """
+    if is_test(interpreter, launch):
+        return IN_TRIALS
+    reason = _explain_out_of_reach(interpreter, launch) if number.hints else None
+    if reason is None and interpreter.callers.only_profiles(launch.module, launch.function):
+        return _IN_PROFILES
+    return reason
+
+
+def _explain_out_of_reach(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
+    module, function = launch.module, launch.function
+    if interpreter.reachability.reaches(module, function):
+        return None
+    return f"nothing in the project calls `{(function.class_name or function.name).rpartition('.')[2]}`"
