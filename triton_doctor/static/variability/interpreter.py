@@ -31,7 +31,7 @@ from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import saved
-from triton_doctor.static.variability.caller_arguments import CallerArguments, number_of
+from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part, starred
@@ -46,7 +46,7 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import length
-from triton_doctor.static.variability.models.python import call_value, rounds_up
+from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
 from triton_doctor.static.variability.objects import (
@@ -63,12 +63,14 @@ from triton_doctor.static.variability.values import (
     Context,
     Instance,
     Shape,
+    Strides,
     SymbolicValue,
     Tensor,
     TupleValue,
     Union,
     Value,
     either,
+    uncertain,
 )
 
 if TYPE_CHECKING:
@@ -139,25 +141,25 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self.asked.value(value, frame) or number_of(value)
+                return self.asked.number(value, frame)
             case Union(options):
                 return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
-                return join([self.as_number(option, frame) for option in value.items])
+                return join([self.as_number(option, frame) for option in value.items]).typed(is_integer=False)
             case _:
                 return UNKNOWN
 
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.shape[position]`."""
-        return axes.axis(self, value, position, frame)
+        return axes.axis(self, value, position, frame).typed(is_integer=True)
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """`value.numel()`."""
-        return axes.explained(self, tensors.numel(value), frame)
+        return axes.explained(self, tensors.numel(value), frame).typed(is_integer=True)
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""
-        return axes.stride(self, value, position, frame)
+        return axes.stride(self, value, position, frame).typed(is_integer=True)
 
     def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
         """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
@@ -167,7 +169,7 @@ class Interpreter:
         if isinstance(value, SymbolicValue):
             asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
-                return asked
+                return asked.typed(is_integer=False)
         if isinstance(value, Instance):
             items = items_of(self, value, frame)
             value = UNKNOWN if items is None else items
@@ -208,7 +210,8 @@ class Interpreter:
             case Comprehension():
                 return each(self, expr, point)
             case IterItem(source):
-                return element(self, self.value(source, point), point.frame)
+                found = element(self, self.value(source, point), point.frame)
+                return uncertain(found) if isinstance(source, Name | Attr) else found
             case Star(of):
                 return self.value(of, point)
             case _:
@@ -216,12 +219,12 @@ class Interpreter:
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
-        return length(self, value, frame)
+        return length(self, value, frame).typed(is_integer=True)
 
     def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:
             return declared(self.project, name, point.frame)
-        return self._attribute_of(self.value(base, point), base, name, point)
+        return uncertain(self._attribute_of(self.value(base, point), base, name, point))
 
     def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
         match value:
@@ -242,13 +245,17 @@ class Interpreter:
         options = value.options if isinstance(value, Union) else (value,)
         found = [self.part(option, position, size, open_, point.frame) for option in options]
         known = [one for one in found if one is not None]
-        return limited_item(self, self._either(known, options, point), of, position, point) if known else UNKNOWN
+        if not known:
+            return UNKNOWN
+        one = limited_item(self, self._either(known, options, point), of, position, point)
+        return one if _keeps_items(of, options) else uncertain(one)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
         value = self.value(base, point)
         options = value.options if isinstance(value, Union) else (value,)
         found = self._either([item(self, option, base, key, point) for option in options], options, point)
-        return limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
+        one = limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
+        return one if _keeps_items(base, options) else uncertain(one)
 
     def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
         """One of the parts `found` of `options`."""
@@ -274,7 +281,7 @@ class Interpreter:
     def _called(self, call: Call, point: ProgramPoint) -> Value:
         """What a call gives that runs no plain function of the project."""
         found = make_object(self, call, point) or called_method(self, call, point)
-        return call_value(self, call, point) if found is None else found
+        return typed_result(call_value(self, call, point), call) if found is None else found
 
     def _entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """What a function of the project returns to this call."""
@@ -297,3 +304,8 @@ class Interpreter:
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
         return either([note_returned(value, one, frame) for one, value in found])
+
+
+def _keeps_items(expr: Expr, options: Sequence[Value]) -> bool:
+    """Whether `expr`, one of `options`, has the items that it was made with: of a name or attribute shapes alone do."""
+    return not isinstance(expr, Name | Attr) or all(isinstance(option, Shape | Strides) for option in options)
