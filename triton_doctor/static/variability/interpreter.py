@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.call_graph import CallGraph
 from triton_doctor.static.project.calls.reachability import Reachability
-from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH, Evaluations
 from triton_doctor.static.python.ir import (
     Attr,
@@ -27,7 +26,7 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.variability import axes, objects, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import saved
@@ -49,12 +48,6 @@ from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
-from triton_doctor.static.variability.objects import (
-    called_method,
-    items_of,
-    make_object,
-    object_attribute,
-)
 from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
@@ -171,7 +164,7 @@ class Interpreter:
             if asked is not None:
                 return asked.typed(is_integer=False)
         if isinstance(value, Instance):
-            items = items_of(self, value, frame)
+            items = objects.items_of(self, value, frame)
             value = UNKNOWN if items is None else items
         return part(self, value, position, size, is_open, frame)
 
@@ -229,7 +222,7 @@ class Interpreter:
     def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
         match value:
             case Instance():
-                return object_attribute(self, value, base, name, point)
+                return objects.object_attribute(self, value, base, name, point)
             case Union(options) if any(isinstance(option, Instance) for option in options):
                 return either([self._attribute_of(option, base, name, point) for option in options])
             case Context(forward):
@@ -280,7 +273,7 @@ class Interpreter:
 
     def _called(self, call: Call, point: ProgramPoint) -> Value:
         """What a call gives that runs no plain function of the project."""
-        found = make_object(self, call, point) or called_method(self, call, point)
+        found = objects.make_object(self, call, point) or objects.called_method(self, call, point)
         return typed_result(call_value(self, call, point), call) if found is None else found
 
     def _entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
@@ -288,12 +281,7 @@ class Interpreter:
         frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
-        arguments = {name: partial(self.value, arg, point) for name, arg in bind(function, call).items()}
-        match call.func:
-            case Attr(Name("self") as base, _) if function.class_name is not None and frame.arguments is not None:
-                arguments.setdefault("self", partial(self.value, base, point))
-            case _:
-                pass
+        arguments = objects.bind_arguments(self, function, call, point)
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
         return self.returned(inner)
 

@@ -104,6 +104,19 @@ def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> 
     return enter_method(interpreter, instance, function, arguments, point.frame)
 
 
+def bind_arguments(interpreter: Interpreter, function: Function, call: Call, point: ProgramPoint) -> dict[str, Lazy]:
+    """What `call` gives the parameters of `function`, with the object where it is another method of `self`."""
+    arguments: dict[str, Lazy] = {
+        name: partial(interpreter.value, arg, point) for name, arg in bind(function, call).items()
+    }
+    match call.func:
+        case Attr(Name("self") as base, _) if function.class_name is not None and point.frame.arguments is not None:
+            arguments.setdefault("self", partial(interpreter.value, base, point))
+        case _:
+            pass
+    return arguments
+
+
 def enter_method(
     interpreter: Interpreter, instance: Instance, function: Function, arguments: dict[str, Lazy], frame: CallFrame
 ) -> Value:
