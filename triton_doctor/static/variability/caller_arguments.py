@@ -87,11 +87,14 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         forward = frame.module.functions.get(f"{function.class_name}.forward")
         if forward is not None:
             return Context(forward=forward)
-    if param.variadic:
-        return UNKNOWN
+    return UNKNOWN if param.variadic else interpreter.asked.argument(function, param)
+
+
+def _argument(interpreter: Interpreter, function: Function, param: HostParam) -> SymbolicValue:
+    """What `param` is where no call is at hand: what its function shows of it."""
     names = named_axes(function, param.name)
     weight = names_weight(param.name) or works_on_weights(function.name)
-    path = frame.module.path
+    path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
@@ -112,6 +115,14 @@ class CallerArguments:
         self._interpreter = interpreter
         self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
+        self._arguments: dict[tuple[int, str], SymbolicValue] = {}
+
+    def argument(self, function: Function, param: HostParam) -> SymbolicValue:
+        """The parameter of `function` where no call is at hand: one value for all depths of calls."""
+        key = (id(function), param.name)
+        if key not in self._arguments:
+            self._arguments[key] = _argument(self._interpreter, function, param)
+        return self._arguments[key]
 
     def value(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
         """What is passed for the parameter that `thing` is; None where the callers do not tell."""
@@ -225,7 +236,9 @@ class CallerArguments:
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if asked:
+        if len(asked) == 1:
+            yield asked[0][1].stepping(note)
+        elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):
