@@ -88,11 +88,12 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         forward = frame.module.functions.get(f"{function.class_name}.forward")
         if forward is not None:
             return Context(forward=forward)
-    return UNKNOWN if param.variadic else interpreter.asked.argument(function, param)
+    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
 
 
-def _argument(interpreter: Interpreter, function: Function, param: HostParam) -> SymbolicValue:
+def _argument(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
     """What `param` is where no call is at hand: what its function shows of it."""
+    function = frame.function
     names = named_axes(function, param.name)
     weight = names_weight(param.name) or works_on_weights(function.name)
     path = function.path
@@ -129,11 +130,11 @@ class CallerArguments:
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
         self._arguments: dict[tuple[int, str], SymbolicValue] = {}
 
-    def argument(self, function: Function, param: HostParam) -> SymbolicValue:
-        """The parameter of `function` where no call is at hand: one value for all depths of calls."""
-        key = (id(function), param.name)
+    def argument(self, param: HostParam, frame: CallFrame) -> SymbolicValue:
+        """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
+        key = (id(frame.function), param.name)
         if key not in self._arguments:
-            self._arguments[key] = _argument(self._interpreter, function, param)
+            self._arguments[key] = _argument(self._interpreter, param, frame)
         return self._arguments[key]
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
