@@ -80,7 +80,8 @@ class Kernel:
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
     all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
     more with than test, compare and pass on; `outer` those that it reads and nothing in it binds. `launch_metadata` is
-    the function that `jit` is told to describe launches with.
+    the function that `jit` is told to describe launches with. `may_mask` where it may leave out some of the elements
+    that it loads or stores.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Kernel:
     aranges: tuple[Arange, ...] = ()
     blocks_only: frozenset[str] = frozenset()
     launch_metadata: Expr | None = None
+    may_mask: bool = True
 
     @property
     def key(self) -> tuple[str, str, int]:
