@@ -38,9 +38,9 @@ def render_machine(
     """All of it in `form`; variables as Triton `version` reads them. `color` and `width` are of the text."""
     match form:
         case MachineForm.TEXT:
-            lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(findings)]
+            lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(machine, findings)]
         case MachineForm.MARKDOWN:
-            lines = [*markdown_lines(machine, findings, version), summarize(findings)]
+            lines = [*markdown_lines(machine, findings, version), summarize(machine, findings)]
         case MachineForm.JSON:
             lines = [json.dumps(machine_object(machine, findings, version), indent=2, ensure_ascii=False)]
     return "\n".join(lines) + "\n"
@@ -63,10 +63,11 @@ def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version
         yield ""
 
 
-def summarize(findings: Sequence[MachineFinding]) -> str:
+def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
     """How much is wrong, in one line."""
     if not findings:
-        return "nothing is wrong with this machine"
+        limit = "" if machine.triton else ", as far as can be told without triton"
+        return f"nothing is wrong with this machine{limit}"
     counts = Counter(finding.severity for finding in findings)
     parts = [
         plural(counts[severity], word, words)

@@ -34,6 +34,7 @@ GSAN = "import runpy, triton\ntriton.knobs.compilation.instrumentation_mode = 'g
 BLOCKING = "os.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n"
 METHOD = f"import os\nclass Run:\n  def shrink(self):\n    {BLOCKING}  def go(self):\n    {{}}self.shrink()\n"
 WORKFLOW = "env:\n  TRITON_INTERPRET: 1\njobs:\n  a:\n    runs-on: {}\n"
+STEP = "jobs:\n  a:\n    runs-on: gpu\n    steps:\n    - env:\n        TRITON_INTERPRET: 1\n      run: pytest -m interpreter\n"
 ASCEND = "export CUDA_LAUNCH_BLOCKING=${CUDA_LAUNCH_BLOCKING:-1}\ndocker run -e CUDA_LAUNCH_BLOCKING="
 # Each beside what differs from it by the one thing that decides.
 WHAT_IS_NOT_LEFT_ON = [
@@ -72,6 +73,7 @@ WHAT_IS_NOT_LEFT_ON = [
     ("benchmarks/sweep.py", f"import os\n{BLOCKING}", {"TRD105 warning"}),
     (".github/workflows/ci.yml", WORKFLOW.format("ubuntu-latest"), {"TRD102 info"}),
     (".github/workflows/ci.yml", WORKFLOW.format("[self-hosted, gpu]"), {"TRD102 warning"}),
+    (".github/workflows/ci.yml", STEP, {"TRD102 info"}),
 ]
 
 

@@ -56,6 +56,7 @@ def launch(x, requests):
         pytest.param("requirements.txt", "triton==2.1.0\ntriton==3.2.0\n", Version(3, 2), id="the newest of several"),
         pytest.param("requirements/npu.txt", "triton-ascend==3.2.1\n", Version(3, 2), id="a build for other chips"),
         pytest.param("requirements.txt", "torch-ascend==3.2.1\n", None, id="no build of torch"),
+        pytest.param("python/triton/__init__.py", "__version__ = '3.0.0'\n", Version(3, 0), id="Triton's own tree"),
         pytest.param("requirements.txt", "triton>=2.1\n", None, id="a range"),
         pytest.param("requirements.txt", "# triton==2.1.0\n", None, id="a comment"),
         pytest.param("requirements.txt", "pytorch-triton==2.1.0\ntorch-scatter==2.1.2\n", None, id="another package"),
@@ -65,7 +66,7 @@ def launch(x, requests):
 def test_pin_is_read_from_the_requirements_at_the_root(
     tmp_path: Path, path: str, text: str, pinned: Version | None
 ) -> None:
-    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text(text, encoding="utf-8")
 
     assert find_pinned_triton(tmp_path) == pinned

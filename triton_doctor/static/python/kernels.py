@@ -16,14 +16,13 @@ from triton_doctor.static.python.module import Arange, Kernel, Param
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.python.function import FunctionSource
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.python.imports import Imports
     from triton_doctor.static.sources.source_text import SourceText
 
 # `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
 # (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
-# What the text of every kernel has that masks elements; block pointers check boundaries instead.
-_MASK = re.compile(rb"mask|boundary_check|\bwhere\b")
 _JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime)?)\.jit$")
 # In a text: `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
 _JIT_TEXT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
@@ -70,11 +69,12 @@ def read_kernel(
     decorators: tuple[Expr, ...],
     imports: Imports,
     source: SourceText,
+    text: FunctionSource,
     *,
     path: str,
     qualname: str,
 ) -> Kernel:
-    """The kernel that `node` defines."""
+    """The kernel that `node` defines, whose lines are `text`."""
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
     names = frozenset(param.name for param in params)
@@ -106,7 +106,7 @@ def read_kernel(
         outer=uses.outer,
         aranges=tuple(_aranges(uses.aranges, source)),
         launch_metadata=dict(jit.keywords).get("launch_metadata") if isinstance(jit, Call) else None,
-        may_mask=bool(uses.passes) or source.matches(_MASK, node.lineno, node.end_lineno or node.lineno),
+        text=text,
     )
 
 

@@ -1,4 +1,4 @@
-"""The requirements of a project to the release line of Triton that they pin: `triton==2.1.0`, or torch with its own."""
+"""A project to the release line of Triton that it uses: its own, a pin of `triton==2.1.0`, or that of a torch."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ _MOST_FILES = 40
 _LARGEST_BYTES = 1 << 20
 # `triton-ascend` has the numbers of the Triton that it is built from.
 _PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)(?:(?<=triton)[-_]ascend)?\s*===?\s*(\d{1,3})\.(\d{1,3})")
+# Triton's own tree, and forks of it, say which release they are.
+_OWN_VERSIONS = ("python/triton/__init__.py", "triton/__init__.py")
+_OWN_VERSION = re.compile(rb"(?m)^__version__\s*=\s*[\"'](\d{1,3})\.(\d{1,3})")
 # The Triton that the wheels of torch for Linux require: `Requires-Dist: triton==...` of each release.
 _OF_TORCH = {
     (2, 0): Version(2, 0),
@@ -33,21 +36,29 @@ _OF_TORCH = {
 
 
 def find_pinned_triton(root: Path) -> Version | None:
-    """The newest Triton that the requirements at `root` pin; without one, that of the newest torch. None for no pin.
+    """The Triton that stands at `root`, or the newest that its requirements pin, or that of the newest torch, or None.
 
     A range such as `triton>=2.1` pins nothing.
     """
+    for own in _OWN_VERSIONS:
+        found = _OWN_VERSION.search(_text(root / own))
+        if found is not None:
+            return Version(int(found[1]), int(found[2]))
     pins: dict[bytes, list[tuple[int, int]]] = {b"triton": [], b"torch": []}
     for path in _requirement_files(root):
-        try:
-            text = read_regular_file(path, _LARGEST_BYTES)
-        except OSError:
-            continue
-        for name, major, minor in _PIN.findall(text):
+        for name, major, minor in _PIN.findall(_text(path)):
             pins[name].append((int(major), int(minor)))
     if pins[b"triton"]:
         return Version(*max(pins[b"triton"]))
     return _OF_TORCH.get(max(pins[b"torch"])) if pins[b"torch"] else None
+
+
+def _text(path: Path) -> bytes:
+    """What stands in `path`; nothing where it cannot be read."""
+    try:
+        return read_regular_file(path, _LARGEST_BYTES)
+    except OSError:
+        return b""
 
 
 def _requirement_files(root: Path) -> Iterator[Path]:

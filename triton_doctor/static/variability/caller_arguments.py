@@ -15,6 +15,7 @@ from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
+from triton_doctor.static.variability.kernel_notes import note_of_argument
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
@@ -28,7 +29,7 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import note_of_parameter, notes_of
+from triton_doctor.static.variability.shape_notes import notes_of
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     Context,
@@ -96,7 +97,7 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
         hints[position] = hints.get(position, frozenset()) | beside
-    note = partial(note_of_parameter, function, param.name)
+    note = partial(note_of_argument, interpreter.project, function, param.name)
     root = Origin(
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )

@@ -156,6 +156,15 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.unpacked is Toward.DATA,
     ),
     Hint(
+        name="description",
+        toward=Toward.DATA,
+        weight=2,
+        says="the kernel's author describes the parameter as a batch, a length or rows",
+        example="n: tl.constexpr,  # number of tokens",
+        in_words=True,
+        applies=lambda axis: axis.is_described,
+    ),
+    Hint(
         name="last axis",
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import spanned
 from triton_doctor.static.variability.name_words import names_block, names_of_width
@@ -40,6 +41,9 @@ class KernelHints:
         number = hint_from_name(number, name, kernel.path, line, is_height=is_height)
         if number.kind is not Variability.UNKNOWN:
             return number
+        if number.size is not None or _is_argument(expr, launch):
+            described = AxisContext(is_described=name in described_as_data(kernel))
+            number = number.add_hints(apply_hints(described, kernel.path, line))
         loaded = AxisContext(is_loaded=name in kernel.replaced and bool(number.atoms))
         number = number.add_hints(apply_hints(loaded, kernel.path, line))
         covered = AxisContext(is_covered=True)
@@ -63,14 +67,22 @@ class KernelHints:
         return self._grids[id(launch)]
 
 
+def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
+    """Whether `expr` is an argument of the launching function, as it came."""
+    function = launch.function
+    return (
+        isinstance(expr, Name)
+        and any(param.name == expr.id for param in function.params)
+        and expr.id not in function.bindings
+    )
+
+
 def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
     """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
     match expr:
         case Name(name):
-            function = launch.function
             return (
-                any(param.name == name for param in function.params)
-                and name not in function.bindings
+                _is_argument(expr, launch)
                 and not names_block(name)
                 and number.leans_to_data
                 and not number.leans_to_model

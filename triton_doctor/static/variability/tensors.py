@@ -43,7 +43,8 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
 
 
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
-    root, line = atom.root, atom.root.line
+    root = atom.root
+    path, line = root.path, root.line
     known = partial(AxisContext, tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
@@ -53,8 +54,8 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
                 applied = apply_hints(known(position=position), root.path, root.line)
             elif note.is_written:
                 noted = AxisContext(noted=toward, is_weight=root.weight)
-                text, line = f"{text}: {note.says}", note.line
-                applied = apply_hints(noted, root.path, note.line)
+                text, path, line = f"{text}: {note.says}", note.path or root.path, note.line
+                applied = apply_hints(noted, path, line)
             else:
                 applied = apply_hints(AxisContext(unpacked=toward, is_weight=root.weight), root.path, note.line)
             if not (root.weight or root.item):
@@ -69,7 +70,7 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
         terms=frozenset({Term(applied)}),
         size=DimProduct((atom,)),
         atoms=frozenset({atom}),
-        trail=(Note(root.path, line, text),),
+        trail=(Note(path, line, text),),
     )
 
 

@@ -34,7 +34,7 @@ class ShapeNote(NamedTuple):
 
     `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
     `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
-    whether another axis than the last has a stride of 1.
+    whether another axis than the last has a stride of 1. `path` is its file, where that is not the function's.
     """
 
     axes: tuple[str, ...]
@@ -43,6 +43,7 @@ class ShapeNote(NamedTuple):
     line: int
     meanings: tuple[bool | None, ...] = ()
     is_row_major: bool = True
+    path: str | None = None
 
     @property
     def rank(self) -> int | None:

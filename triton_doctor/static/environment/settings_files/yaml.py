@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _DEEPEST = 60
+# How a setting is made that is no part of a command.
+_BY_KEY = "env"
 # What one node sets is read for that many containers that share it by aliases.
 _MOST_CONTEXTS = 32
 # Where a variable's name is a key, but nothing is set.
@@ -134,13 +136,16 @@ class _Document:
     def _mapping(self, node: yaml.MappingNode, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> None:
         fields = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         condition = fields.get("if")
-        if isinstance(condition, yaml.ScalarNode) and _SWITCH.search(condition.value):
-            before = set(self._found)
-            self._fields(node, fields, keys, mounts)
+        guarded = isinstance(condition, yaml.ScalarNode) and _SWITCH.search(condition.value) is not None
+        # The `env` of a step reaches its own command alone.
+        is_step = keys[-1:] == ("steps",) and "env" in fields and isinstance(fields.get("run"), yaml.ScalarNode)
+        before = set(self._found)
+        self._fields(node, fields, keys, mounts)
+        if guarded or is_step:
             for key in self._found.keys() - before:
-                self._found[key] = replace(self._found[key], guarded=True)
-        else:
-            self._fields(node, fields, keys, mounts)
+                one = self._found[key]
+                is_brief = one.is_brief or (is_step and one.how == _BY_KEY)
+                self._found[key] = replace(one, guarded=one.guarded or guarded, is_brief=is_brief)
 
     def _fields(
         self,
@@ -219,7 +224,7 @@ class _Document:
             and node.start_mark.index < value.start_mark.index
         ):
             span = Span(span.line, span.column, value.end_mark.line + 1, value.end_mark.column + 1)
-        self._found[name, span] = EnvSetting(variable=name, value=text, span=span, how="env", fleeting=fleeting)
+        self._found[name, span] = EnvSetting(variable=name, value=text, span=span, how=_BY_KEY, fleeting=fleeting)
 
 
 def replace_value(node: yaml.ScalarNode, value: str) -> yaml.ScalarNode:

@@ -46,6 +46,17 @@ def match_positions(
         yield from _placed(arguments[back:], counts[back:], names[total - hidden : total])
 
 
+def cannot_bind(launch: Launch, kernel: Kernel) -> bool:
+    """Whether the launch gives a parameter twice, or more arguments than there are: it raises and compiles nothing."""
+    positional = [argument for argument in launch.arguments if argument.name is None]
+    if any(isinstance(argument.value, Star) for argument in positional):
+        return False
+    named = {argument.name for argument in launch.arguments}
+    return len(positional) > len(kernel.params) or any(
+        param.name in named for param in kernel.params[: len(positional)]
+    )
+
+
 def _count(argument: Argument, count_of: Callable[[Expr], int | None]) -> int | None:
     return count_of(argument.value.value) if isinstance(argument.value, Star) else 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.launches.argument_positions import match_positions
+from triton_doctor.static.project.launches.argument_positions import cannot_bind, match_positions
 from triton_doctor.static.project.limits import MOST_DEPTH, MOST_NAMES
 from triton_doctor.static.python.ir import Name, Star, TupleExpr
 from triton_doctor.static.python.module import Kernel
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 @cached_in_scan(most=1)
 def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedLaunch, ...]]:
-    """The launches of each kernel, by `Kernel.key`, in order of paths and lines."""
+    """The launches of each kernel, by `Kernel.key`, in order of paths and lines; none that Triton refuses to bind."""
     found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
     for launch in project.launches:
         for kernel in launch.kernels:
+            if cannot_bind(launch.launch, kernel):
+                continue
             found.setdefault(kernel.key, []).append(launch)
     return {key: tuple(sorted(launches, key=_position)) for key, launches in found.items()}
 
