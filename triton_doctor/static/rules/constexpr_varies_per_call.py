@@ -25,9 +25,9 @@ from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import describe_value, facts, trail
 from triton_doctor.static.variability.idle_code import describe_excuse
-from triton_doctor.static.variability.integers import is_integer
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
+from triton_doctor.static.variability.queries import is_integer
 from triton_doctor.static.variability.tuning import describe_tuning, names_in_key
 
 if TYPE_CHECKING:

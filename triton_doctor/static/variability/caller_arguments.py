@@ -102,7 +102,17 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )
     number = _number(param, root)
+    if param.annotation == "int" and (
+        param.default is None or interpreter.number(param.default, _around(function, frame)).is_integer
+    ):
+        number = number._replace(is_integer=True)
     return SymbolicValue(root=root, number=number, origin=function)
+
+
+def _around(function: Function, frame: CallFrame) -> ProgramPoint:
+    """Where the defaults of `function`, entered in `frame`, are evaluated."""
+    outer = frame.module.functions.get(function.parent or "<module>") or function
+    return end_of(CallFrame(frame.module, outer, {}, frame.depth))
 
 
 class CallerArguments:
@@ -112,11 +122,14 @@ class CallerArguments:
         """Nobody is asked yet."""
         self._interpreter = interpreter
         self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
+        self._integers: set[tuple[int, str]] = set()
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
 
-    def value(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
-        """What is passed for the parameter that `thing` is; None where the callers do not tell."""
-        return self._answer(thing, frame, _VALUE)
+    def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
+        """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
+        number = self._answer(thing, frame, _VALUE) or number_of(thing)
+        is_integer = thing.number.is_integer or (id(thing.origin), thing.root.name) in self._integers
+        return number.typed(is_integer=is_integer and not thing.nullable)
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
@@ -160,13 +173,16 @@ class CallerArguments:
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
-        for caller, bound in self._called(function):
+        callers = self._called(function)
+        for caller, bound in callers[:MOST_CALLERS]:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
                 for number in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(number)
+        if query == _VALUE and self._are_integers(callers, name, function, frame, (*found, *varying, *shown)):
+            self._integers.add((id(function), name))
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
             return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
@@ -193,6 +209,22 @@ class CallerArguments:
             )
         return None
 
+    def _are_integers(
+        self,
+        callers: collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]],
+        name: str,
+        function: Function,
+        frame: CallFrame,
+        passed: collections.abc.Sequence[AbstractNumber],
+    ) -> bool:
+        """Whether all `callers` are in sight, and each passes an integer for `name`, or leaves it to such a default."""
+        if not 0 < len(callers) <= MOST_CALLERS or not all(number.is_integer for number in passed):
+            return False
+        default = next(param.default for param in function.params if param.name == name)
+        if default is None:
+            return all(name in bound for _, bound in callers)
+        return self._interpreter.number(default, _around(function, frame)).is_integer
+
     def _only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too."""
         demonstrations = self._interpreter.project.demonstrations
@@ -203,7 +235,7 @@ class CallerArguments:
         found = self._calls.get(id(function))
         if found is None:
             callers = self._interpreter.callers.of(self._interpreter.project.names.home(function), function)
-            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS)]
+            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS + 1)]
             self._calls[id(function)] = found
         return found
 

@@ -24,7 +24,7 @@ from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import may_note_assigned
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either, uncertain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     found = reaching_definitions(frame.function, name, point.order, point.arms)
     contents = frame.function.text.contents
     if name in contents.globals:
-        return _outer(interpreter, name, frame)
+        return uncertain(_outer(interpreter, name, frame))  # anybody may set it
     flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
     values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
@@ -153,7 +153,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):
         if names_bucket(binding.name):
-            return UNKNOWN._replace(trail=value.trail).stepping(step)
+            return UNKNOWN._replace(is_integer=value.is_integer, trail=value.trail).stepping(step)
         is_height = _is_height(binding, frame)
         hinted = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
         return _hint_from_output(hinted, binding.name, frame).stepping(step)

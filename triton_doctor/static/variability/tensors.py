@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-ONE = FIXED._replace(literal=1, low=1, high=1)
+ONE = FIXED._replace(literal=1, low=1, high=1, is_integer=True)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -38,7 +38,7 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
     """
     parts = [_measured(atom, is_rest=is_rest) for atom in size.over]
     if not parts:
-        return FIXED._replace(size=size)
+        return FIXED._replace(size=size, is_integer=True)
     return join(parts)._replace(size=size)
 
 
@@ -70,6 +70,7 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
         terms=frozenset({Term(applied)}),
         size=DimProduct((atom,)),
         atoms=frozenset({atom}),
+        is_integer=True,
         trail=(Note(path, line, text),),
     )
 
@@ -145,7 +146,7 @@ def whole_number(number: int) -> AbstractNumber:
     if number == 1:
         return ONE
     power = number > 0 and number & (number - 1) == 0
-    return FIXED._replace(literal=number, low=number, high=number, power=power)
+    return FIXED._replace(literal=number, low=number, high=number, power=power, is_integer=True)
 
 
 def numel(value: Tensor | SymbolicValue) -> AbstractNumber:
