@@ -8,7 +8,8 @@ from functools import lru_cache
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
-    "reqs sample samples length lengths len lens ctx".split()
+    "reqs sample samples length lengths len lens ctx slen qlen klen kvlen ntokens nseqs frames images nodes edges "
+    "atoms residues rays vertices".split()
 )
 _HEAD_WORDS = frozenset("h hk hq hv kh kvh nh qh vh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
@@ -30,6 +31,7 @@ _WEIGHT_WORDS = frozenset(
 )
 # Tensors with an item for each sequence or token.
 _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
+_ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
@@ -133,6 +135,22 @@ def names_items(name: str) -> bool:
     """Whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`."""
     counts = "num" in words(name)
     return bool(words(name) & _ITEM_WORDS) and not (counts or names_settings(name) or names_weight(name))
+
+
+@lru_cache(maxsize=4096)
+def names_mask(name: str) -> bool:
+    """Whether a tensor's name says that it is a mask of tokens: `attention_mask`, not `expert_mask`."""
+    return bool(words(name) & {"mask", "masks"}) and not _names_setting(name)
+
+
+def _names_setting(name: str) -> bool:
+    return bool(words(name) & (_MODEL_WORDS | _TILE_WORDS | _WEIGHT_WORDS | _SETTING_WORDS))
+
+
+@lru_cache(maxsize=4096)
+def names_attended(name: str) -> bool:
+    """Whether a tensor's name says that it holds queries, keys or values: `q`, `key_states`."""
+    return bool(words(name) & _ATTENDED_WORDS) and not names_weight(name)
 
 
 @lru_cache(maxsize=4096)
