@@ -224,7 +224,8 @@ class Interpreter:
             case Instance():
                 return objects.object_attribute(self, value, base, name, point)
             case Union(options) if any(isinstance(option, Instance) for option in options):
-                return either([self._attribute_of(option, base, name, point) for option in options])
+                # Branches that choose settings by a length: what each gives is no more than a hint of what runs.
+                return attribute(self, UNKNOWN, name, base, point)
             case Context(forward):
                 return saved(self, forward, name, point.frame)
             case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and self.asks:
