@@ -46,6 +46,11 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in contents.globals:
         return uncertain(_outer(interpreter, name, frame))  # anybody may set it
     flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
+    if found.certain and len(found.bindings) == 1:
+        value = _bound(interpreter, found.bindings[0], frame, flags)
+        if value is None:
+            return UNKNOWN
+        return limited(interpreter, value, name, point) if contents.limits else value
     values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
         [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
