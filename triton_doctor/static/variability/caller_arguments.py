@@ -88,11 +88,15 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         forward = frame.module.functions.get(f"{function.class_name}.forward")
         if forward is not None:
             return Context(forward=forward)
-    if param.variadic:
-        return UNKNOWN
+    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
+
+
+def _argument(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
+    """What `param` is where no call is at hand: what its function shows of it."""
+    function = frame.function
     names = named_axes(function, param.name)
     weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
-    path = frame.module.path
+    path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
@@ -124,6 +128,14 @@ class CallerArguments:
         self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
         self._integers: set[tuple[int, str]] = set()
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
+        self._arguments: dict[tuple[int, str], SymbolicValue] = {}
+
+    def argument(self, param: HostParam, frame: CallFrame) -> SymbolicValue:
+        """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
+        key = (id(frame.function), param.name)
+        if key not in self._arguments:
+            self._arguments[key] = _argument(self._interpreter, param, frame)
+        return self._arguments[key]
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
@@ -258,7 +270,9 @@ class CallerArguments:
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if asked:
+        if len(asked) == 1:
+            yield asked[0][1].stepping(note)
+        elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):

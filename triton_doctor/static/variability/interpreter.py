@@ -168,13 +168,15 @@ class Interpreter:
 
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
         """What `expr` is at `point`."""
-        match expr:
-            case Const(literal):
-                return literal_value(literal)
+        match expr:  # the most frequent first
             case Name(name):
                 return name_value(self, name, point)
+            case Call():
+                return self._call(expr, point)
             case Attr(base, name):
                 return self._attribute(base, name, point)
+            case Const(literal):
+                return literal_value(literal)
             case Unpacked(of, None, size, _, before):
                 return starred(self, self.value(of, point), before, size - before, point.frame)
             case Unpacked(of, int(position), size, open_):
@@ -192,8 +194,6 @@ class Interpreter:
                 if are_layouts(options):
                     return least_certain(self.as_number(value, point.frame) for value in values)
                 return either(values)
-            case Call():
-                return self._call(expr, point)
             case TupleExpr(items):
                 return pack(self, items, point)
             case DictExpr(items):

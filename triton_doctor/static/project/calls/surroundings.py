@@ -212,7 +212,8 @@ def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
     """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
     lines = _lines(project.modules.source(kernel.path))
     text = b"\n".join(lines[kernel.span.line - 1 : kernel.span.end_line])
-    asked = {name for names in _ASKED.findall(text) for name in names}
+    may_ask = b"isinstance" in text or b".is_ptr" in text
+    asked = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
     return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
 
 
