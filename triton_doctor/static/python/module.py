@@ -108,7 +108,7 @@ class Kernel:
     aranges: tuple[Arange, ...] = ()
     blocks_only: frozenset[str] = frozenset()
     launch_metadata: Expr | None = None
-    text: FunctionSource
+    text: FunctionSource = field(repr=False)
 
     @property
     def key(self) -> tuple[str, str, int]:
