@@ -738,7 +738,6 @@ MISSED = {
     "a list joined along the first axis",
     "rearranged to rows",
     "a list grows in a loop",
-    "a step that is clipped",
     "by an assert",
     "by an assert of whole shapes",
     "by a check of the callee",

@@ -27,7 +27,6 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability import axes, objects, tensors, views
-from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments
@@ -185,10 +184,8 @@ class Interpreter:
                 return self._part(of, position, size, open_, point)
             case Subscript(base, key):
                 return self._item(base, key, point)
-            case BinaryOp("//", (over, under)):
-                return apply("//", [self.number(dividend(over, under), point), self.number(under, point)])
             case BinaryOp(op, operands):
-                return operate(self, op, [self.value(operand, point) for operand in operands], point.frame)
+                return operate(self, op, operands, point)
             case Compare():
                 return FEW
             case Conditional(_, options):
