@@ -13,6 +13,7 @@ from triton_doctor.static.variability.arguments import argument_value, default_p
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
+from triton_doctor.static.variability.indexing import element, held_item
 from triton_doctor.static.variability.lattice import (
     UNKNOWN,
     AbstractNumber,
@@ -119,11 +120,12 @@ class CallerArguments:
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
             self._answers[key] = (None, 0)
-            answer = self._ask(function, thing.root.name, frame, query)
+            answer = self._ask(function, thing, frame, query)
             self._answers[key] = (answer, frame.depth)
         return answer
 
-    def _ask(self, function: Function, name: str, frame: CallFrame, query: Query) -> AbstractNumber | None:
+    def _ask(self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
+        name = thing.held.parameter if thing.held is not None else thing.root.name
         found: list[AbstractNumber] = []
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
@@ -133,10 +135,14 @@ class CallerArguments:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
-                for number in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
+                for number in self._passed(caller, bound[name], thing, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(number)
-        if query == _VALUE and self._are_integers(callers, name, function, frame, (*found, *varying, *shown)):
+        if (
+            query == _VALUE
+            and thing.held is None
+            and self._are_integers(callers, name, function, frame, (*found, *varying, *shown))
+        ):
             self._integers.add((id(function), name))
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
@@ -195,26 +201,33 @@ class CallerArguments:
         return found
 
     def _passed(
-        self, caller: Caller, arg: Expr, function: Function, name: str, query: Query, depth: int
+        self, caller: Caller, arg: Expr, thing: SymbolicValue, query: Query, depth: int
     ) -> Iterator[AbstractNumber]:
         interpreter = self._interpreter
         frame = interpreter.frame(caller.module, caller.function, depth)
         point = ProgramPoint(frame, caller.site.order, caller.site.arms)
         value = interpreter.value(arg, point)
+        function, name = thing.origin, thing.root.name
+        assert function is not None
+        if thing.held is not None:
+            name = thing.held.parameter
+            value = _item_at(interpreter, value, thing.held.position, frame)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
             yield interpreter.length(value, frame).stepping(note)
             return
-        if query.what == "value":
-            yield interpreter.as_number(value, frame).stepping(note)
-            return
         options = value.options if isinstance(value, Union) else (value,)
+        is_each = thing.held is not None and thing.held.position is None
+        if query.what == "value":
+            numbers = options if is_each else (value,)
+            yield from (interpreter.as_number(number, frame).stepping(note) for number in numbers)
+            return
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
         if query.what == "axis":
-            tensor = arg.id if isinstance(arg, Name) else ""
+            tensor = arg.id if isinstance(arg, Name) and thing.held is None else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if len(asked) == 1:
-            yield asked[0][1].stepping(note)
+        if len(asked) == 1 or is_each:
+            yield from (one.stepping(note) for _, one in asked)
         elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
@@ -245,6 +258,17 @@ class CallerArguments:
                 return interpreter.as_number(found, frame) if found is not None else None
             case _:
                 return None
+
+
+def _item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
+    """The item of a list at `position`, or any."""
+    match value:
+        case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
+            return value.at(position)
+        case SymbolicValue() if position is not None:
+            return held_item(value, position)
+        case _:
+            return element(interpreter, value, frame)
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
