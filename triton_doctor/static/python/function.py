@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class BranchArm(NamedTuple):
     """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
 
-    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, and
-    `is_true` which. `given` is a name of which this arm asks no more than that it is not None. `expects_error` marks
-    what a test expects to fail; such an arm is the only one of its branch, and always runs.
+    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, or
+    `name is None`, and `is_true` which. `given` is a name of which this arm asks no more than that it is not None.
+    `expects_error` marks what a test expects to fail; such an arm is the only one of its branch, and always runs.
     """
 
     branch: int
@@ -65,7 +65,7 @@ class Returned(NamedTuple):
 
 
 class AssertedBound(NamedTuple):
-    """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
+    """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`; of a flag, which it is.
 
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
     Where the function fails unless it holds, no program goes on that had another value before, either: `left` is the

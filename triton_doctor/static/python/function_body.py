@@ -13,6 +13,8 @@ from triton_doctor.static.python.conditions import (
     given_name,
     is_main_guard,
     limits_of,
+    name_in_flag,
+    none_flag,
 )
 from triton_doctor.static.python.function import (
     Argument,
@@ -226,11 +228,18 @@ class Body:
 
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """Take in what a test which `holds`, or does not, says of names and axes."""
-        for name, axis, high, choices in limits_of(test, holds=holds):
+        left = self._left if raises else None
+        for name, axis, high, choices, given in limits_of(test, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
-            left = self._left if raises else None
-            limit = AssertedBound(axis, bound, choices, self._order, self._arms, left)
-            self._limits.setdefault(name, []).append(limit)
+            arms = self._arms
+            for one in given:
+                self._branches += 1
+                arms = (*arms, BranchArm(self._branches, 0, 2, False, flag=none_flag(one), is_true=False, given=one))
+            self._limits.setdefault(name, []).append(AssertedBound(axis, bound, choices, self._order, arms, left))
+        flag, is_true = decided_flag(test, holds=holds) if raises else (None, True)
+        if flag is not None and name_in_flag(flag) is not None:
+            known = AssertedBound(None, None, (int(is_true),), self._order, self._arms, left)
+            self._limits.setdefault(flag, []).append(known)
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func

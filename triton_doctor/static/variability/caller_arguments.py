@@ -159,7 +159,7 @@ class CallerArguments:
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
-        for caller, bound in self._called(function):
+        for caller, bound in self.called(function):
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
@@ -197,7 +197,7 @@ class CallerArguments:
         demonstrations = self._interpreter.project.demonstrations
         return caller.module.path in demonstrations and function.path not in demonstrations
 
-    def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
+    def called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""
         found = self._calls.get(id(function))
         if found is None:
