@@ -65,7 +65,7 @@ class Returned(NamedTuple):
 
 
 class AssertedBound(NamedTuple):
-    """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`; of a flag, which it is.
+    """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
 
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
     Where the function fails unless it holds, no program goes on that had another value before, either: `left` is the
@@ -78,6 +78,14 @@ class AssertedBound(NamedTuple):
     order: int
     arms: tuple[BranchArm, ...]
     left: int | None = None
+
+
+class NoneTest(NamedTuple):
+    """What an assertion, or `if x is None: raise`, says of a name from there on: whether it `is_none`."""
+
+    is_none: bool
+    order: int
+    arms: tuple[BranchArm, ...]
 
 
 class CallSite(NamedTuple):
@@ -134,6 +142,7 @@ class Contents(NamedTuple):
     calls: tuple[CallSite, ...]
     launches: tuple[Launch, ...]
     limits: Mapping[str, tuple[AssertedBound, ...]]
+    none_tests: Mapping[str, tuple[NoneTest, ...]]
     globals: frozenset[str]
 
 
@@ -219,6 +228,11 @@ class Function:
     def limits(self) -> Mapping[str, tuple[AssertedBound, ...]]:
         """What its tests say of names, and of the axes of what they name."""
         return self.text.contents.limits
+
+    @property
+    def none_tests(self) -> Mapping[str, tuple[NoneTest, ...]]:
+        """What its tests say of names that may be None."""
+        return self.text.contents.none_tests
 
     @property
     def globals(self) -> frozenset[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.conditions import name_in_flag
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.axis_names import allocated_axes, named_axes, read_axis
@@ -113,18 +113,24 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
         case _:
             return number
     for name, limits in point.frame.function.limits.items():
-        if name_in_flag(name) is not None:
-            continue
         # That `out` is None, and was not tested, says nothing of the `q` that it may be.
         own = name if axis.root.name == name else ""
         for limit in limits:
-            holds = _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point)
-            if not holds:
+            if not _may_reach(limit, point):
                 continue
-            tested = _tested_axis(interpreter, name, limit, point.frame)
-            if tested == axis or (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
+            key = (point.frame, name, limit.axis, limit.order)
+            ask = partial(_tested_axis, interpreter, name, limit, point.frame)
+            tested = interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
+            if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
+                continue
+            if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
                 number = _bounded(interpreter, number, limit, point) or number
     return number
+
+
+def _may_reach(limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Whether all arms around `limit` are those of `point`, but for some that only ask what is None."""
+    return all(arm in point.arms or arm.given is not None for arm in limit.arms)
 
 
 def _is_called_alike(one: Dim, other: Dim) -> bool:

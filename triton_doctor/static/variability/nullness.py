@@ -60,9 +60,9 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
         for arm in point.arms:
             if arm.flag == flag:
                 return arm.is_true
-        for test in function.limits.get(flag, ()):
+        for test in function.none_tests.get(name, ()):
             if test.order < point.order and set(test.arms) <= set(point.arms):
-                return test.choices == (1,)
+                return test.is_none
     found = reaching_definitions(function, name, point.order, point.arms)
     answers = [
         _is_none(interpreter, one.value, ProgramPoint(point.frame, one.order, one.arms)) for one in found.bindings
