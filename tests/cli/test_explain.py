@@ -366,7 +366,8 @@ def test_only_files_that_may_launch_the_kernel_are_read(
     [
         ("ragged_mask_kernle", "did you mean `ragged_mask_kernel`?"),
         ("RAGGED_mask_kernel", "did you mean `ragged_mask_kernel`?"),
-        ("zzz", "1 kernel was read"),
+        ("Mask", "did you mean `ragged_mask_kernel`?"),
+        ("zzz", "1 kernel was read, `ragged_mask_kernel`; name one, or a glob in quotes"),
     ],
 )
 def test_unknown_kernel_is_told_with_what_there_is(doctor: Callable, name: str, hint: str) -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.machine.facts_table import machine_of
 from triton_doctor.machine.diagnose import diagnose
 from triton_doctor.machine.facts import Machine
+from triton_doctor.report import MachineForm
+from triton_doctor.report.machine import render_machine
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 
 if TYPE_CHECKING:
@@ -47,6 +49,22 @@ def test_good_facts_yield_nothing(page: RulePage) -> None:
 
 def test_a_machine_in_order_has_nothing_wrong() -> None:
     assert diagnose(Machine()) == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        pytest.param(Machine(), "nothing is wrong with this machine", id="with triton"),
+        pytest.param(
+            Machine(triton=None),
+            "nothing is wrong with this machine, as far as can be told without triton",
+            id="without triton",
+        ),
+    ],
+)
+def test_summary_says_what_could_not_be_looked_at(machine: Machine, said: str) -> None:
+    assert diagnose(machine) == []
+    assert render_machine(machine, [], (3, 6), MachineForm.TEXT).splitlines()[-1] == said
 
 
 def test_every_finding_is_one_line_without_a_full_stop() -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.finding import Severity
 from triton_doctor.report import MachineForm
-from triton_doctor.report.concise import plural
+from triton_doctor.report.concise import count_problems, plural
 from triton_doctor.report.machine_facts import fact_rows, variable_rows
 from triton_doctor.report.machine_text import text_lines
 from triton_doctor.report.markup import escape_markdown, table_lines
@@ -38,9 +36,9 @@ def render_machine(
     """All of it in `form`; variables as Triton `version` reads them. `color` and `width` are of the text."""
     match form:
         case MachineForm.TEXT:
-            lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(findings)]
+            lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(machine, findings)]
         case MachineForm.MARKDOWN:
-            lines = [*markdown_lines(machine, findings, version), summarize(findings)]
+            lines = [*markdown_lines(machine, findings, version), summarize(machine, findings)]
         case MachineForm.JSON:
             lines = [json.dumps(machine_object(machine, findings, version), indent=2, ensure_ascii=False)]
     return "\n".join(lines) + "\n"
@@ -63,21 +61,12 @@ def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version
         yield ""
 
 
-def summarize(findings: Sequence[MachineFinding]) -> str:
+def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
     """How much is wrong, in one line."""
     if not findings:
-        return "nothing is wrong with this machine"
-    counts = Counter(finding.severity for finding in findings)
-    parts = [
-        plural(counts[severity], word, words)
-        for severity, word, words in (
-            (Severity.ERROR, "error", "errors"),
-            (Severity.WARNING, "warning", "warnings"),
-            (Severity.INFO, "info", "info"),
-        )
-        if counts[severity]
-    ]
-    return f"found {plural(len(findings), 'problem')} ({', '.join(parts)})"
+        limit = "" if machine.triton else ", as far as can be told without triton"
+        return f"nothing is wrong with this machine{limit}"
+    return count_problems([finding.severity for finding in findings])
 
 
 def machine_object(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> dict[str, Any]:

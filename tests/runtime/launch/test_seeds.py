@@ -10,12 +10,12 @@ SEEDS = REPOSITORY / "fixtures" / "seeds"
 
 
 @pytest.fixture
-def run_seed(runner, folder):
+def run_seed(runner, doctor):
     def run(name):
         program = (str(PROGRAMS / "seed.py"), str(SEEDS / f"{name}.py"))
         done = runner()("-m", "triton_doctor", "run", "--target", "cuda:90", "-o", "run.jsonl", *program)
-        seen = runner()("-m", "triton_doctor", "report", "run.jsonl", "--output-format", "json")
-        return done.stderr[done.stderr.index("triton-doctor: ") :].splitlines(), json.loads(seen.stdout)
+        seen = doctor("report", "run.jsonl", "--output-format", "json")
+        return done.stderr[done.stderr.index("triton-doctor: ") :].splitlines(), json.loads(seen.out)
 
     return run
 

@@ -16,7 +16,7 @@ RUN = ("-m", "triton_doctor", "run", "--target", "cuda:90")
 
 
 @pytest.fixture
-def run(folder, runner):
+def run(folder, runner, doctor):
     """Run a program, given as text, under `run`; its report as JSON is `.seen`."""
 
     class Done:
@@ -26,8 +26,8 @@ def run(folder, runner):
             python.environment |= environment or {}
             done = python(*RUN, "-o", "run.jsonl", *options, *command, check=False)
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
-            report = python("-m", "triton_doctor", "report", "run.jsonl", "--output-format", "json", check=False)
-            self.seen = json.loads(report.stdout) if report.stdout else {}
+            report = doctor("report", "run.jsonl", "--output-format", "json")
+            self.seen = json.loads(report.out) if report.out else {}
             self.kernels = {kernel["kernel"]: kernel for kernel in self.seen.get("kernels", ())}
 
     return Done

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tritons import skip_for_output
+from tests.runtime.tritons import NEWEST
+from tests.tritons import skip_for_output, triton_folder
 
 REPOSITORY = Path(__file__).parents[3]
 SERVE = Path(__file__).parent / "programs" / "serve.py"
@@ -18,16 +19,24 @@ OTHERS = ("TRITON_", "PYTEST_XDIST_")
 
 @dataclass(frozen=True, kw_only=True)
 class Workshop:
-    """A folder to work in, with a Triton: that of `triton`, or this environment's."""
+    """A folder to work in, with the Triton of that folder."""
 
     folder: Path
-    triton: Path | None = None
+    triton: Path
+
+    @property
+    def path(self) -> str:
+        """What Python looks for modules in."""
+        return os.pathsep.join([str(REPOSITORY), str(self.triton)])
 
     def run(self, *words: object, status: int | None = 0, **variables: object) -> str:
         """`python *words` here; its output, after checking its exit status."""
-        path = os.pathsep.join([str(REPOSITORY), *([str(self.triton)] if self.triton else [])])
         environment = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
-        environment |= {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "TRITON_CACHE_DIR": str(self.folder / "other")}
+        environment |= {
+            "PYTHONPATH": self.path,
+            "PYTHONWARNINGS": "ignore",
+            "TRITON_CACHE_DIR": str(self.folder / "other"),
+        }
         environment |= {name: str(value) for name, value in variables.items()}
         done = subprocess.run(
             [sys.executable, *map(str, words)],
@@ -63,4 +72,4 @@ def tiers(recording: Path) -> list[str]:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Workshop:
-    return Workshop(folder=tmp_path)
+    return Workshop(folder=tmp_path, triton=triton_folder(NEWEST))

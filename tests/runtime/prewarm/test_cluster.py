@@ -29,12 +29,14 @@ with triton_doctor.compile_only("cuda:90"), triton_doctor.record("run.jsonl"):
 
 
 @contextlib.contextmanager
-def dask(folder: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+def dask(workshop: Workshop, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process of the cluster, which can import the tests' kernels."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str(ROWS.parent)])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([workshop.path, str(ROWS.parent)])}
     environment["DASK_DISTRIBUTED__WORKER__DAEMON"] = "False"
-    with (folder / "dask.log").open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", *words], env=environment, cwd=folder, stdout=log, stderr=log)
+    with (workshop.folder / "dask.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *words], env=environment, cwd=workshop.folder, stdout=log, stderr=log
+        )
         try:
             yield process
         finally:
@@ -74,9 +76,9 @@ def test_cluster_compiles_what_the_local_pool_does_and_loses_nothing_when_a_work
     host, port = address.removeprefix("tcp://").split(":")
     worker = ("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
     with (
-        dask(folder, "distributed.cli.dask_scheduler", "--host", host, "--port", port, "--no-dashboard"),
-        dask(folder, *worker) as first,
-        dask(folder, *worker),
+        dask(workshop, "distributed.cli.dask_scheduler", "--host", host, "--port", port, "--no-dashboard"),
+        dask(workshop, *worker) as first,
+        dask(workshop, *worker),
         Client(address, timeout=120, set_as_default=False) as client,
     ):
         client.wait_for_workers(2, timeout=120)
@@ -85,7 +87,7 @@ def test_cluster_compiles_what_the_local_pool_does_and_loses_nothing_when_a_work
         with subprocess.Popen(
             [*command, "--executor", f"dask:{address}", "--cache-dir", str(warm)],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            env={**os.environ, "PYTHONPATH": workshop.path},
             stdout=subprocess.PIPE,
             text=True,
         ) as prewarming:

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.prewarm.conftest import REPOSITORY, SERVE, Workshop, tiers
+from tests.runtime.prewarm.conftest import SERVE, Workshop, tiers
+from tests.runtime.tritons import NEWEST
 from tests.tritons import triton_folder
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("version", ["3.2.0", "3.6.0", None])
-def test_program_finds_all_that_was_prewarmed_from_its_recording(workshop: Workshop, version: str | None) -> None:
-    workshop = replace(workshop, triton=None if version is None else triton_folder(version))
+@pytest.mark.parametrize("version", ["3.2.0", "3.6.0", NEWEST])
+def test_program_finds_all_that_was_prewarmed_from_its_recording(workshop: Workshop, version: str) -> None:
+    workshop = replace(workshop, triton=triton_folder(version))
     # Triton 3.2 takes no tuples.
     words = ("go",) if version == "3.2.0" else ("go", "tuples")
     first = workshop.record("first.jsonl", SERVE, *words, cache="first")
@@ -30,7 +31,7 @@ def test_program_finds_all_that_was_prewarmed_from_its_recording(workshop: Works
     assert tiers(second) == ["loaded from disk"] * len(tiers(first))
     assert "0 missed, 0 unused" in workshop.doctor("prewarm", "--check", second, "--cache-dir", "warm")
     launchers = list((workshop.folder / "warm").rglob("__triton_launcher*"))
-    assert bool(launchers) == (version is not None and shutil.which("gcc") is not None)
+    assert bool(launchers) == (version != NEWEST and shutil.which("gcc") is not None)
 
 
 @pytest.mark.long
@@ -50,8 +51,8 @@ def test_check_names_what_the_cache_misses_and_what_nothing_uses(workshop: Works
     assert "5 missed, 0 unused" in workshop.doctor("prewarm", "--check", recording, "--cache-dir", "warm", status=1)
 
 
-def test_a_missing_recording_is_one_line_with_a_hint(tmp_path: Path) -> None:
-    printed = Workshop(folder=tmp_path).doctor("prewarm", status=2)
+def test_a_missing_recording_is_one_line_with_a_hint(workshop: Workshop) -> None:
+    printed = workshop.doctor("prewarm", status=2)
 
     assert printed.splitlines() == [
         "triton-doctor: there is no recording to prewarm from",
@@ -64,7 +65,7 @@ def test_kill_9_leaves_no_process_and_loses_nothing_that_was_done(workshop: Work
     recording = workshop.record("first.jsonl", SERVE, "go", "tuples", cache="first")
     warm = workshop.folder / "warm"
     command = [sys.executable, "-m", "triton_doctor", "prewarm", str(recording), "--cache-dir", str(warm)]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "HERE": str(workshop.folder)}
+    environment = {**os.environ, "PYTHONPATH": workshop.path, "HERE": str(workshop.folder)}
     with subprocess.Popen([*command, "--jobs", "1"], env=environment, cwd=workshop.folder) as prewarming:
         while not (done := list(warm.glob("*/__grp__*"))) and prewarming.poll() is None:
             time.sleep(0.02)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Compare, Const, Name
-from triton_doctor.static.variability.integers import is_integer
 from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries import is_integer
 from triton_doctor.static.variability.values import Tensor
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from triton_doctor.static.python.module import Arange, Kernel, Param
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from triton_doctor.static.python.function import FunctionSource
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.python.imports import Imports
     from triton_doctor.static.sources.source_text import SourceText
@@ -68,11 +69,12 @@ def read_kernel(
     decorators: tuple[Expr, ...],
     imports: Imports,
     source: SourceText,
+    text: FunctionSource,
     *,
     path: str,
     qualname: str,
 ) -> Kernel:
-    """The kernel that `node` defines."""
+    """The kernel that `node` defines, whose lines are `text`."""
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
     names = frozenset(param.name for param in params)
@@ -104,6 +106,7 @@ def read_kernel(
         outer=uses.outer,
         aranges=tuple(_aranges(uses.aranges, source)),
         launch_metadata=dict(jit.keywords).get("launch_metadata") if isinstance(jit, Call) else None,
+        text=text,
     )
 
 
@@ -132,6 +135,8 @@ def _params(args: ast.arguments, imports: Imports, source: SourceText) -> Iterat
 
 def _is_constexpr(annotation: ast.expr | None, imports: Imports) -> bool:
     match annotation:
+        case None:
+            return False
         case ast.Name() | ast.Attribute():
             name = _dotted(annotation)
         case ast.Constant(value=str(text)):

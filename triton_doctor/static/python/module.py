@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.python.function import Binding, Function, Launch
+    from triton_doctor.static.python.function import Binding, Function, FunctionSource, Launch
     from triton_doctor.static.python.ir import Expr
 
 # Hardware whose vendor ships a Triton of its own: Huawei Ascend (CANN), Cambricon, Kunlunxin, Enflame, Moore Threads,
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _HARDWARE = frozenset(
     "ascend npu cann cambricon mlu kunlunxin enflame gcu mthreads musa tsingmicro iluvatar metax".split()
 )
+# One of these stands in the text of every kernel that masks elements; block pointers check boundaries instead.
+_MASKING = (b"mask", b"boundary_check", b"where")
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -80,7 +82,7 @@ class Kernel:
     identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
     all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
     more with than test, compare and pass on; `outer` those that it reads and nothing in it binds. `launch_metadata` is
-    the function that `jit` is told to describe launches with.
+    the function that `jit` is told to describe launches with. `text` are its lines.
     """
 
     name: str
@@ -106,11 +108,17 @@ class Kernel:
     aranges: tuple[Arange, ...] = ()
     blocks_only: frozenset[str] = frozenset()
     launch_metadata: Expr | None = None
+    text: FunctionSource = field(repr=False)
 
     @property
     def key(self) -> tuple[str, str, int]:
         """What tells it from every other kernel of the project."""
         return (self.path, self.qualname, self.span.line)
+
+    @property
+    def may_mask(self) -> bool:
+        """Whether it, or what it calls, may leave out some of the elements that it loads or stores."""
+        return bool(self.passes) or any(map(self.text.holds, _MASKING))
 
     @property
     def heuristics_out_of_sight(self) -> bool:

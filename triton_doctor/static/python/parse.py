@@ -169,7 +169,10 @@ class _ModuleReader:
         if is_kernel(node, decorators, self._imports, path=self._path):
             whole = self._tree.whole(node)
             if isinstance(whole, ast.FunctionDef):
-                kernel = read_kernel(whole, decorators, self._imports, self._source, path=self._path, qualname=qualname)
+                text = FunctionText(self._tree, node)
+                kernel = read_kernel(
+                    whole, decorators, self._imports, self._source, text, path=self._path, qualname=qualname
+                )
                 self._kernels.append(kernel)
                 return
         text = FunctionText(self._tree, node)

@@ -12,7 +12,7 @@ from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_tables
-from triton_doctor.static.variability.literals import find_literals, find_module_literals
+from triton_doctor.static.variability.queries import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

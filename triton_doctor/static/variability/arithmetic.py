@@ -24,8 +24,17 @@ _COARSE = 1 << 16
 _LOW_CAP = 128
 
 
+# Of two integers they make an integer; `/` does not, and `**` need not.
+_INTEGER_OPERATORS = frozenset({"+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"})
+
+
 def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     """The value of `op` on one or two operands."""
+    is_integer = op in _INTEGER_OPERATORS and all(operand.is_integer for operand in operands)
+    return _apply(op, operands).typed(is_integer=is_integer)
+
+
+def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     if len(operands) == 1:
         return join(operands)
     left, right = operands
@@ -157,7 +166,7 @@ def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
     result = join(operands)
     if not highs and not all(operand.leans_to_data for operand in operands):
         # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
-        result = UNKNOWN._replace(trail=result.trail)
+        result = UNKNOWN._replace(trail=result.trail, is_integer=result.is_integer)
     known = [low for low in lows if low is not None]
     if highs and min(highs) <= _LOW_CAP and result.decide() >= Variability.LOGARITHMIC:
         # Sizes of the data lie above so low a cap: they share the variant that it stands for.

@@ -101,17 +101,25 @@ def meaning_of_word(name: str) -> bool | None:
 class AxisMeanings:
     """What names of axes mean in one function."""
 
-    def __init__(self, function: Function, axes: Mapping[str, Sequence[str]], *legends: str) -> None:
+    def __init__(
+        self,
+        function: Function,
+        axes: Mapping[str, Sequence[str]],
+        *legends: str,
+        renamed: Mapping[str, Expr] | None = None,
+    ) -> None:
         """`axes` are those that notes name, by tensor.
 
-        `legends` are docstrings that may say what letters stand for, the nearest first.
+        `legends` are docstrings that may say what letters stand for, the nearest first. `renamed` is what `function`
+        passes by the names that notes use, where those are a kernel's.
         """
         self._function = function
+        self._renamed = renamed or {}
         self._axes = axes
         self._legend: dict[str, bool | None] = {}
         for text in legends:
             for name, said in _LEGEND.findall(text):
-                self._legend.setdefault(name, _meaning_of_prose(said))
+                self._legend.setdefault(name, meaning_of_prose(said))
 
     def of_shape(self, axes: Sequence[str]) -> tuple[bool | None, ...]:
         """What each of `axes` means. What lies between a batch and a width is the length, whatever its letter."""
@@ -136,8 +144,14 @@ class AxisMeanings:
 
     def _is_open_length(self, name: str) -> bool:
         """Whether `name` may be a length, and the function binds it to nothing that is in sight."""
-        computed = any(not _is_out_of_sight(_item(one.value)) for one in self._function.bindings.get(name, ()))
+        computed = any(not _is_out_of_sight(value) for value in self._bound(name))
         return not computed and _LENGTH_LETTERS.fullmatch(name) is not None
+
+    def _bound(self, name: str) -> list[Expr]:
+        """What `name` stands for in the function."""
+        if name in self._renamed:
+            return [self._renamed[name]]
+        return [_item(one.value) for one in self._function.bindings.get(name, ())]
 
     def _of_text(self, text: str, steps: int) -> bool | None:
         over, *under = _DIVISION.split(text)
@@ -153,7 +167,7 @@ class AxisMeanings:
         meaning = self._legend.get(name)
         if meaning is not None or not steps:
             return meaning
-        bound = [_item(one.value) for one in self._function.bindings.get(name, ())]
+        bound = self._bound(name)
         computed = [value for value in bound if not _is_out_of_sight(value)]
         if computed:
             meanings = {self._of_expr(value, steps - 1) for value in computed}
@@ -235,7 +249,7 @@ def _product(meanings: Iterable[bool | None]) -> bool | None:
     return True if True in found else None if None in found else False
 
 
-def _meaning_of_prose(text: str) -> bool | None:
+def meaning_of_prose(text: str) -> bool | None:
     """What `number of heads` or `sequence length (K, V)` says."""
     said = set(re.findall(r"[a-z]+", text.lower().partition("(")[0]))
     if said & _PROSE_PARTS:

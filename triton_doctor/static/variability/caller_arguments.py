@@ -15,6 +15,7 @@ from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
+from triton_doctor.static.variability.kernel_notes import note_of_argument
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
@@ -26,9 +27,9 @@ from triton_doctor.static.variability.lattice import (
     lean,
     least_certain,
 )
-from triton_doctor.static.variability.name_words import names_weight, works_on_weights
+from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import note_of_parameter, notes_of
+from triton_doctor.static.variability.shape_notes import notes_of
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     Context,
@@ -87,21 +88,35 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         forward = frame.module.functions.get(f"{function.class_name}.forward")
         if forward is not None:
             return Context(forward=forward)
-    if param.variadic:
-        return UNKNOWN
+    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
+
+
+def _argument(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
+    """What `param` is where no call is at hand: what its function shows of it."""
+    function = frame.function
     names = named_axes(function, param.name)
-    weight = names_weight(param.name) or works_on_weights(function.name)
-    path = frame.module.path
+    weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
+    path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
         hints[position] = hints.get(position, frozenset()) | beside
-    note = partial(note_of_parameter, function, param.name)
+    note = partial(note_of_argument, interpreter.project, function, param.name)
     root = Origin(
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )
     number = _number(param, root)
+    if param.annotation == "int" and (
+        param.default is None or interpreter.number(param.default, _around(function, frame)).is_integer
+    ):
+        number = number._replace(is_integer=True)
     return SymbolicValue(root=root, number=number, origin=function)
+
+
+def _around(function: Function, frame: CallFrame) -> ProgramPoint:
+    """Where the defaults of `function`, entered in `frame`, are evaluated."""
+    outer = frame.module.functions.get(function.parent or "<module>") or function
+    return end_of(CallFrame(frame.module, outer, {}, frame.depth))
 
 
 class CallerArguments:
@@ -111,11 +126,22 @@ class CallerArguments:
         """Nobody is asked yet."""
         self._interpreter = interpreter
         self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
+        self._integers: set[tuple[int, str]] = set()
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
+        self._arguments: dict[tuple[int, str], SymbolicValue] = {}
 
-    def value(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
-        """What is passed for the parameter that `thing` is; None where the callers do not tell."""
-        return self._answer(thing, frame, _VALUE)
+    def argument(self, param: HostParam, frame: CallFrame) -> SymbolicValue:
+        """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
+        key = (id(frame.function), param.name)
+        if key not in self._arguments:
+            self._arguments[key] = _argument(self._interpreter, param, frame)
+        return self._arguments[key]
+
+    def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
+        """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
+        number = self._answer(thing, frame, _VALUE) or number_of(thing)
+        is_integer = thing.number.is_integer or (id(thing.origin), thing.root.name) in self._integers
+        return number.typed(is_integer=is_integer and not thing.nullable)
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
@@ -159,13 +185,16 @@ class CallerArguments:
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
-        for caller, bound in self.called(function):
+        callers = self.called(function)
+        for caller, bound in callers[:MOST_CALLERS]:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
                 for number in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(number)
+        if query == _VALUE and self._are_integers(callers, name, function, frame, (*found, *varying, *shown)):
+            self._integers.add((id(function), name))
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
             return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
@@ -192,6 +221,22 @@ class CallerArguments:
             )
         return None
 
+    def _are_integers(
+        self,
+        callers: collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]],
+        name: str,
+        function: Function,
+        frame: CallFrame,
+        passed: collections.abc.Sequence[AbstractNumber],
+    ) -> bool:
+        """Whether all `callers` are in sight, and each passes an integer for `name`, or leaves it to such a default."""
+        if not 0 < len(callers) <= MOST_CALLERS or not all(number.is_integer for number in passed):
+            return False
+        default = next(param.default for param in function.params if param.name == name)
+        if default is None:
+            return all(name in bound for _, bound in callers)
+        return self._interpreter.number(default, _around(function, frame)).is_integer
+
     def _only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too."""
         demonstrations = self._interpreter.project.demonstrations
@@ -202,7 +247,7 @@ class CallerArguments:
         found = self._calls.get(id(function))
         if found is None:
             callers = self._interpreter.callers.of(self._interpreter.project.names.home(function), function)
-            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS)]
+            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS + 1)]
             self._calls[id(function)] = found
         return found
 
@@ -225,7 +270,9 @@ class CallerArguments:
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if asked:
+        if len(asked) == 1:
+            yield asked[0][1].stepping(note)
+        elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):

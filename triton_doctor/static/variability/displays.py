@@ -21,7 +21,9 @@ def literal_value(literal: object) -> AbstractNumber:
     """A number, a flag, a word, None or `...`."""
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
-        return AbstractNumber(Variability.FIXED, low=literal, high=literal, power=power, literal=literal)
+        return AbstractNumber(
+            Variability.FIXED, low=literal, high=literal, power=power, literal=literal, is_integer=True
+        )
     return AbstractNumber(Variability.FIXED, literal=literal)
 
 

@@ -148,8 +148,9 @@ def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
 
     known = sorted(set(names))
     by_case = [name for name in known if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
-    close = by_case[:3] or get_close_matches(pattern, known, n=3)
-    read = "1 kernel was read" if len(known) == 1 else f"{len(known):,} kernels were read"
+    parts = [name for name in known if pattern.lower() in name.lower()]
+    close = by_case[:3] or parts[:3] or get_close_matches(pattern, known, n=3)
+    read = f"1 kernel was read, `{known[0]}`" if len(known) == 1 else f"{len(known):,} kernels were read"
     hint = f"{read}; name one, or a glob in quotes"
     if close:
         hint = f"did you mean {' or '.join(f'`{name}`' for name in close)}?"

@@ -252,9 +252,10 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             return found
         case ListValue(one, _):
             return one
-        case SymbolicValue(root, number, _):
+        case SymbolicValue(root, number, origin):
             inner = root.item_called(f"{root.name}[i]")
-            return SymbolicValue(root=inner, number=number._replace(terms=frozenset()))
+            items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
+            return SymbolicValue(root=inner, number=number._replace(terms=frozenset(), is_integer=items == "int"))
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):

@@ -31,7 +31,7 @@ from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import field, saved
-from triton_doctor.static.variability.caller_arguments import CallerArguments, number_of
+from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
 from triton_doctor.static.variability.indexing import attribute, element, item, part, starred
@@ -46,7 +46,7 @@ from triton_doctor.static.variability.lattice import (
 )
 from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
-from triton_doctor.static.variability.models.python import call_value, rounds_up
+from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
 from triton_doctor.static.variability.nullness import outcome
@@ -58,12 +58,14 @@ from triton_doctor.static.variability.values import (
     Context,
     Instance,
     Shape,
+    Strides,
     SymbolicValue,
     Tensor,
     TupleValue,
     Union,
     Value,
     either,
+    uncertain,
 )
 
 if TYPE_CHECKING:
@@ -134,25 +136,25 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self.asked.value(value, frame) or number_of(value)
+                return self.asked.number(value, frame)
             case Union(options):
                 return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
-                return join([self.as_number(option, frame) for option in value.items])
+                return join([self.as_number(option, frame) for option in value.items]).typed(is_integer=False)
             case _:
                 return UNKNOWN
 
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.shape[position]`."""
-        return axes.axis(self, value, position, frame)
+        return axes.axis(self, value, position, frame).typed(is_integer=True)
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """`value.numel()`."""
-        return axes.explained(self, tensors.numel(value), frame)
+        return axes.explained(self, tensors.numel(value), frame).typed(is_integer=True)
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""
-        return axes.stride(self, value, position, frame)
+        return axes.stride(self, value, position, frame).typed(is_integer=True)
 
     def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
         """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
@@ -162,18 +164,20 @@ class Interpreter:
         if isinstance(value, SymbolicValue):
             asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
-                return asked
+                return asked.typed(is_integer=False)
         return part(self, value, position, size, is_open, frame)
 
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
         """What `expr` is at `point`."""
-        match expr:
-            case Const(literal):
-                return literal_value(literal)
+        match expr:  # the most frequent first
             case Name(name):
                 return name_value(self, name, point)
+            case Call():
+                return self._call(expr, point)
             case Attr(base, name):
                 return self._attribute(base, name, point)
+            case Const(literal):
+                return literal_value(literal)
             case Unpacked(of, None, size, _, before):
                 return starred(self, self.value(of, point), before, size - before, point.frame)
             case Unpacked(of, int(position), size, open_):
@@ -194,8 +198,6 @@ class Interpreter:
                 if are_layouts(options):
                     return least_certain(self.as_number(value, point.frame) for value in values)
                 return either(values)
-            case Call():
-                return self._call(expr, point)
             case TupleExpr(items):
                 return pack(self, items, point)
             case DictExpr(items):
@@ -203,7 +205,8 @@ class Interpreter:
             case Comprehension():
                 return each(self, expr, point)
             case IterItem(source):
-                return element(self, self.value(source, point), point.frame)
+                found = element(self, self.value(source, point), point.frame)
+                return uncertain(found) if isinstance(source, Name | Attr) else found
             case Star(of):
                 return self.value(of, point)
             case _:
@@ -211,6 +214,9 @@ class Interpreter:
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
+        return self._length(value, frame).typed(is_integer=True)
+
+    def _length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         match value:
             case SymbolicValue() if not is_used_as_tensor(value):
                 return self.asked.length(value, frame) or length_of_thing(value)
@@ -224,7 +230,9 @@ class Interpreter:
     def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:
             return declared(self.project, name, point.frame)
-        value = self.value(base, point)
+        return uncertain(self._attribute_of(self.value(base, point), base, name, point))
+
+    def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
         match value:
             case Instance(of):
                 return field(self, of, name, point.frame)
@@ -241,13 +249,17 @@ class Interpreter:
         options = value.options if isinstance(value, Union) else (value,)
         found = [self.part(option, position, size, open_, point.frame) for option in options]
         known = [one for one in found if one is not None]
-        return limited_item(self, self._either(known, options, point), of, position, point) if known else UNKNOWN
+        if not known:
+            return UNKNOWN
+        one = limited_item(self, self._either(known, options, point), of, position, point)
+        return one if _keeps_items(of, options) else uncertain(one)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
         value = self.value(base, point)
         options = value.options if isinstance(value, Union) else (value,)
         found = self._either([item(self, option, base, key, point) for option in options], options, point)
-        return limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
+        one = limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
+        return one if _keeps_items(base, options) else uncertain(one)
 
     def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
         """One of the parts `found` of `options`."""
@@ -265,7 +277,10 @@ class Interpreter:
             function = None
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        value = call_value(self, call, point) if function is None else self._entered(function, call, point)
+        if function is not None:
+            value = self._entered(function, call, point)
+        else:
+            value = typed_result(call_value(self, call, point), call)
         if point.local is None:
             frame.values[key] = value
         return value
@@ -282,3 +297,8 @@ class Interpreter:
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
         return either([note_returned(value, one, frame) for one, value in found])
+
+
+def _keeps_items(expr: Expr, options: Sequence[Value]) -> bool:
+    """Whether `expr`, one of `options`, has the items that it was made with: of a name or attribute shapes alone do."""
+    return not isinstance(expr, Name | Attr) or all(isinstance(option, Shape | Strides) for option in options)

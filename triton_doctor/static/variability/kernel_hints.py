@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.dims import Dim, DimProduct
+from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
+from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.launch_hints import spanned
-from triton_doctor.static.variability.name_words import names_block, names_of_width
+from triton_doctor.static.variability.launch_hints import divided, spanned
+from triton_doctor.static.variability.name_words import names_attended, names_block, names_of_width
 from triton_doctor.static.variability.parameter_uses import spanned_expressions
 from triton_doctor.static.variability.scopes import hint_from_name
 
@@ -29,6 +31,7 @@ class KernelHints:
         """No grid is read yet."""
         self._interpreter = interpreter
         self._grids: dict[int, frozenset[DimFactor]] = {}
+        self._blocks: dict[int, frozenset[DimFactor]] = {}
 
     def add_to(
         self, number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
@@ -40,8 +43,14 @@ class KernelHints:
         number = hint_from_name(number, name, kernel.path, line, is_height=is_height)
         if number.kind is not Variability.UNKNOWN:
             return number
+        if number.size is not None or _is_argument(expr, launch):
+            described = AxisContext(is_described=name in described_as_data(kernel))
+            number = number.add_hints(apply_hints(described, kernel.path, line))
         loaded = AxisContext(is_loaded=name in kernel.replaced and bool(number.atoms))
         number = number.add_hints(apply_hints(loaded, kernel.path, line))
+        number = number.add_hints(
+            apply_hints(AxisContext(is_attended=self._is_attended(number, launch, kernel, name)), kernel.path, line)
+        )
         covered = AxisContext(is_covered=True)
         is_count = _is_count(number, expr, launch)
         if (name in kernel.walked and (number.atoms or number.from_data)) or (
@@ -56,6 +65,20 @@ class KernelHints:
             return spanned_by_grid
         return number
 
+    def _is_attended(self, number: AbstractNumber, launch: LinkedLaunch, kernel: Kernel, name: str) -> bool:
+        """Whether it is an axis of queries, keys or values which the kernel walks, or the grid divides, in blocks."""
+        match number.size:
+            case DimProduct((Dim(root, 2 | -2),), ()) if root.rank in (None, MANY_AXES) and names_attended(root.name):
+                return name in kernel.walked or not number.atoms.isdisjoint(self._divided(launch))
+            case _:
+                return False
+
+    def _divided(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
+        """The undecided axes that the grid of a launch divides into blocks."""
+        if id(launch) not in self._blocks:
+            self._blocks[id(launch)] = divided(launch, self._interpreter)
+        return self._blocks[id(launch)]
+
     def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
         """The undecided axes that the grid of a launch spans."""
         if id(launch) not in self._grids:
@@ -63,14 +86,22 @@ class KernelHints:
         return self._grids[id(launch)]
 
 
+def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
+    """Whether `expr` is an argument of the launching function, as it came."""
+    function = launch.function
+    return (
+        isinstance(expr, Name)
+        and any(param.name == expr.id for param in function.params)
+        and expr.id not in function.bindings
+    )
+
+
 def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
     """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
     match expr:
         case Name(name):
-            function = launch.function
             return (
-                any(param.name == name for param in function.params)
-                and name not in function.bindings
+                _is_argument(expr, launch)
                 and not names_block(name)
                 and number.leans_to_data
                 and not number.leans_to_model

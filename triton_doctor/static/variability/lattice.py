@@ -69,7 +69,8 @@ class AbstractNumber(NamedTuple):
     `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
     `from_data` where it was read out of a tensor or is the length of a sequence. `is_capped` where `min` cuts it to
     `high`. `only_shown` where nobody but benchmarks, tests and examples passes it, `one_for_some_caller` where it is an
-    axis of which some caller has one item. `trail` runs from the source to here.
+    axis of which some caller has one item. `is_integer` where it is one for certain: not None, not a truth value, not a
+    fraction. `trail` runs from the source to here.
     """
 
     kind: Variability
@@ -85,6 +86,7 @@ class AbstractNumber(NamedTuple):
     is_capped: bool = False
     only_shown: bool = False
     one_for_some_caller: bool = False
+    is_integer: bool = False
     trail: tuple[Note, ...] = ()
 
     def decide(self) -> Variability:
@@ -142,6 +144,10 @@ class AbstractNumber(NamedTuple):
             return self
         terms = self.terms or _OUT_OF_SIGHT
         return self._replace(terms=frozenset([Term(term.hints | hints, term.is_power) for term in terms]))
+
+    def typed(self, *, is_integer: bool) -> AbstractNumber:
+        """The same value, which is an integer for certain, or need not be one."""
+        return self if self.is_integer is is_integer else self._replace(is_integer=is_integer)
 
     def settle(self) -> AbstractNumber:
         """The same value, of which what is seen later says no more."""
@@ -223,8 +229,9 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     greatest = max(decided, key=_RANK.__getitem__)
     leading = [operand for operand, kind in zip(operands, decided, strict=True) if kind is greatest]
     atoms: frozenset[DimFactor] = frozenset()
-    floor, terms = _FIXED, _NO_TERMS
+    floor, terms, is_integer = _FIXED, _NO_TERMS, True
     for operand, kind in zip(operands, decided, strict=True):
+        is_integer = is_integer and operand.is_integer
         # What the kernel does along an axis that may be the model's says nothing of the other operands.
         if operand.atoms and (kind is _PER_CALL or not operand.leans_to_model):
             atoms |= operand.atoms
@@ -247,6 +254,7 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         floor=floor if kind is _UNKNOWN else _FIXED,
         atoms=atoms,
         from_data=any(operand.from_data for operand in leading),
+        is_integer=is_integer,
         trail=chosen.trail,
     )
 
@@ -264,6 +272,7 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     joined = join(moving or operands)
     if len(operands) < 2:
         return joined
+    joined = joined.typed(is_integer=all(operand.is_integer for operand in operands))
     if len({operand.size for operand in moving}) == 1:
         joined = joined._replace(size=moving[0].size)
     lows = [operand.low for operand in operands]
@@ -282,4 +291,5 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
 def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     """Which layout it is, is not known: what is true of each of them is true."""
     options = list(numbers)
-    return next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])
+    chosen = next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])
+    return chosen.typed(is_integer=all(option.is_integer for option in options))

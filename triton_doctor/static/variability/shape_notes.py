@@ -97,12 +97,12 @@ def notes_of(function: Function) -> ShapeNotes:
         if note is not None and note.at(int(position)) != len(note.axes) - 1:
             found.parameters[tensor] = note._replace(is_row_major=False)
     meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
-    parameters = {name: one for name, note in found.parameters.items() if (one := _with_meanings(note, meanings))}
+    parameters = {name: one for name, note in found.parameters.items() if (one := with_meanings(note, meanings))}
     return ShapeNotes(
         parameters,
-        {line: one for line, note in found.assigned.items() if (one := _with_meanings(note, meanings))},
+        {line: one for line, note in found.assigned.items() if (one := with_meanings(note, meanings))},
         _sizes(function, parameters.values()),
-        _with_meanings(found.result, meanings) if found.result is not None else None,
+        with_meanings(found.result, meanings) if found.result is not None else None,
     )
 
 
@@ -158,7 +158,7 @@ def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
     if len(names) < _FEWEST_UNPACKED or not all(names):
         return None
     unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)
-    return _with_meanings(unpacked, _meanings(function, {}))
+    return with_meanings(unpacked, _meanings(function, {}))
 
 
 def _meanings(function: Function, axes: Mapping[str, Sequence[str]]) -> AxisMeanings:
@@ -170,7 +170,8 @@ def _remarks_of(function: Function) -> Remarks:
     return read_remarks(function.text.text, function.line)
 
 
-def _with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
+def with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
+    """`note` with what its axes mean; None where that is known of none."""
     known = meanings.of_shape(note.axes)
     return note._replace(meanings=known) if any(one is not None for one in known) else None
 
@@ -186,13 +187,7 @@ def _lines_that_rebind(function: Function) -> Mapping[str, int]:
 
 def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> ShapeNotes:
     """Read all notes of a function whose `text` begins on line `start`."""
-    found: dict[str, ShapeNote] = {}
-    for name, remark in remarks.parameters.items():
-        note = read_annotation(remark.annotation, remark.line) or read_note(remark.comment, "comment", remark.line)
-        if note is not None:
-            found[name] = note
-    for name, note in _in_docstring(remarks, remarks.parameters):
-        found.setdefault(name, note)
+    found = notes_in_header(remarks)
     for standing in remarks.standing:
         for name, note in _said_of(standing, remarks.parameters):
             if standing.line <= bound.get(name, standing.line):
@@ -200,8 +195,20 @@ def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> 
     for name, note in _in_code(text, start, remarks.parameters):
         if note.line <= bound.get(name, note.line):
             found.setdefault(name, note)
-    assigned = {line: note for line, said in remarks.trailing.items() if (note := read_note(said, "comment", line))}
+    assigned = {line: one for line, said in remarks.trailing.items() if (one := read_note(said, "comment", line))}
     return ShapeNotes(found, assigned, {}, _result(remarks))
+
+
+def notes_in_header(remarks: Remarks) -> dict[str, ShapeNote]:
+    """What annotations, comments in the header and the docstring say of parameters."""
+    found: dict[str, ShapeNote] = {}
+    for name, remark in remarks.parameters.items():
+        note = read_annotation(remark.annotation, remark.line) or read_note(remark.comment, "comment", remark.line)
+        if note is not None:
+            found[name] = note
+    for name, note in _in_docstring(remarks, remarks.parameters):
+        found.setdefault(name, note)
+    return found
 
 
 def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-ONE = FIXED._replace(literal=1, low=1, high=1)
+ONE = FIXED._replace(literal=1, low=1, high=1, is_integer=True)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 def axis_of_root(root: Origin, position: int) -> AbstractNumber:
     """An axis without known origin: what its position and its tensor's name suggest."""
-    return _measured(axis(root, position), is_rest=False)
+    found = root.axes.get(position)
+    if found is None:
+        found = root.axes[position] = _measured(axis(root, position), is_rest=False)
+    return found
 
 
 def rest_of_root(root: Origin) -> AbstractNumber:
@@ -38,12 +41,13 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
     """
     parts = [_measured(atom, is_rest=is_rest) for atom in size.over]
     if not parts:
-        return FIXED._replace(size=size)
+        return FIXED._replace(size=size, is_integer=True)
     return join(parts)._replace(size=size)
 
 
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
-    root, line = atom.root, atom.root.line
+    root = atom.root
+    path, line = root.path, root.line
     known = partial(AxisContext, tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
     match atom:
         case Dim(_, position):
@@ -53,8 +57,8 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
                 applied = apply_hints(known(position=position), root.path, root.line)
             elif note.is_written:
                 noted = AxisContext(noted=toward, is_weight=root.weight)
-                text, line = f"{text}: {note.says}", note.line
-                applied = apply_hints(noted, root.path, note.line)
+                text, path, line = f"{text}: {note.says}", note.path or root.path, note.line
+                applied = apply_hints(noted, path, line)
             else:
                 applied = apply_hints(AxisContext(unpacked=toward, is_weight=root.weight), root.path, note.line)
             if not (root.weight or root.item):
@@ -69,7 +73,8 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
         terms=frozenset({Term(applied)}),
         size=DimProduct((atom,)),
         atoms=frozenset({atom}),
-        trail=(Note(root.path, line, text),),
+        is_integer=True,
+        trail=(Note(path, line, text),),
     )
 
 
@@ -144,7 +149,7 @@ def whole_number(number: int) -> AbstractNumber:
     if number == 1:
         return ONE
     power = number > 0 and number & (number - 1) == 0
-    return FIXED._replace(literal=number, low=number, high=number, power=power)
+    return FIXED._replace(literal=number, low=number, high=number, power=power, is_integer=True)
 
 
 def numel(value: Tensor | SymbolicValue) -> AbstractNumber:

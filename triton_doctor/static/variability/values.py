@@ -20,13 +20,14 @@ class SymbolicValue(NamedTuple):
     """Something that may be a number or a tensor: an argument, an attribute, the result of a call out of sight.
 
     As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
-    it is: its callers may tell more. `contiguous` where it was made so.
+    it is: its callers may tell more. `contiguous` where it was made so, `nullable` where it may be None all the same.
     """
 
     root: Origin
     number: AbstractNumber
     origin: Function | None = None
     contiguous: bool = False
+    nullable: bool = False
 
 
 class AxisOrder(NamedTuple):
@@ -186,9 +187,9 @@ def either(values: Iterable[Value]) -> Value:
             elif isinstance(option, SymbolicValue) and not option.contiguous:
                 options[same] = option
     if len(options) > 1:
-        options = [
-            value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)
-        ] or options
+        given = [value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)]
+        if given and len(given) < len(options):
+            options = [uncertain(value) for value in given]
     if not options:
         return UNKNOWN
     if len(options) == 1:
@@ -197,6 +198,19 @@ def either(values: Iterable[Value]) -> Value:
     if len(numbers) == len(options):
         return choice(numbers)
     return Union(options=tuple(options[:8]))
+
+
+def uncertain(value: Value) -> Value:
+    """`value`, where something else may stand too: None, or what somebody else stores there."""
+    match value:
+        case AbstractNumber():
+            return value.typed(is_integer=False)
+        case SymbolicValue(nullable=False):
+            return value._replace(nullable=True)
+        case Union(options):
+            return Union(tuple(uncertain(option) for option in options))
+        case _:
+            return value
 
 
 def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None:

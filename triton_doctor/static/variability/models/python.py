@@ -52,6 +52,12 @@ _MACHINE = frozenset(
     "get_device_properties device_count current_device get_device_name get_device_capability cpu_count "
     "multi_processor_count get_world_size get_rank getenv".split()
 )
+# What gives an integer whatever it is called with, and what gives one of integers.
+_INTEGER_FUNCTIONS = frozenset(
+    "len int cdiv next_power_of_2 numel nelement dim ndimension bit_length device_count".split()
+)
+_INTEGER_OF_MODULES = frozenset({"math.ceil", "math.floor", "math.gcd", "math.isqrt"})
+_INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
 
 
 def rounds_up(name: str) -> bool:
@@ -72,6 +78,21 @@ def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Val
             return _function(interpreter, name, call, point)
         case _:
             return UNKNOWN
+
+
+def typed_result(value: Value, call: Call) -> Value:
+    """`value`, the result of `call`, as the integer that it is for certain, or need not be."""
+    name = call.func.name if isinstance(call.func, Attr) else call.func.id if isinstance(call.func, Name) else ""
+    is_integer = name in _INTEGER_FUNCTIONS or dotted(call.func) in _INTEGER_OF_MODULES
+    if name in ("size", "stride") and isinstance(call.func, Attr):
+        is_integer = len(call.args) == 1
+    match value:
+        case AbstractNumber():
+            return value.typed(is_integer=is_integer or (value.is_integer and name in _INTEGER_OF_INTEGERS))
+        case SymbolicValue() if is_integer:
+            return value._replace(number=value.number.typed(is_integer=True))
+        case _:
+            return value
 
 
 def _is_module(base: Expr, point: ProgramPoint) -> bool:
@@ -247,6 +268,9 @@ def _summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Valu
             return join([interpreter.as_number(one, point.frame) for one in items])
         case ListValue(one, length):
             return join([interpreter.as_number(one, point.frame), length])
+        case SymbolicValue():
+            one = interpreter.as_number(element(interpreter, value, point.frame), point.frame)
+            return UNKNOWN.typed(is_integer=one.is_integer)
         case _:
             return UNKNOWN
 
@@ -256,10 +280,12 @@ def _range(bounds: list[AbstractNumber]) -> ListValue:
     joined = join(bounds)
     if len(bounds) == 3 and bounds[2].literal is ...:
         # In steps of what a launch can take: rarely more than one.
-        return ListValue(item=UNKNOWN._replace(trail=joined.trail), length=joined)
+        return ListValue(item=UNKNOWN._replace(is_integer=True, trail=joined.trail), length=joined)
     if joined.kind is Variability.FIXED:
         first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
         if isinstance(first, int) and isinstance(last, int):
             kind = Variability.FEW if last - first <= HANDFUL else Variability.PER_CALL
-            return ListValue(item=AbstractNumber(kind=kind, low=first, high=max(last - 1, first)), length=joined)
-    return ListValue(item=joined._replace(literal=..., size=None, low=None, high=None), length=joined)
+            item = AbstractNumber(kind=kind, low=first, high=max(last - 1, first), is_integer=True)
+            return ListValue(item=item, length=joined)
+    item = joined._replace(literal=..., size=None, low=None, high=None, is_integer=True)
+    return ListValue(item=item, length=joined)

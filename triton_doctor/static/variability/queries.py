@@ -1,9 +1,11 @@
-"""Expressions to the literals that they may be: through names, conditionals, defaults, callers and constants."""
+"""What else rules ask of an expression: whether it is an integer, and which literals it may be."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.python.ir import Conditional, Const, Expr, Name
 from triton_doctor.static.variability.definitions import Definition, find_arguments, find_definitions
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -23,6 +25,14 @@ class Literal(NamedTuple):
     value: object
     path: str
     line: int
+
+
+def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
+    """Whether `expr` is an integer wherever `launch` is reached from; False where that is not known."""
+    interpreter = interpreter_of(project)
+    with suppress(RecursionError):
+        return with_own_stack(interpreter.number, expr, interpreter.at(launch)).is_integer
+    return False
 
 
 def find_literals(project: Project, launch: LinkedLaunch, expr: Expr) -> tuple[Literal, ...]:

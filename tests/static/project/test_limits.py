@@ -1,0 +1,62 @@
+"""The one rule for cycles and depth: what an evaluation gives that leads to itself, or too far."""
+
+from __future__ import annotations
+
+from triton_doctor.static.project.limits import MOST_NAMES, Evaluations
+
+
+def test_question_that_leads_to_itself_gets_the_neutral_answer() -> None:
+    evaluations = Evaluations()
+
+    def ask() -> int:
+        return 1 + evaluations.answer("a", ask, neutral=10, beyond=0)
+
+    assert evaluations.answer("a", ask, neutral=10, beyond=0) == 11
+
+
+def test_answer_that_rests_on_no_cut_is_kept() -> None:
+    evaluations, asked = Evaluations(), []
+
+    def ask() -> str:
+        asked.append("a")
+        return "found"
+
+    answers = [evaluations.answer("a", ask, neutral="", beyond="") for _ in range(2)]
+
+    assert (answers, asked) == (["found", "found"], ["a"])
+
+
+def test_answer_that_rests_on_a_cut_is_asked_again() -> None:
+    evaluations, asked = Evaluations(), []
+
+    def ask() -> int:
+        asked.append("a")
+        return evaluations.answer("a", ask, neutral=0, beyond=0)
+
+    for _ in range(2):
+        evaluations.answer("a", ask, neutral=0, beyond=0)
+
+    assert asked == ["a", "a"]
+
+
+def test_chain_of_questions_ends_at_the_limit() -> None:
+    evaluations = Evaluations()
+
+    def count(steps: int) -> int:
+        return 1 + evaluations.answer(steps, lambda: count(steps + 1), neutral=0, beyond=0)
+
+    assert count(0) == MOST_NAMES + 1
+
+
+def test_evaluation_that_fails_leaves_its_question_open() -> None:
+    evaluations = Evaluations()
+
+    def fail() -> int:
+        raise RecursionError
+
+    for _ in range(2):
+        try:
+            evaluations.once("a", fail, None)
+        except RecursionError:
+            continue
+        raise AssertionError("the question was answered")
