@@ -272,6 +272,8 @@ class Body:
 def annotation_word(node: ast.expr | None) -> str | None:
     """The last name of an annotation: `Tensor` of `torch.Tensor`, `int` of `Optional[int]` and of `int | None`."""
     match node:
+        case None:
+            return None
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case ast.Constant(value=str(text)):

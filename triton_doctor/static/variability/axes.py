@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import layouts, tensors, views
-from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.values import SymbolicValue
@@ -103,9 +102,6 @@ def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) ->
         return own
     if _is_rest(own) and asked.decide() is not Variability.PER_CALL and _is_guess(asked):
         return own
-    if decided is Variability.PER_CALL and asked.decide() is Variability.PER_CALL:
-        # Both guess the same: what the kernel calls it must outweigh both.
-        asked = asked.add_hints(frozenset(one for one in own.hints if one.hint.toward is Toward.DATA))
     return asked._replace(size=own.size)
 
 

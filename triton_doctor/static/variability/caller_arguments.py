@@ -27,7 +27,7 @@ from triton_doctor.static.variability.lattice import (
     lean,
     least_certain,
 )
-from triton_doctor.static.variability.name_words import names_weight, works_on_weights
+from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import notes_of
 from triton_doctor.static.variability.trace import Note
@@ -95,7 +95,7 @@ def _argument(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> S
     """What `param` is where no call is at hand: what its function shows of it."""
     function = frame.function
     names = named_axes(function, param.name)
-    weight = names_weight(param.name) or works_on_weights(function.name)
+    weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
     path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):

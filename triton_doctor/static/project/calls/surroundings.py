@@ -17,7 +17,6 @@ from triton_doctor.static.python.ir import (
     Const,
     DictExpr,
     Expr,
-    Lambda,
     Name,
     Subscript,
     TupleExpr,
@@ -192,18 +191,16 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
             continue
         seen.add(key)
         match expr:
-            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
-                # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
-                pending += [grid, *args, *(value for _, value in keywords)]
-                if not isinstance(base, Name | Attr):
-                    pending.append(base)
             case Name(name):
                 yield name
             case Attr(base, name):
                 yield name
                 pending.append(base)
-            case Lambda(_, body):
-                pending.append(body)
+            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
+                # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
+                pending += [grid, *args, *(value for _, value in keywords)]
+                if not isinstance(base, Name | Attr):
+                    pending.append(base)
             case _:
                 pending.extend(children(expr))
 
