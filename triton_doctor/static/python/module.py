@@ -137,13 +137,17 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Class:
-    """A class of the module, its bases as written, and what its body binds."""
+    """A class of the module, its bases as written, and what its body binds.
+
+    `declared` are the names that its body annotates, in order: the fields of a dataclass or a named tuple.
+    """
 
     name: str
     qualname: str
     path: str
     bases: tuple[Expr, ...]
     fields: Mapping[str, Binding]
+    declared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
