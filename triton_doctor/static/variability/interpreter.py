@@ -225,7 +225,6 @@ class Interpreter:
             case Instance():
                 return objects.object_attribute(self, value, base, name, point)
             case Union(options) if any(isinstance(option, Instance) for option in options):
-                # Branches that choose settings by a length: what each gives is no more than a hint of what runs.
                 return attribute(self, UNKNOWN, name, base, point)
             case Context(forward):
                 return saved(self, forward, name, point.frame)
