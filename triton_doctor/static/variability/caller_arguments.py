@@ -185,7 +185,7 @@ class CallerArguments:
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
-        callers = self._called(function)
+        callers = self.called(function)
         for caller, bound in callers[:MOST_CALLERS]:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
@@ -242,7 +242,7 @@ class CallerArguments:
         demonstrations = self._interpreter.project.demonstrations
         return caller.module.path in demonstrations and function.path not in demonstrations
 
-    def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
+    def called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""
         found = self._calls.get(id(function))
         if found is None:

@@ -48,6 +48,7 @@ from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
+from triton_doctor.static.variability.nullness import outcome
 from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
@@ -191,7 +192,10 @@ class Interpreter:
                 return operate(self, op, [self.value(operand, point) for operand in operands], point.frame)
             case Compare():
                 return FEW
-            case Conditional(_, options):
+            case Conditional(test, options):
+                chosen = outcome(self, test, point) if test is not None else None
+                if chosen is not None:
+                    return self.value(options[0 if chosen else 1], point)
                 values = [self.value(option, point) for option in options]
                 if are_layouts(options):
                     return least_certain(self.as_number(value, point.frame) for value in values)
