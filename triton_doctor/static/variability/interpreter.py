@@ -27,7 +27,6 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability import axes, objects, tensors, views
-from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments
@@ -48,6 +47,7 @@ from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
+from triton_doctor.static.variability.nullness import outcome
 from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
@@ -185,13 +185,14 @@ class Interpreter:
                 return self._part(of, position, size, open_, point)
             case Subscript(base, key):
                 return self._item(base, key, point)
-            case BinaryOp("//", (over, under)):
-                return apply("//", [self.number(dividend(over, under), point), self.number(under, point)])
             case BinaryOp(op, operands):
-                return operate(self, op, [self.value(operand, point) for operand in operands], point.frame)
+                return operate(self, op, operands, point)
             case Compare():
                 return FEW
-            case Conditional(_, options):
+            case Conditional(test, options):
+                chosen = outcome(self, test, point) if test is not None else None
+                if chosen is not None:
+                    return self.value(options[0 if chosen else 1], point)
                 values = [self.value(option, point) for option in options]
                 if are_layouts(options):
                     return least_certain(self.as_number(value, point.frame) for value in values)
@@ -224,7 +225,6 @@ class Interpreter:
             case Instance():
                 return objects.object_attribute(self, value, base, name, point)
             case Union(options) if any(isinstance(option, Instance) for option in options):
-                # Branches that choose settings by a length: what each gives is no more than a hint of what runs.
                 return attribute(self, UNKNOWN, name, base, point)
             case Context(forward):
                 return saved(self, forward, name, point.frame)
