@@ -1,7 +1,8 @@
 """Objects of the project's plain classes, by what each was made with: their attributes, properties and methods.
 
 `sizes = Sizes(rows=x.shape[0])` makes one; `sizes.rows` is then what it was given. A class with a base from elsewhere
-is left out: a module of a network lasts as long as the model, whatever it is made with.
+is left out: a module of a network lasts as long as the model, whatever it is made with. So is an object that branches
+choose between: they choose settings by a length, and the length that one of them passes is capped by the others.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> 
         function = _method(interpreter, instance.of, name)
         if function is None:
             return None
-    arguments = {param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()}
+    arguments: dict[str, Lazy] = {
+        param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()
+    }
     return enter_method(interpreter, instance, function, arguments, point.frame)
 
 
