@@ -95,6 +95,22 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
             id="called by a marked test in any file",
         ),
         pytest.param(
+            {
+                "ops.py": OPS + "\n\n@triton.testing.perf_report([])\ndef speed(x):\n    launch(x)\n",
+                "main.py": "from ops import used\n",
+            },
+            INFO,
+            id="called by its own benchmark",
+        ),
+        pytest.param(
+            {
+                "ops.py": OPS + "\n\ndef test_launch(x):\n    launch(x)\n",
+                "main.py": "from ops import test_launch\ntest_launch(1)\n",
+            },
+            WARNING,
+            id="called by a function that others call too",
+        ),
+        pytest.param(
             {"ops.py": OPS + WRAPPED, "main.py": "from ops import used\n"}, INFO, id="its caller never called"
         ),
         pytest.param(

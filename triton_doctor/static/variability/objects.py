@@ -103,7 +103,9 @@ def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> 
         function = _method(interpreter, instance.of, name)
         if function is None:
             return None
-    arguments = {param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()}
+    arguments: dict[str, Lazy] = {
+        param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()
+    }
     return enter_method(interpreter, instance, function, arguments, point.frame)
 
 
