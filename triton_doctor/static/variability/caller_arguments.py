@@ -219,8 +219,8 @@ class CallerArguments:
         options = value.options if isinstance(value, Union) else (value,)
         is_each = thing.held is not None and thing.held.position is None
         if query.what == "value":
-            numbers = options if is_each else (value,)
-            yield from (interpreter.as_number(number, frame).stepping(note) for number in numbers)
+            passed = options if is_each else (value,)
+            yield from (interpreter.as_number(one, frame).stepping(note) for one in passed)
             return
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
         if query.what == "axis":

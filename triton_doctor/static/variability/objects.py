@@ -21,6 +21,8 @@ from triton_doctor.static.variability.program_point import CallFrame, ProgramPoi
 from triton_doctor.static.variability.values import Instance, TupleValue, Value, either
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Module
@@ -101,7 +103,9 @@ def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> 
         function = _method(interpreter, instance.of, name)
         if function is None:
             return None
-    arguments = {param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()}
+    arguments: dict[str, Lazy] = {
+        param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()
+    }
     return enter_method(interpreter, instance, function, arguments, point.frame)
 
 
@@ -119,7 +123,7 @@ def bind_arguments(interpreter: Interpreter, function: Function, call: Call, poi
 
 
 def enter_method(
-    interpreter: Interpreter, instance: Instance, function: Function, arguments: dict[str, Lazy], frame: CallFrame
+    interpreter: Interpreter, instance: Instance, function: Function, arguments: Mapping[str, Lazy], frame: CallFrame
 ) -> Value:
     """What a method of `instance` returns."""
     if frame.depth >= MOST_DEPTH:
