@@ -189,5 +189,11 @@ def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> o
     high, at = limit.high, ProgramPoint(frame, limit.order, limit.arms)
     if high is None:
         return None
-    key = (id(frame.function), "limit", limit.order)
-    return interpreter.evaluations.once(key, lambda: interpreter.number(high, at).literal, None)
+    kept = ("limit", id(high))
+    known = frame.values.get(kept)
+    if known is None:
+        key = (id(frame.function), "limit", limit.order)
+        known = interpreter.evaluations.once(key, lambda: interpreter.number(high, at), None)
+        if known is not None:
+            frame.values[kept] = known
+    return known.literal if isinstance(known, AbstractNumber) else None
