@@ -1,39 +1,29 @@
-"""Parameters of host functions: what their annotation and name suggest, and what the callers pass for them."""
+"""Arguments of host functions: what the callers pass for a parameter, for its axes, strides, parts and length."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
-from triton_doctor.static.python.ir import Const, Name
+from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.axis_names import beside_heads, named_axes
-from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
-from triton_doctor.static.variability.kernel_notes import note_of_argument
+from triton_doctor.static.variability.host_parameters import defaults_of, number_of
 from triton_doctor.static.variability.lattice import (
-    FEW,
     UNKNOWN,
     AbstractNumber,
-    Term,
     Variability,
     choice,
     join,
     lean,
-    least_certain,
 )
-from triton_doctor.static.variability.name_words import names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import notes_of
-from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.trace import Note, Passed
 from triton_doctor.static.variability.values import (
-    Context,
-    Instance,
     Shape,
     Strides,
     SymbolicValue,
@@ -41,6 +31,7 @@ from triton_doctor.static.variability.values import (
     TupleValue,
     Union,
     Value,
+    least_certain,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from triton_doctor.static.project.calls.call_graph import Caller
-    from triton_doctor.static.python.function import Function, HostParam
+    from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
 
@@ -71,50 +62,6 @@ _VALUE = Query("value")
 _LENGTH = Query("length")
 
 
-def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
-    """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
-    function = frame.function
-    if frame.arguments is not None:
-        passed = frame.arguments.get(param.name)
-        if passed is not None:
-            return passed() if isinstance(passed, partial) else passed
-        if param.default is not None:
-            return interpreter.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
-    if param.name in ("self", "cls") and function.class_name is not None:
-        owner = frame.module.classes.get(function.class_name)
-        if owner is not None:
-            return Instance(of=owner)
-    if function.name == "backward" and function.class_name is not None and param is function.params[0]:
-        forward = frame.module.functions.get(f"{function.class_name}.forward")
-        if forward is not None:
-            return Context(forward=forward)
-    if param.variadic:
-        return UNKNOWN
-    names = named_axes(function, param.name)
-    weight = names_weight(param.name) or works_on_weights(function.name)
-    path = frame.module.path
-    hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
-    for position in beside_heads(names):
-        beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
-        hints[position] = hints.get(position, frozenset()) | beside
-    note = partial(note_of_argument, interpreter.project, function, param.name)
-    root = Origin(
-        path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
-    )
-    number = _number(param, root)
-    if param.annotation == "int" and (
-        param.default is None or interpreter.number(param.default, _around(function, frame)).is_integer
-    ):
-        number = number._replace(is_integer=True)
-    return SymbolicValue(root=root, number=number, origin=function)
-
-
-def _around(function: Function, frame: CallFrame) -> ProgramPoint:
-    """Where the defaults of `function`, entered in `frame`, are evaluated."""
-    outer = frame.module.functions.get(function.parent or "<module>") or function
-    return end_of(CallFrame(frame.module, outer, {}, frame.depth))
-
-
 class CallerArguments:
     """What the callers of a function pass for its parameters: each is asked once, or again from less deep."""
 
@@ -129,7 +76,10 @@ class CallerArguments:
         """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
         number = self._answer(thing, frame, _VALUE) or number_of(thing)
         is_integer = thing.number.is_integer or (id(thing.origin), thing.root.name) in self._integers
-        return number.typed(is_integer=is_integer and not thing.nullable)
+        is_integer = is_integer and not thing.nullable
+        if (number.is_integer, number.literals) == (is_integer, thing.number.literals):
+            return number
+        return number._replace(is_integer=is_integer, literals=thing.number.literals)
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
@@ -209,6 +159,20 @@ class CallerArguments:
             )
         return None
 
+    def passed(self, parameter: Passed) -> Iterator[Value]:
+        """Its default, and what each caller passes for it."""
+        interpreter, (function, name, depth) = self._interpreter, parameter
+        home = interpreter.project.names.home(function)
+        default = next(param.default for param in function.params if param.name == name)
+        if default is not None:
+            outer = home.functions.get(function.parent or "<module>") or function
+            yield interpreter.value(default, end_of(interpreter.frame(home, outer, depth), function.line))
+        for caller, bound in self._called(function)[:MOST_CALLERS] if depth < MOST_DEPTH else ():
+            if name in bound:
+                frame = interpreter.frame(caller.module, caller.function, depth + 1)
+                site = caller.site
+                yield interpreter.value(bound[name], ProgramPoint(frame, site.order, site.arms, line=site.line))
+
     def _are_integers(
         self,
         callers: collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]],
@@ -223,7 +187,7 @@ class CallerArguments:
         default = next(param.default for param in function.params if param.name == name)
         if default is None:
             return all(name in bound for _, bound in callers)
-        return self._interpreter.number(default, _around(function, frame)).is_integer
+        return self._interpreter.number(default, defaults_of(function, frame)).is_integer
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too."""
@@ -290,30 +254,7 @@ class CallerArguments:
                 return None
 
 
-def number_of(thing: SymbolicValue) -> AbstractNumber:
-    """What is known of `thing` as a number: for a parameter, also what the notes of its function say of such a size."""
-    function, number = thing.origin, thing.number
-    if function is None or number.kind is not Variability.UNKNOWN:
-        return number
-    size = notes_of(function).sizes.get(thing.root.name)
-    if size is None:
-        return number
-    note, position = size
-    noted = AxisContext(noted=note.toward(position))
-    return number.add_hints(apply_hints(noted, function.path, note.line))
-
-
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
     """`number`, an axis of an argument of `function` along which some caller has one item."""
     hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
     return number.add_hints(hints)._replace(one_for_some_caller=True)
-
-
-def _number(param: HostParam, root: Origin) -> AbstractNumber:
-    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
-    if param.annotation in ("bool", "dtype", "str", "float"):
-        return FEW._replace(trail=trail)
-    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
-        return FEW._replace(trail=trail)
-    hints = apply_hints(AxisContext(name=param.name), root.path, root.line)
-    return AbstractNumber(kind=Variability.UNKNOWN, terms=frozenset({Term(hints)}), trail=trail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Const, Expr, Slice, dotted
+from triton_doctor.static.python.ir import Attr, Const, Expr, Name, Slice, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
@@ -29,6 +29,8 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 
@@ -222,7 +224,7 @@ def part(
             found = [part(interpreter, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case SymbolicValue(root, number, _):
-            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), number=number)
+            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), number=number.computed())
         case _:
             return UNKNOWN
 
@@ -255,7 +257,9 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
         case SymbolicValue(root, number, origin):
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
-            return SymbolicValue(root=inner, number=number._replace(terms=frozenset(), is_integer=items == "int"))
+            return SymbolicValue(
+                root=inner, number=number._replace(terms=frozenset(), is_integer=items == "int", literals=())
+            )
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):
@@ -264,3 +268,8 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             return value
         case _:
             return UNKNOWN
+
+
+def keeps_items(expr: Expr, options: Sequence[Value]) -> bool:
+    """Whether `expr`, one of `options`, has the items that it was made with: of a name or attribute shapes alone do."""
+    return not isinstance(expr, Name | Attr) or all(isinstance(option, Shape | Strides) for option in options)
