@@ -53,12 +53,10 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     root = Origin(
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )
-    number = _number(param, root)
-    if param.annotation == "int" and (
+    is_integer = param.annotation == "int" and (
         param.default is None or interpreter.number(param.default, defaults_of(function, frame)).is_integer
-    ):
-        number = number._replace(is_integer=True)
-    number = number._replace(literals=(Passed(function, param.name, frame.depth),))
+    )
+    number = _number(param, root)._replace(is_integer=is_integer, literals=(Passed(function, param.name, frame.depth),))
     return SymbolicValue(root=root, number=number, origin=function)
 
 

@@ -66,11 +66,11 @@ class AbstractNumber(NamedTuple):
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
     in the source. `terms` decide while the kind is UNKNOWN; then `floor` is the greatest kind of the decided operands.
     Of a value that is settled, `terms` are what decided it. `size` is its spelling as a product of axes, `atoms` the
-    undecided axes that it was computed from. `from_data` where it was read out of a tensor or is the length of a sequence.
-    `is_capped` where `min` cuts it to `high`. `only_shown` where nobody but benchmarks, tests and examples passes it,
-    `one_for_some_caller` where it is an axis of which some caller has one item. `is_integer` where it is one for certain:
-    not None, not a truth value, not a fraction. `literals` are those that it may be as they are written, or the parameter
-    for which callers may pass some; it may be something else too. `trail` runs from the source to here.
+    undecided axes that it was computed from. `from_data` where it was read out of a tensor or is the length of a
+    sequence. `is_capped` where `min` cuts it to `high`. `only_shown` where nobody but benchmarks, tests and examples
+    passes it, `one_for_some_caller` where it is an axis of which some caller has one item. `is_integer` where it is
+    one for certain: not None, not a truth value, not a fraction. `literals` are some that it may be as they are
+    written, or a parameter for which callers pass some. `trail` runs from the source to here.
     """
 
     kind: Variability

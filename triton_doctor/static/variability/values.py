@@ -213,7 +213,7 @@ def uncertain(value: Value) -> Value:
     match value:
         case AbstractNumber():
             return value.typed(is_integer=False)
-        case SymbolicValue(nullable=False):
+        case SymbolicValue(nullable=False) if value.origin is not None or value.number.is_integer:
             return value._replace(nullable=True)
         case Union(options):
             return Union(tuple(uncertain(option) for option in options))
