@@ -19,6 +19,9 @@ from triton_doctor.cli import main
 hypothesis.settings.register_profile("no clock", deadline=None)
 hypothesis.settings.load_profile("no clock")
 
+# Workers of pytest-xdist share the cores: threads of torch that wait for one another spend three times the work.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # What the tests start imports what they imported: it is compiled once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

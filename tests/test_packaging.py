@@ -57,6 +57,10 @@ def modules_of_a_start(target: Path, variables: dict[str, str]) -> list[str]:
     return [name for name in names if name.startswith("triton_doctor")]
 
 
+# One worker of pytest-xdist makes what this fixture makes.
+pytestmark = pytest.mark.xdist_group("packaging")
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sdist")

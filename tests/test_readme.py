@@ -11,6 +11,7 @@ import typer
 import yaml
 
 from triton_doctor.cli import app
+from triton_doctor.rulebook import page_paths
 from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
@@ -31,6 +32,10 @@ PLACEHOLDER = re.compile(
     r"\b(?:OWNER|ORG|TODO|FIXME|YOUR[-_ ]?\w+)\b|<(?:your|owner|user|repo)[^>\n]*>|\byour-\w+\b|/path/to|example\.com"
 )
 FENCE = re.compile(r"^(?P<ticks>`{3,4})(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=ticks)$", re.MULTILINE | re.DOTALL)
+# A command in a block of code, up to a comment, a pipe or the next command; and as a list of words.
+VERBS = "check|explain|run|report|compare|sweep|env|cache|prewarm|rule|rules"
+COMMAND = re.compile(rf"(?:^|[ (]|bin/)triton-doctor ((?:{VERBS})\b[^\n`|#;&>]*)", re.MULTILINE)
+LISTED = re.compile(r"\[triton-doctor, ([^]]*)\]")
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|md|tsv|toml)))`")
 
 
@@ -64,17 +69,24 @@ def test_paths_that_a_document_names_exist(document: str) -> None:
     ] == []
 
 
-def test_commands_of_the_recipes_are_understood() -> None:
+def test_commands_of_the_documents_are_understood() -> None:
     """By the command line itself, which runs nothing."""
-    recipes = DOCUMENTS["README.md"].partition("### Recipes\n")[2].partition("\n## ")[0]
-    commands = re.findall(r"triton-doctor ((?:cache|prewarm|run)\b[^\n#`|]*)|\[triton-doctor, ([^]]*)\]", recipes)
+    text = "".join(text for document in DOCUMENTS for _, text in fences(document))
+    commands = [line.split() for line in COMMAND.findall(text)]
+    commands += [line.split(", ") for line in LISTED.findall(text)]
 
-    assert len(commands) >= 7
-    for plain, listed in commands:
-        command, arguments = typer.main.get_command(app), plain.split() or listed.split(", ")
+    assert len(commands) > 40
+    for words in commands:
+        command = typer.main.get_command(app)
         while hasattr(command, "commands"):
-            command = command.commands[arguments.pop(0)]
-        command.make_context("triton-doctor", arguments)
+            command = command.commands[words.pop(0)]
+        command.make_context("triton-doctor", words)
+
+
+def test_rules_that_a_document_names_exist() -> None:
+    named = {code for text in DOCUMENTS.values() for code in re.findall(r"\bTRD\d{3}\b", text)}
+
+    assert named - page_paths().keys() == {"TRD503"}  # the rule that the guide adds
 
 
 def test_hooks_that_the_readme_configures_are_offered() -> None:

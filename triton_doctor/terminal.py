@@ -12,7 +12,9 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from rich.text import Text
 
 # What begins a command to the runner of a CI job: of GitHub, first in a line, which a word may become when it is
 # wrapped; of GitHub and Azure, anywhere.
@@ -81,6 +83,28 @@ def environment_of_console() -> Mapping[str, str]:
     """The environment that rich is to see: it takes any number of digits for a size (rich 15.0 console.py size)."""
     sizes = ("COLUMNS", "LINES")
     return {name: value for name, value in os.environ.items() if name not in sizes or _is_size(value)}
+
+
+def print_lines(lines: Sequence[Text], *, color: bool, width: int) -> str:
+    """Styled `lines` as a terminal of `width` columns draws them, or without color and without blanks at their ends."""
+    if not color:
+        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    drawn = io.StringIO()
+    console = Console(
+        file=drawn,
+        _environ=environment_of_console(),
+        width=width,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+    )
+    console.print(Text("\n").join(lines), soft_wrap=True)
+    return drawn.getvalue()
 
 
 def _is_size(text: str) -> bool:

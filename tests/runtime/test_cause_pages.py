@@ -24,6 +24,10 @@ def example(page: Path, section: str) -> str:
     return found[1]
 
 
+# One worker of pytest-xdist makes what this fixture makes.
+pytestmark = pytest.mark.xdist_group("cause pages")
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     """What each example of each page was told as, from one process."""

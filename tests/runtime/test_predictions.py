@@ -15,6 +15,10 @@ PREDICTIONS = PROGRAMS / "predictions"
 OLD, NEW = "3.4.0", "3.9.0"
 
 
+# One worker of pytest-xdist makes what this fixture makes.
+pytestmark = pytest.mark.xdist_group("predictions")
+
+
 @pytest.fixture(scope="module")
 def happened(tmp_path_factory):
     """What became of each program, by triton and name."""

@@ -274,7 +274,7 @@ def launch(self, x, n):
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(statements(), min_size=1, max_size=4), expressions)
 def test_no_valid_python_makes_it_crash(body: list[ast.stmt], launched: ast.expr) -> None:
     text = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))

@@ -10,7 +10,7 @@ from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.finding import Evidence, Finding
     from triton_doctor.static.scan import Scan
@@ -63,7 +63,13 @@ def summarize(scan: Scan) -> str:
         looked += f"; {plural(scan.summary.constexprs_undecided, 'constexpr')} undecided"
     if not scan.findings:
         return f"no problems in {looked}"
-    counts = Counter(finding.severity for finding in scan.findings)
+    found = f"{count_problems([finding.severity for finding in scan.findings])} in {looked}"
+    return "\n".join(filter(None, [found, fixable(scan)]))
+
+
+def count_problems(severities: Sequence[Severity]) -> str:
+    """How many there are, and how many of each: `found 3 problems (1 error, 2 warnings)`."""
+    counts = Counter(severities)
     parts = [
         plural(counts[severity], word, words)
         for severity, word, words in (
@@ -73,8 +79,7 @@ def summarize(scan: Scan) -> str:
         )
         if counts[severity]
     ]
-    found = f"found {plural(len(scan.findings), 'problem')} ({', '.join(parts)}) in {looked}"
-    return "\n".join(filter(None, [found, fixable(scan)]))
+    return f"found {plural(len(severities), 'problem')} ({', '.join(parts)})"
 
 
 def tell_unresolved(scan: Scan) -> str:

@@ -29,7 +29,7 @@ from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest
 from triton_doctor.rulebook import page_uri, rule_name
-from triton_doctor.terminal import environment_of_console, escape_line, escape_text
+from triton_doctor.terminal import environment_of_console, escape_line, escape_text, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,20 +52,7 @@ MEASURE = Console(file=io.StringIO(), _environ=environment_of_console())
 def render_full(scan: Scan, view: View) -> str:
     """The causes by kernel, the worst first, then what is left out, counts by rule and the summary."""
     width = max(view.width, NARROWEST)
-    lines = list(draw_scan(scan, view, width))
-    if not view.color:
-        return "".join(f"{line.plain}\n" for line in lines)
-    console = Console(
-        file=io.StringIO(),
-        _environ=environment_of_console(),
-        width=width,
-        force_terminal=True,
-        color_system="standard",
-        no_color=False,
-    )
-    console.print(Text("\n").join(lines), soft_wrap=True)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return print_lines(list(draw_scan(scan, view, width)), color=view.color, width=width)
 
 
 def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:

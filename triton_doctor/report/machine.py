@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.finding import Severity
 from triton_doctor.report import MachineForm
-from triton_doctor.report.concise import plural
+from triton_doctor.report.concise import count_problems, plural
 from triton_doctor.report.machine_facts import fact_rows, variable_rows
 from triton_doctor.report.machine_text import text_lines
 from triton_doctor.report.markup import escape_markdown, table_lines
@@ -68,17 +66,7 @@ def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
     if not findings:
         limit = "" if machine.triton else ", as far as can be told without triton"
         return f"nothing is wrong with this machine{limit}"
-    counts = Counter(finding.severity for finding in findings)
-    parts = [
-        plural(counts[severity], word, words)
-        for severity, word, words in (
-            (Severity.ERROR, "error", "errors"),
-            (Severity.WARNING, "warning", "warnings"),
-            (Severity.INFO, "info", "info"),
-        )
-        if counts[severity]
-    ]
-    return f"found {plural(len(findings), 'problem')} ({', '.join(parts)})"
+    return count_problems([finding.severity for finding in findings])
 
 
 def machine_object(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from triton_doctor.report.concise import plural
@@ -16,7 +14,7 @@ from triton_doctor.report.full import NARROWEST, STYLES, hang
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest, summarize_hints
 from triton_doctor.report.json import hint_object
 from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.terminal import environment_of_console, escape_line
+from triton_doctor.terminal import escape_line, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,19 +39,7 @@ def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: in
     `why` adds the hints on each parameter.
     """
     lines = [line for kernel in kernels for line in (*_draw_kernel(kernel, max(width, NARROWEST), why=why), Text())]
-    if not color:
-        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
-    console = Console(
-        file=io.StringIO(),
-        _environ=environment_of_console(),
-        width=width,
-        force_terminal=True,
-        color_system="standard",
-        no_color=False,
-    )
-    console.print(Text("\n").join(lines), soft_wrap=True)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return print_lines(lines, color=color, width=width)
 
 
 def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:

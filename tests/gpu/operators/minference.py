@@ -1,4 +1,4 @@
-"""MInference's sparse attention, its pools and counts of blocks, and KIVI's packed keys."""
+"""MInference's sparse attention and KIVI's packed keys; not the kernels that x-attention and TritonBench have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tests.benchmarks.packages import Package
-from tests.gpu.operators.tensors import DEVICE, HEAD, HEADS, plain
+from tests.gpu.operators.tensors import HEAD, HEADS, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,15 +27,13 @@ UNUSED = (
     "transformers.utils",
     "transformers.utils.import_utils",
 )
-BLOCK, CHOSEN, GROUP, BITS, FIRST, LOCAL = 64, 2, 64, 2, 16, 128
+CHOSEN, GROUP, BITS = 2, 64, 2
 # Enough for several blocks.
 LONG = ((1, 200), (2, 300), (1, 333), (3, 500), (2, 512), (1, 777), (2, 1000), (1, 1300))
 # A packed group of keys after another.
 GROUPS = ((1, 256), (2, 512), (3, 768), (5, 1280), (6, 1792), (7, 2304), (1, 2816), (2, 3328))
 SHAPES_OF = {
-    "prefill": LONG,
     "block-sparse": LONG,
-    "streaming": LONG,
     "pack": GROUPS,
     "scores-of-packed": GROUPS,
 }
@@ -46,40 +44,9 @@ def call(module: str, name: str, *arguments: object, **more: object) -> Any:
     return getattr(importlib.import_module(f"minference.{module}"), name)(*arguments, **more)
 
 
-def heads_last(batch: int, length: int) -> torch.Tensor:
-    """Tokens of all heads, the heads after the tokens."""
-    return plain(batch, length, HEADS, HEAD)
-
-
 def heads_first(batch: int, length: int) -> torch.Tensor:
     """Tokens of all heads, the heads before the tokens."""
     return plain(batch, HEADS, length, HEAD, dtype=torch.float16)
-
-
-def blocks(batch: int) -> torch.Tensor:
-    """The blocks that are looked at."""
-    return torch.arange(CHOSEN, device=DEVICE, dtype=torch.int32).expand(batch, HEADS, CHOSEN).contiguous()
-
-
-def prefill(batch: int, length: int) -> object:
-    """All tokens against some blocks of keys."""
-    made = [heads_last(batch, length) for _ in range(3)]
-    return call("modules.flexprefill", "triton_block_wise_prefill_attention", *made, blocks(batch), BLOCK)
-
-
-def count(batch: int, length: int) -> object:
-    """How many blocks of each row are looked at."""
-    return call("modules.flexprefill", "triton_column_count_cumsum", blocks(batch), -(-length // BLOCK))
-
-
-def pool(batch: int, length: int) -> object:
-    """The mean of each block of tokens."""
-    return call("modules.flexprefill", "triton_bnhd_pool", heads_last(batch, length), BLOCK)
-
-
-def sum_up(batch: int, length: int) -> object:
-    """The sum of each block of scores."""
-    return call("modules.flexprefill", "triton_bhn_sumpool", plain(batch, HEADS, length), BLOCK)
 
 
 def block_sparse(batch: int, length: int) -> object:
@@ -92,12 +59,6 @@ def one_token(batch: int, length: int) -> object:
     """One token of each sequence against all keys."""
     made = [plain(batch, tokens, HEADS, HEAD, dtype=torch.float16) for tokens in (1, length, length)]
     return call("ops.flash_attn_triton", "_flash_attn_triton_decoding", *made)
-
-
-def streaming(batch: int, length: int) -> object:
-    """The first tokens, and those nearby."""
-    made = [heads_first(batch, length) for _ in range(3)]
-    return call("ops.streaming_kernel", "streaming_forward", *made, FIRST, LOCAL)
 
 
 def packed(batch: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -121,13 +82,8 @@ def scores(batch: int, length: int) -> object:
 
 
 OPERATORS: dict[str, Callable[[int, int], object]] = {
-    "prefill": prefill,
-    "count": count,
-    "pool": pool,
-    "sum": sum_up,
     "block-sparse": block_sparse,
     "one-token": one_token,
-    "streaming": streaming,
     "pack": pack,
     "scores-of-packed": scores,
 }

@@ -124,6 +124,10 @@ def test_a_setting_that_always_compiles_is_told(tmp_path: Path) -> None:
     assert "TRITON_ALWAYS_COMPILE is set here" in judgement.misses[0].difference.message
 
 
+# One worker of pytest-xdist makes what this fixture makes.
+pytestmark = pytest.mark.xdist_group("why")
+
+
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runner, Path]:
     """A cache of three variants, and the kernel that they were compiled from."""

@@ -7,8 +7,10 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +20,9 @@ from triton_doctor.report.recording.page import moments
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.event import CompileEvent, KernelName, LaunchSite
 from triton_doctor.runtime.recording import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RUNS = Path(__file__).parents[3] / "fixtures" / "runs"
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=alert(1)>\u202e&amp;`"
@@ -51,6 +56,12 @@ def with_events(count: int) -> Recording:
         for number in range(count)
     ]
     return Recording(headers=one.headers, events=[*events])
+
+
+@cache
+def page_of_ten_thousand_events() -> str:
+    """Drawn once for the tests that look at it."""
+    return page(with_events(10_000))
 
 
 class Texts(HTMLParser):
@@ -95,8 +106,9 @@ def test_the_page_names_what_the_run_cost_what_to_change_and_what_was_not_seen()
     assert "time between the launches of a kernel: launches are counted, not timed" in shown
 
 
+@pytest.mark.xdist_group("ten thousand events")
 def test_ten_thousand_events_are_less_than_a_megabyte_and_all_of_them_are_drawn() -> None:
-    text = page(with_events(10_000))
+    text = page_of_ten_thousand_events()
     (packed,) = re.findall(r'id="moments">(.*?)</script>', text, re.DOTALL)
     drawn = json.loads(packed)
 
@@ -145,15 +157,17 @@ def test_hostile_names_add_no_element_to_the_page() -> None:
 
 @in_a_browser
 @pytest.mark.parametrize(
-    "recordings",
+    "draw",
     [
-        pytest.param(read("storm_server"), id="a server on a GPU"),
-        pytest.param((hostile(),), id="hostile names"),
-        pytest.param((with_events(10_000),), id="10,000 events"),
+        pytest.param(lambda: page(*read("storm_server")), id="a server on a GPU"),
+        pytest.param(lambda: page(hostile()), id="hostile names"),
+        pytest.param(
+            page_of_ten_thousand_events, id="10,000 events", marks=pytest.mark.xdist_group("ten thousand events")
+        ),
     ],
 )
-def test_a_browser_runs_it_without_an_error(recordings: tuple[Recording, ...], tmp_path: Path) -> None:
-    document, said = open_page(page(*recordings), tmp_path)
+def test_a_browser_runs_it_without_an_error(draw: Callable[[], str], tmp_path: Path) -> None:
+    document, said = open_page(draw(), tmp_path)
 
     assert said == []
     assert "<title>pwned" not in document

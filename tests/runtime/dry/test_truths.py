@@ -22,6 +22,10 @@ print(json.dumps(observe_dry("liger", dict.fromkeys(sys.argv[1:], ()), 1)))
 OPERATORS = {"rope": {"bs"}, "added-norm": {"rows_per_program"}, "group-norm": {"hidden_size"}, "dyt": set()}
 
 
+# One worker of pytest-xdist makes what this fixture makes.
+pytestmark = pytest.mark.xdist_group("dry truths")
+
+
 @pytest.fixture(scope="module")
 def observed():
     """What each operator did dry, forward and backward, at the shapes of the truth."""

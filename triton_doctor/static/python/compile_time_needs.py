@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # Why a kernel needs a value while it compiles; of several reasons the first counts.
 BLOCK, UNROLLED, OTHER, BRANCH = "block", "unrolled", "other", "branch"
@@ -25,11 +25,16 @@ _SHAPED: dict[str, tuple[int, str]] = {
     "make_tensor_descriptor": (3, "block_shape"),
 }
 _SHAPED_METHODS = frozenset({"reshape", "view", "broadcast_to"})
+_NEEDING = frozenset({*_WHOLE, *_SHAPED, "to", "topk"})
 _KEYWORDS = {"dtype": OTHER, "num_stages": OTHER, "warp_specialize": OTHER, "axis": OTHER, "block_shape": BLOCK}
 
 
-def needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, str]]:
+def needs_of(call: ast.Call, callee: str | None) -> Iterable[tuple[ast.expr, str]]:
     """The arguments of `call`, of a function with the last name `callee`, that must be known while compiling."""
+    return _needs_of(call, callee) if call.keywords or callee in _NEEDING else ()
+
+
+def _needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, str]]:
     keywords = (
         {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None} if call.keywords else {}
     )

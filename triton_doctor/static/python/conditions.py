@@ -36,9 +36,28 @@ def catches_compile_error(handler: ast.ExceptHandler) -> bool:
     )
 
 
+# A flag that says whether a name is None: `mask is None`.
+_IS_NONE = " is None"
+
+
+def none_flag(name: str) -> str:
+    """The flag that says whether `name` is None."""
+    return name + _IS_NONE
+
+
+def name_in_flag(flag: str) -> str | None:
+    """The name of which `flag` says whether it is None; None for another flag."""
+    return flag.removesuffix(_IS_NONE) if flag.endswith(_IS_NONE) else None
+
+
 def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, bool]:
-    """A name or `self.name` that is true, or false, wherever `test` holds, or does not; the first there is."""
+    """A name or `self.name` that is true, or false, wherever `test` holds, or does not; the first there is.
+
+    Where there is none, the flag of `mask is None`.
+    """
     match test:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot() | ast.Is() as op], comparators=[ast.Constant(None)]):
+            return none_flag(name), isinstance(op, ast.Is) is holds
         case ast.Name(id=name):
             return name, holds
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
@@ -46,8 +65,8 @@ def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, boo
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return decided_flag(operand, holds=not holds)
         case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is holds:
-            found = (decided_flag(part, holds=holds) for part in parts)
-            return next((one for one in found if one[0] is not None), (None, True))
+            found = [one for part in parts if (one := decided_flag(part, holds=holds))[0] is not None]
+            return min(found, key=lambda one: name_in_flag(one[0] or "") is not None, default=(None, True))
         case _:
             return None, True
 
@@ -64,12 +83,13 @@ def given_name(test: ast.expr | None, *, holds: bool) -> str | None:
 
 
 class Bounded(NamedTuple):
-    """A name, or one axis of its shape, that is at most `high`, or one of `choices`."""
+    """A name, or one axis of its shape, that is at most `high`, or one of `choices`, if none of `given` is None."""
 
     name: str
     axis: int | None
     high: ast.expr | None
     choices: tuple[int, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -88,6 +108,8 @@ def limits_of(test: ast.expr, *, holds: bool) -> Iterator[Bounded]:
         case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is holds:
             for part in parts:
                 yield from limits_of(part, holds=holds)
+        case ast.BoolOp(values=parts):
+            yield from _limits_given(parts, holds=holds)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield from limits_of(operand, holds=not holds)
         case ast.Compare(left=first, ops=ops, comparators=rest) if holds or len(ops) == 1:
@@ -97,6 +119,19 @@ def limits_of(test: ast.expr, *, holds: bool) -> Iterator[Bounded]:
                     yield from _compared(left, kind, right)
         case _:
             pass
+
+
+def _limits_given(parts: list[ast.expr], *, holds: bool) -> Iterator[Bounded]:
+    """What is left of several tests, of which one holds, or does not, where the others only ask what is not None.
+
+    `if lengths is not None and batch != 1: raise` says that `batch` is 1 where there are lengths.
+    """
+    given = [given_name(part, holds=not holds) for part in parts]
+    others = [part for part, name in zip(parts, given, strict=True) if name is None]
+    if len(others) != 1:
+        return
+    for bounded in limits_of(others[0], holds=holds):
+        yield bounded._replace(given=tuple(name for name in given if name is not None))
 
 
 def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[Bounded]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class BranchArm(NamedTuple):
     """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
 
-    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, and
-    `is_true` which. `given` is a name of which this arm asks no more than that it is not None. `expects_error` marks
-    what a test expects to fail; such an arm is the only one of its branch, and always runs.
+    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, or
+    `name is None`, and `is_true` which. `given` is a name of which this arm asks no more than that it is not None.
+    `expects_error` marks what a test expects to fail; such an arm is the only one of its branch, and always runs.
     """
 
     branch: int
@@ -80,6 +80,14 @@ class AssertedBound(NamedTuple):
     left: int | None = None
 
 
+class NoneTest(NamedTuple):
+    """What an assertion, or `if x is None: raise`, says of a name from there on: whether it `is_none`."""
+
+    is_none: bool
+    order: int
+    arms: tuple[BranchArm, ...]
+
+
 class CallSite(NamedTuple):
     """A call that may reach a function of the project. `span` is known of calls without arguments alone."""
 
@@ -134,6 +142,7 @@ class Contents(NamedTuple):
     calls: tuple[CallSite, ...]
     launches: tuple[Launch, ...]
     limits: Mapping[str, tuple[AssertedBound, ...]]
+    none_tests: Mapping[str, tuple[NoneTest, ...]]
     globals: frozenset[str]
 
 
@@ -219,6 +228,11 @@ class Function:
     def limits(self) -> Mapping[str, tuple[AssertedBound, ...]]:
         """What its tests say of names, and of the axes of what they name."""
         return self.text.contents.limits
+
+    @property
+    def none_tests(self) -> Mapping[str, tuple[NoneTest, ...]]:
+        """What its tests say of names that may be None."""
+        return self.text.contents.none_tests
 
     @property
     def globals(self) -> frozenset[str]:

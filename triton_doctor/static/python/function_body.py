@@ -13,6 +13,8 @@ from triton_doctor.static.python.conditions import (
     given_name,
     is_main_guard,
     limits_of,
+    name_in_flag,
+    none_flag,
 )
 from triton_doctor.static.python.function import (
     Argument,
@@ -22,6 +24,7 @@ from triton_doctor.static.python.function import (
     CallSite,
     Contents,
     Launch,
+    NoneTest,
     Returned,
     Stored,
 )
@@ -68,6 +71,7 @@ class Body:
         self.calls: list[CallSite] = []
         self._launches: list[Launch] = []
         self._limits: dict[str, list[AssertedBound]] = {}
+        self._none_tests: dict[str, list[NoneTest]] = {}
         self._globals: set[str] = set()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
         self.for_main: set[int] = set()
@@ -81,6 +85,7 @@ class Body:
             calls=tuple(self.calls),
             launches=tuple(self._launches),
             limits={name: tuple(limits) for name, limits in self._limits.items()},
+            none_tests={name: tuple(tests) for name, tests in self._none_tests.items()},
             globals=frozenset(self._globals),
         )
 
@@ -226,11 +231,18 @@ class Body:
 
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """Take in what a test which `holds`, or does not, says of names and axes."""
-        for name, axis, high, choices in limits_of(test, holds=holds):
+        left = self._left if raises else None
+        for name, axis, high, choices, given in limits_of(test, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
-            left = self._left if raises else None
-            limit = AssertedBound(axis, bound, choices, self._order, self._arms, left)
-            self._limits.setdefault(name, []).append(limit)
+            arms = self._arms
+            for one in given:
+                self._branches += 1
+                arms = (*arms, BranchArm(self._branches, 0, 2, False, flag=none_flag(one), is_true=False, given=one))
+            self._limits.setdefault(name, []).append(AssertedBound(axis, bound, choices, self._order, arms, left))
+        flag, is_none = decided_flag(test, holds=holds) if raises else (None, True)
+        name_of_flag = name_in_flag(flag) if flag is not None else None
+        if name_of_flag is not None:
+            self._none_tests.setdefault(name_of_flag, []).append(NoneTest(is_none, self._order, self._arms))
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func
@@ -272,6 +284,8 @@ class Body:
 def annotation_word(node: ast.expr | None) -> str | None:
     """The last name of an annotation: `Tensor` of `torch.Tensor`, `int` of `Optional[int]` and of `int | None`."""
     match node:
+        case None:
+            return None
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case ast.Constant(value=str(text)):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import EllipsisType
 
 
@@ -174,27 +174,28 @@ def dotted(expr: Expr) -> str | None:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside `expr`."""
-    match expr:
-        case Attr(base, _) | Star(base) | Unpacked(base, _, _, _) | IterItem(base):
-            return (base,)
-        case Subscript(base, key):
-            return (base, key)
-        case Slice():
-            return tuple(part for part in expr if part is not None)
-        case Call(func, args, keywords):
-            return (func, *args, *(value for _, value in keywords))
-        case BinaryOp(_, operands) | Compare(_, operands) | TupleExpr(operands) | Opaque(_, operands):
-            return operands
-        case Conditional(test, options):
-            return options if test is None else (test, *options)
-        case DictExpr(items):
-            return tuple(part for item in items for part in item if part is not None)
-        case Lambda(_, body):
-            return (body,)
-        case Comprehension(element, _, source, _):
-            return (element, source)
-        case _:
-            return ()
+    find = _CHILDREN.get(type(expr))
+    return find(expr) if find is not None else ()
+
+
+# By class and not by `match`, which asks for one class after the other: each expression is walked several times.
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Attr: lambda expr: (expr.base,),
+    Star: lambda expr: (expr.value,),
+    Unpacked: lambda expr: (expr.value,),
+    IterItem: lambda expr: (expr.source,),
+    Subscript: lambda expr: (expr.base, expr.key),
+    Slice: lambda expr: tuple(part for part in expr if part is not None),
+    Call: lambda expr: (expr.func, *expr.args, *[value for _, value in expr.keywords]),
+    BinaryOp: lambda expr: expr.operands,
+    Compare: lambda expr: expr.operands,
+    TupleExpr: lambda expr: expr.items,
+    Opaque: lambda expr: expr.parts,
+    Conditional: lambda expr: expr.options if expr.test is None else (expr.test, *expr.options),
+    DictExpr: lambda expr: tuple(part for item in expr.items for part in item if part is not None),
+    Lambda: lambda expr: (expr.body,),
+    Comprehension: lambda expr: (expr.element, expr.source),
+}
 
 
 def every_part(*exprs: Expr) -> Iterator[Expr]:

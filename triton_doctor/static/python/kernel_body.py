@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
@@ -102,48 +102,48 @@ class _UseReader:
 
     def _expression(self, expr: ast.AST) -> None:
         """Read all parts of `expr`, in the order of the text: by a list of those to come, since they are thousands."""
-        pending: list[ast.AST | None] = [expr]
+        loaded, at_run_time, from_memory = self._names.loaded, self._at_run_time, self._from_memory
+        pending: list[Any] = [expr]
         while pending:
             node = pending.pop()
-            if node is None or type(node) is ast.Constant:
-                continue
             kind = type(node)
             if kind is ast.Name:
-                self._name(node)  # type: ignore[arg-type]
+                name = node.id
+                if name in at_run_time:
+                    self._run_time_reads += 1
+                if type(node.ctx) is ast.Load:
+                    loaded.append(name)
+                    if name in from_memory:
+                        self._memory_reads += 1
+                else:
+                    self._names.bound.append(name)
+                    if type(node.ctx) is ast.Store or name not in self._params:
+                        self._bound.add(name)
+            elif kind is ast.Constant or node is None:
+                continue
             elif kind is ast.BinOp:
-                pending += (node.right, node.left)  # type: ignore[attr-defined]
+                pending += (node.right, node.left)
             elif kind is ast.Attribute:
-                pending.append(node.value)  # type: ignore[attr-defined]
+                pending.append(node.value)
             elif kind is ast.Call:
-                self._call(node)  # type: ignore[arg-type]
-                pending += [keyword.value for keyword in reversed(node.keywords)]  # type: ignore[attr-defined]
-                pending += node.args[::-1]  # type: ignore[attr-defined]
-                pending.append(node.func)  # type: ignore[attr-defined]
+                self._call(node)
+                pending += [keyword.value for keyword in reversed(node.keywords)]
+                pending += node.args[::-1]
+                pending.append(node.func)
+            elif kind is ast.Subscript:
+                pending += (node.slice, node.value)
             elif kind is ast.IfExp:
-                self._branch(node)  # type: ignore[arg-type]
+                self._branch(node)
             else:
                 if kind is ast.Compare:
-                    self._blindly(node.left, *node.comparators)  # type: ignore[attr-defined]
-                    self._bound_offsets(node)  # type: ignore[arg-type]
+                    self._blindly(node.left, *node.comparators)
+                    self._bound_offsets(node)
                 for name in reversed(FIELDS[kind]):
                     child = getattr(node, name)
                     if type(child) is list:
                         pending += child[::-1]
                     else:
                         pending.append(child)
-
-    def _name(self, node: ast.Name) -> None:
-        name = node.id
-        if name in self._at_run_time:
-            self._run_time_reads += 1
-        if type(node.ctx) is ast.Load:
-            self._names.loaded.append(name)
-            if name in self._from_memory:
-                self._memory_reads += 1
-        else:
-            self._names.bound.append(name)
-            if type(node.ctx) is ast.Store or name not in self._params:
-                self._bound.add(name)
 
     def _branch(self, node: ast.If | ast.IfExp) -> None:
         before = self._run_time_reads
@@ -259,7 +259,9 @@ class _UseReader:
     def _assigned(self, node: ast.Assign) -> None:
         """Names that are bound to what is loaded, or known at run time only, or computed from that, are so too."""
         memory, run_time = self._memory_reads, self._run_time_reads
-        self._children(node)
+        for target in node.targets:
+            self._expression(target)
+        self._expression(node.value)
         if self._memory_reads == memory and self._run_time_reads == run_time:
             return
         (first, *others) = node.targets

@@ -135,6 +135,8 @@ def _params(args: ast.arguments, imports: Imports, source: SourceText) -> Iterat
 
 def _is_constexpr(annotation: ast.expr | None, imports: Imports) -> bool:
     match annotation:
+        case None:
+            return False
         case ast.Name() | ast.Attribute():
             name = _dotted(annotation)
         case ast.Constant(value=str(text)):

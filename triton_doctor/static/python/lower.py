@@ -76,7 +76,7 @@ class Lowering:
 
     def lower_all(self, nodes: list[ast.expr]) -> tuple[Expr, ...]:
         """Each of `nodes`."""
-        return tuple([self.lower(node) for node in nodes])
+        return tuple(map(self.lower, nodes)) if nodes else ()
 
     def _name(self, node: ast.Name) -> Expr:
         return Name(node.id)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _HARDWARE = frozenset(
     "ascend npu cann cambricon mlu kunlunxin enflame gcu mthreads musa tsingmicro iluvatar metax".split()
 )
+# One of these stands in the text of every kernel that masks elements; block pointers check boundaries instead.
+_MASKING = (b"mask", b"boundary_check", b"where")
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -106,12 +108,17 @@ class Kernel:
     aranges: tuple[Arange, ...] = ()
     blocks_only: frozenset[str] = frozenset()
     launch_metadata: Expr | None = None
-    text: FunctionSource
+    text: FunctionSource = field(repr=False)
 
     @property
     def key(self) -> tuple[str, str, int]:
         """What tells it from every other kernel of the project."""
         return (self.path, self.qualname, self.span.line)
+
+    @property
+    def may_mask(self) -> bool:
+        """Whether it, or what it calls, may leave out some of the elements that it loads or stores."""
+        return bool(self.passes) or any(map(self.text.holds, _MASKING))
 
     @property
     def heuristics_out_of_sight(self) -> bool:
@@ -130,13 +137,17 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Class:
-    """A class of the module, its bases as written, and what its body binds."""
+    """A class of the module, its bases as written, and what its body binds.
+
+    `declared` are the names that its body annotates, in order: the fields of a dataclass or a named tuple.
+    """
 
     name: str
     qualname: str
     path: str
     bases: tuple[Expr, ...]
     fields: Mapping[str, Binding]
+    declared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -36,12 +36,15 @@ FIELDS = _Fields({
 _LEAVES = frozenset({ast.Name, ast.Constant})
 
 
-def parts(node: ast.AST) -> Iterator[ast.AST]:
+def parts(node: ast.AST) -> list[ast.AST]:
     """`node` and all that it holds and computes with, in no order."""
-    pending = [node]
+    found: list[ast.AST] = []
+    pending: list[ast.AST | None] = [node]
     while pending:
         part = pending.pop()
-        yield part
+        if part is None:
+            continue
+        found.append(part)
         kind = type(part)
         if kind in _LEAVES:
             continue
@@ -51,30 +54,34 @@ def parts(node: ast.AST) -> Iterator[ast.AST]:
         for name in FIELDS[kind]:
             child = getattr(part, name)
             if type(child) is list:
-                pending += [one for one in child if one is not None]
-            elif child is not None:
+                pending += child
+            else:
                 pending.append(child)
+    return found
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
+def names_in(node: ast.AST) -> list[str]:
     """The variables in `node`, in no order, each as often as it stands there."""
-    return names_in_all([node])
+    return [node.id] if type(node) is ast.Name else names_in_all([node])
 
 
-def names_in_all(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def names_in_all(nodes: Iterable[ast.AST]) -> list[str]:
     """The variables in `nodes`, in no order, each as often as it stands in one of them."""
+    found: list[str] = []
     pending = list(nodes)
     while pending:
         part = pending.pop()
-        if type(part) is ast.Name:
-            yield part.id
-            continue
-        for name in FIELDS[type(part)]:
-            child = getattr(part, name)
-            if type(child) is list:
-                pending += child
-            elif child is not None:
-                pending.append(child)
+        kind = type(part)
+        if kind is ast.Name:
+            found.append(part.id)  # type: ignore[attr-defined]
+        elif kind is not ast.Constant:
+            for name in FIELDS[kind]:
+                child = getattr(part, name)
+                if type(child) is list:
+                    pending += child
+                elif child is not None:
+                    pending.append(child)
+    return found
 
 
 def callee_name(call: ast.Call) -> str | None:

@@ -158,6 +158,11 @@ class _ModuleReader:
             path=self._path,
             bases=tuple(lower_alone(base) for base in node.bases),
             fields={name: bindings[-1] for name, bindings in body.contents().bindings.items()},
+            declared=tuple(
+                one.target.id
+                for one in node.body
+                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+            ),
         )
         self._nested(body.nested, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})
         body.release()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.conditions import name_in_flag
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.function import Binding, BranchArm, Function
@@ -62,8 +63,17 @@ def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[Bra
         if arm.flag is not None:
             for its in other:
                 if arm.flag == its.flag and arm.is_true != its.is_true:
-                    return len(function.bindings.get(arm.flag, ())) <= 1
+                    return keeps_flag(function, arm.flag)
     return False
+
+
+def keeps_flag(function: Function, flag: str) -> bool:
+    """Whether `flag` has one truth in all of `function`: it is assigned once at most, what may be None only once."""
+    name = name_in_flag(flag)
+    if name is None:
+        return len(function.bindings.get(flag, ())) <= 1
+    is_param = any(param.name == name for param in function.params)
+    return len(function.bindings.get(name, ())) + is_param <= 1
 
 
 def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:
@@ -93,6 +103,4 @@ def _deciding_again(function: Function) -> frozenset[str]:
     for arm in arms:
         if arm.flag is not None:
             branches.setdefault(arm.flag, set()).add(arm.branch)
-    return frozenset(
-        flag for flag, found in branches.items() if len(found) > 1 and len(function.bindings.get(flag, ())) <= 1
-    )
+    return frozenset(flag for flag, found in branches.items() if len(found) > 1 and keeps_flag(function, flag))

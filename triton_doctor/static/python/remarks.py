@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 # What decides where a parameter begins and ends in a header. A comment or a string counts whole.
 _HEADER_TOKEN = re.compile(
-    r"""#[^\n]*|[rbuf]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|->|[A-Za-z_]\w*|\S""",
-    re.DOTALL | re.IGNORECASE,
+    r"""#[^\n]*|'''.*?'''|\"\"\".*?\"\"\"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[()\[\]{},:=]""", re.DOTALL
 )
+# The parameter that follows a parenthesis or a comma.
+_PARAMETER = re.compile(r"(?:[\s\\*]|#[^\n]*\n)*([^\W\d]\w*)")
 _DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _DOCSTRING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*[rRuU]?(\"\"\"|''')(.*?)\1", re.DOTALL)
 # A comment that may name axes: it holds an opening bracket.
@@ -50,12 +51,15 @@ class Remarks(NamedTuple):
     docstring_line: int
 
 
+NO_REMARKS = Remarks({}, {}, (), "", 1)
+
+
 def read_remarks(text: str, first: int) -> Remarks:
     """Read the text of a function, whose `def` stands on line `first` of its file."""
     found = _DEF.search(text)
     if found is None:
         return Remarks({}, {}, (), "", first)
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    starts = [0, *[match.end() for match in re.finditer("\n", text)]]
     parameters, end = _read_header(text, found.end(), starts, first)
     docstring = _DOCSTRING.match(text, end)
     body = docstring.end() if docstring is not None else end
@@ -78,17 +82,15 @@ class _ParameterList:
         self.comments: dict[int, str] = {}
         self.is_over = False
         self._annotation_start: int | None = None
-        self._is_at_name = True
 
-    def take(self, token: str, start: int, row: int, text: str) -> None:
-        """Take in a token directly inside the parentheses of the header."""
-        if token == ",":
+    def take(self, token: str, start: int, text: str, starts: Sequence[int]) -> None:
+        """Take in a token directly inside the parentheses of the header, or the first of them."""
+        if token in "(,":
             self.close(start, text)
-            self._is_at_name = True
-        elif self._is_at_name and token.isidentifier():
-            self.names.append((token, row))
-            self._is_at_name = False
-        elif token == ":" and self._annotation_start is None and not self._is_at_name:
+            found = _PARAMETER.match(text, start + 1)
+            if found is not None:
+                self.names.append((found[1], bisect_right(starts, found.start(1)) - 1))
+        elif token == ":" and self._annotation_start is None:
             self._annotation_start = start + 1
         elif token == "=":
             self.close(start, text)
@@ -106,10 +108,9 @@ def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple
     end = len(text)
     for found in _HEADER_TOKEN.finditer(text, at):
         token, start = found[0], found.start()
-        row = bisect_right(starts, start) - 1
         if token[0] == "#":
             if depth and not header.is_over:
-                header.comments.setdefault(row, token[1:])
+                header.comments.setdefault(bisect_right(starts, start) - 1, token[1:])
         elif token in "([{":
             depth += 1
         elif token in ")]}":
@@ -121,7 +122,7 @@ def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple
             end = found.end()
             break
         if depth == 1 and not header.is_over:
-            header.take(token, start, row, text)
+            header.take(token, start, text, starts)
     rows = sorted({row for _, row in header.names})
     said: dict[int, str] = {}
     for row, comment in header.comments.items():

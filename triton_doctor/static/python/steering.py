@@ -14,6 +14,11 @@ from triton_doctor.static.python.nodes import callee_name, names_in, names_in_al
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# The kinds of nodes that bind names, or tell of addresses, masks and values.
+_TELLING_KINDS = frozenset({
+    ast.Call, ast.Compare, ast.If, ast.While, ast.Return, ast.Subscript, ast.IfExp, ast.Assign, ast.AugAssign,
+    ast.AnnAssign, ast.For,
+})  # fmt: skip
 _NUMBERS_OF_NUMBERS = frozenset({"range", "min", "max", "minimum", "maximum", "cdiv", "to"})
 
 
@@ -47,6 +52,8 @@ def _gathered(every: Iterable[ast.AST]) -> tuple[list[tuple[set[str], set[str]]]
     tests: set[int] = set()
     for part in every:
         kind = type(part)
+        if kind not in _TELLING_KINDS:
+            continue
         if kind is ast.Call:
             telling += _telling(part)  # type: ignore[arg-type]
         elif kind is ast.Compare:

@@ -15,7 +15,7 @@ from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import describe_configs
 from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_idle
+from triton_doctor.static.variability.idle_code import describe_excuse
 from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
         message=(
             f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
             f"again for each value of {describe_value(worst)}: "
-            f"`{name}` is in its autotune key{also}{describe_idle(worst.idle)}"
+            f"`{name}` is in its autotune key{also}{describe_excuse(worst.excuse)}"
         ),
         advice=(
             f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
@@ -68,7 +68,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
 
 
 def _severity(worst: ParameterSource) -> Severity:
-    if worst.idle or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
+    if worst.excuse or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
         return Severity.INFO
     return Severity.ERROR if worst.number.from_data else Severity.WARNING
 

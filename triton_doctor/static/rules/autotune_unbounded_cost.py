@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_count
-from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_kernel
+from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,8 @@ def check(project: Project) -> Iterator[Finding]:
                 code=CODE,
                 severity=Severity.INFO if idle else Severity.WARNING,
                 message=(
-                    f"`{kernel.name}` compiles and times {count} configs{again}, in every process{describe_idle(idle)}"
+                    f"`{kernel.name}` compiles and times {count} configs{again}, in every process"
+                    + describe_excuse(idle)
                 ),
                 advice=(
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "

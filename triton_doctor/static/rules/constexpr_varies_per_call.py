@@ -24,7 +24,7 @@ from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_idle
+from triton_doctor.static.variability.idle_code import describe_excuse
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries import is_integer
@@ -62,7 +62,9 @@ def check(project: Project) -> Iterator[Finding]:
             span=worst.span,
             code=CODE,
             severity=_severity(parameter, worst, is_tuned=bool(keys)),
-            message=_message(parameter, worst) + describe_tuning(project, parameter, keys) + describe_idle(worst.idle),
+            message=_message(parameter, worst)
+            + describe_tuning(project, parameter, keys)
+            + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
             facts=facts(parameter, worst, autotune_keys=keys),
@@ -71,7 +73,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
-    if worst.kind is Variability.LOGARITHMIC or worst.idle or _is_capped(parameter, worst):
+    if worst.kind is Variability.LOGARITHMIC or worst.excuse or _is_capped(parameter, worst):
         return Severity.INFO
     if worst.number.from_data or (is_tuned and not worst.number.rests_on_words):
         return Severity.ERROR

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.idle_code import describe_idle, explain_idle_kernel
+from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
 from triton_doctor.static.variability.kernel_factories import KernelFactories
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def check(project: Project) -> Iterator[Finding]:
             message=(
                 # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
-                f"{describe_idle(idle)}"
+                f"{describe_excuse(idle)}"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
             facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),

@@ -23,8 +23,9 @@ class AxisContext(NamedTuple):
     product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
     model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
     says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position
-    says nothing then. It `is_described` where the kernel's author describes the parameter that it is given to as a
-    batch, a length or rows.
+    says nothing then. It `is_attended` where it is the last but one axis of queries,
+    keys or values and walked in blocks. It `is_described` where the kernel's author describes the parameter that it is
+    given to as a batch, a length or rows.
     """
 
     name: str = ""
@@ -48,6 +49,7 @@ class AxisContext(NamedTuple):
     noted: Toward | None = None
     unpacked: Toward | None = None
     is_described: bool = False
+    is_attended: bool = False
 
     @property
     def is_first(self) -> bool:

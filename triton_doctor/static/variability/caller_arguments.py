@@ -12,7 +12,7 @@ from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
-from triton_doctor.static.variability.host_parameters import defaults_of, number_of
+from triton_doctor.static.variability.host_parameters import argument_of, defaults_of, number_of
 from triton_doctor.static.variability.lattice import (
     UNKNOWN,
     AbstractNumber,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from triton_doctor.static.project.calls.call_graph import Caller
-    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
 
@@ -71,6 +71,14 @@ class CallerArguments:
         self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
         self._integers: set[tuple[int, str]] = set()
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
+        self._arguments: dict[tuple[int, str], SymbolicValue] = {}
+
+    def argument(self, param: HostParam, frame: CallFrame) -> SymbolicValue:
+        """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
+        key = (id(frame.function), param.name)
+        if key not in self._arguments:
+            self._arguments[key] = argument_of(self._interpreter, param, frame)
+        return self._arguments[key]
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
@@ -123,7 +131,7 @@ class CallerArguments:
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
-        callers = self._called(function)
+        callers = self.called(function)
         for caller, bound in callers[:MOST_CALLERS]:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
@@ -159,15 +167,15 @@ class CallerArguments:
             )
         return None
 
-    def passed(self, parameter: Passed) -> Iterator[Value]:
-        """Its default, and what each caller passes for it."""
-        interpreter, (function, name, depth) = self._interpreter, parameter
+    def passed(self, parameter: Passed, depth: int) -> Iterator[Value]:
+        """Its default, and what each caller passes for it; `depth` calls lead here."""
+        interpreter, (function, name) = self._interpreter, parameter
         home = interpreter.project.names.home(function)
         default = next(param.default for param in function.params if param.name == name)
         if default is not None:
             outer = home.functions.get(function.parent or "<module>") or function
             yield interpreter.value(default, end_of(interpreter.frame(home, outer, depth), function.line))
-        for caller, bound in self._called(function)[:MOST_CALLERS] if depth < MOST_DEPTH else ():
+        for caller, bound in self.called(function)[:MOST_CALLERS] if depth < MOST_DEPTH else ():
             if name in bound:
                 frame = interpreter.frame(caller.module, caller.function, depth + 1)
                 site = caller.site
@@ -194,7 +202,7 @@ class CallerArguments:
         demonstrations = self._interpreter.project.demonstrations
         return caller.module.path in demonstrations and function.path not in demonstrations
 
-    def _called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
+    def called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""
         found = self._calls.get(id(function))
         if found is None:
@@ -222,7 +230,9 @@ class CallerArguments:
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if asked:
+        if len(asked) == 1:
+            yield asked[0][1].stepping(note)
+        elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.written_shapes import ShapeNote
 
 
@@ -47,6 +48,11 @@ class Origin:
         if self.shown_rank is not None or self.note is None:
             return self.shown_rank
         return self.note.rank
+
+    @cached_property
+    def axes(self) -> dict[int, AbstractNumber]:
+        """Its axes by their position, as far as they were asked for: all of them follow from what is said here."""
+        return {}
 
     def item_called(self, name: str) -> Origin:
         """What is taken out of it: of that no axis is known."""

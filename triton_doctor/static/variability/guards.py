@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Name
@@ -9,6 +10,7 @@ from triton_doctor.static.python.reaching_definitions import reaching_definition
 from triton_doctor.static.variability.axis_names import allocated_axes, named_axes, read_axis
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber
+from triton_doctor.static.variability.nullness import is_taken
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.tensors import axis_at
 from triton_doctor.static.variability.values import SymbolicValue, Tensor
@@ -16,7 +18,7 @@ from triton_doctor.static.variability.values import SymbolicValue, Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.function import AssertedBound, BranchArm
+    from triton_doctor.static.python.function import AssertedBound
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 def limited(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
     """The value of `name`, as the tests before `point` leave it."""
-    for limit in _limits(name, None, point):
+    for limit in _limits(interpreter, name, None, point):
         value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
     return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
 
@@ -42,12 +44,12 @@ def limited_axis(
     function = point.frame.function
     if not function.limits:
         return axis
-    for limit in _limits(name, position, point):
+    for limit in _limits(interpreter, name, position, point):
         axis = _bounded(interpreter, axis, limit, point) or axis
     for names in (named_axes(function, name), allocated_axes(function, name)):
         own = names[position] if -len(names) <= position < len(names) else ""
         if own and len(function.bindings.get(own, ())) <= 1:
-            for limit in _limits(own, None, point):
+            for limit in _limits(interpreter, own, None, point):
                 axis = _bounded(interpreter, axis, limit, point) or axis
     return _limited_elsewhere(interpreter, axis, point)
 
@@ -61,35 +63,46 @@ def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: 
             return value
 
 
-def _limits(name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
+def _limits(interpreter: Interpreter, name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
     """What was tested of `name` since it was bound, and holds at `point`."""
     function = point.frame.function
     limits = function.limits.get(name)
     if limits:
         bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
         for limit in limits:
-            if limit.axis == axis and bound < limit.order and _holds(name, limit, point):
+            if limit.axis == axis and bound < limit.order and _holds(interpreter, name, limit, point):
                 yield limit
 
 
-def _holds(name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+def _holds(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
     """Whether `limit`, a test of `name`, holds at `point`.
 
     `if x is not None: assert x.shape[0] == 1` holds behind the branch too: there `x` is None, or has passed.
     """
-    return limit.order < point.order and _arms(name, limit) <= set(point.arms)
+    return limit.order < point.order and _reaches(interpreter, name, limit, point)
 
 
-def _arms(name: str, limit: AssertedBound) -> set[BranchArm]:
-    """The arms that `limit` stands in, but for those that only ask whether there is a tensor of this `name`."""
-    return {arm for arm in limit.arms if limit.axis is None or arm.given != name}
+def _reaches(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Whether the test `limit` of `name` is made on every way to `point`.
+
+    Of the arms around it, those that only ask for a tensor of this `name` do not count, and those that ask what else is
+    None are taken where that is known.
+    """
+    own = set(point.arms)
+    for arm in limit.arms:
+        if arm in own or (limit.axis is not None and name and arm.given == name):
+            continue
+        before = ProgramPoint(point.frame, limit.order, point.arms)
+        if not is_taken(interpreter, arm, before):
+            return False
+    return True
 
 
-def _will_hold(name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+def _will_hold(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
     """Whether the function, once it was at `point`, fails unless `limit` holds, a test of `name` further down."""
     if limit.left is None or not limit.left < point.order < limit.order:
         return False
-    return _arms(name, limit) <= set(point.arms)
+    return _reaches(interpreter, name, limit, point)
 
 
 def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: ProgramPoint) -> AbstractNumber:
@@ -103,10 +116,35 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
         # That `out` is None, and was not tested, says nothing of the `q` that it may be.
         own = name if axis.root.name == name else ""
         for limit in limits:
-            holds = _holds(own, limit, point) or _will_hold(own, limit, point)
-            if holds and _tested_axis(interpreter, name, limit, point.frame) == axis:
+            if not _may_reach(limit, point):
+                continue
+            key = (point.frame, name, limit.axis, limit.order)
+            ask = partial(_tested_axis, interpreter, name, limit, point.frame)
+            tested = interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
+            if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
+                continue
+            if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
                 number = _bounded(interpreter, number, limit, point) or number
     return number
+
+
+def _may_reach(limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Whether all arms around `limit` are those of `point`, but for some that only ask what is None."""
+    return all(arm in point.arms or arm.given is not None for arm in limit.arms)
+
+
+def _is_called_alike(one: Dim, other: Dim) -> bool:
+    """Whether the author gives two axes of arguments of one function one name: `q: (B, T, H)`, `k: (B, T, H)`."""
+    if (one.root.path, one.root.function) != (other.root.path, other.root.function):
+        return False
+    names = {_written_name(one), _written_name(other)}
+    return len(names) == 1 and None not in names
+
+
+def _written_name(axis: Dim) -> str | None:
+    note = axis.root.note
+    at = note.at(axis.position) if note is not None and note.is_written else None
+    return note.axes[at] if note is not None and at is not None and note.axes[at].isidentifier() else None
 
 
 def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, frame: CallFrame) -> DimFactor | None:

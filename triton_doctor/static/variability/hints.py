@@ -17,6 +17,7 @@ from triton_doctor.static.variability.name_words import (
     names_data,
     names_items,
     names_length,
+    names_mask,
     names_model,
     names_pool,
     names_stack,
@@ -125,6 +126,21 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_covered,
     ),
     Hint(
+        name="queries and keys in blocks",
+        toward=Toward.DATA,
+        says="behind batch and heads of queries, keys or values, it is divided into blocks: the length",
+        example="kernel[(triton.cdiv(q.shape[2], 64), q.shape[0])](q, q.shape[2])",
+        applies=lambda axis: axis.is_attended,
+    ),
+    Hint(
+        name="row of a mask",
+        toward=Toward.DATA,
+        weight=2,
+        says="it is the last axis of a mask, of queries by keys or of tokens: the length",
+        example="n = attention_mask.shape[-1]",
+        applies=lambda axis: axis.is_activation and axis.is_last and names_mask(axis.tensor),
+    ),
+    Hint(
         name="replaced by loaded data",
         toward=Toward.DATA,
         says="the kernel replaces it by a number that it loads",
@@ -169,7 +185,7 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
         example="n = x.shape[-1]",
-        applies=lambda axis: axis.is_last,
+        applies=lambda axis: axis.is_last and not names_mask(axis.tensor),
     ),
     Hint(
         name="name",

@@ -12,7 +12,7 @@ from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.kernel_notes import note_of_argument
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
-from triton_doctor.static.variability.name_words import names_weight, works_on_weights
+from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import notes_of
 from triton_doctor.static.variability.trace import Note, Passed
@@ -40,11 +40,15 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         forward = frame.module.functions.get(f"{function.class_name}.forward")
         if forward is not None:
             return Context(forward=forward)
-    if param.variadic:
-        return UNKNOWN
+    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
+
+
+def argument_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
+    """What `param` is where no call is at hand: what its function shows of it."""
+    function = frame.function
     names = named_axes(function, param.name)
-    weight = names_weight(param.name) or works_on_weights(function.name)
-    path = frame.module.path
+    weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
+    path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
         beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
@@ -56,7 +60,7 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     is_integer = param.annotation == "int" and (
         param.default is None or interpreter.number(param.default, defaults_of(function, frame)).is_integer
     )
-    number = _number(param, root)._replace(is_integer=is_integer, literals=(Passed(function, param.name, frame.depth),))
+    number = _number(param, root)._replace(is_integer=is_integer, literals=(Passed(function, param.name),))
     return SymbolicValue(root=root, number=number, origin=function)
 
 

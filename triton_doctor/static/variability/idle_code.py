@@ -20,8 +20,8 @@ IN_TRIALS = "only tests, benchmarks or tutorials launch it"
 _IN_PROFILES = "only a profiler asks for it"
 
 
-def describe_idle(reason: str | None) -> str:
-    """The clause that a message ends with where no program runs what it is about; else nothing."""
+def describe_excuse(reason: str | None) -> str:
+    """The clause that a message ends with where it is information only; else nothing."""
     return f"; {reason}" if reason else ""
 
 

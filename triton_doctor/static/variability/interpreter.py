@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.call_graph import CallGraph
 from triton_doctor.static.project.calls.reachability import Reachability
-from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH, Evaluations
 from triton_doctor.static.python.ir import (
     Attr,
@@ -27,10 +26,10 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.variability import axes, objects, tensors, views
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
-from triton_doctor.static.variability.attributes import field, saved
+from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
@@ -44,10 +43,11 @@ from triton_doctor.static.variability.lattice import (
     join,
 )
 from triton_doctor.static.variability.layouts import Layouts
-from triton_doctor.static.variability.lengths import is_used_as_tensor, length, length_of_thing
+from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
+from triton_doctor.static.variability.nullness import outcome
 from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
@@ -165,17 +165,22 @@ class Interpreter:
             asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
                 return asked.typed(is_integer=False)
+        if isinstance(value, Instance):
+            items = objects.items_of(self, value, frame)
+            value = UNKNOWN if items is None else items
         return part(self, value, position, size, is_open, frame)
 
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
         """What `expr` is at `point`."""
-        match expr:
-            case Const(literal):
-                return literal_value(literal, point)
+        match expr:  # the most frequent first
             case Name(name):
                 return name_value(self, name, point)
+            case Call():
+                return self._call(expr, point)
             case Attr(base, name):
                 return self._attribute(base, name, point)
+            case Const(literal):
+                return literal_value(literal, point)
             case Unpacked(of, None, size, _, before):
                 return starred(self, self.value(of, point), before, size - before, point.frame)
             case Unpacked(of, int(position), size, open_):
@@ -189,12 +194,13 @@ class Interpreter:
             case Compare():
                 return FEW
             case Conditional(test, options):
+                chosen = outcome(self, test, point) if test is not None else None
+                if chosen is not None:
+                    return self.value(options[0 if chosen else 1], point)
                 values = [self.value(option, point) for option in options]
                 if are_layouts(options):
                     return least_certain(self.as_number(value, point.frame) for value in values)
                 return either(values) if test is not None else compute(either(values))
-            case Call():
-                return self._call(expr, point)
             case TupleExpr(items):
                 return pack(self, items, point)
             case DictExpr(items):
@@ -211,18 +217,7 @@ class Interpreter:
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
-        return self._length(value, frame).as_size()
-
-    def _length(self, value: Value, frame: CallFrame) -> AbstractNumber:
-        match value:
-            case SymbolicValue() if not is_used_as_tensor(value):
-                return self.asked.length(value, frame) or length_of_thing(value)
-            case SymbolicValue() | Tensor():
-                return self.axis(value, 0, frame)
-            case Union(options):
-                return choice([self.length(option, frame) for option in options])
-            case _:
-                return length(value)
+        return length(self, value, frame).as_size()
 
     def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:
@@ -231,8 +226,11 @@ class Interpreter:
 
     def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
         match value:
-            case Instance(of):
-                return field(self, of, name, point.frame)
+            case Instance():
+                return objects.object_attribute(self, value, base, name, point)
+            case Union(options) if any(isinstance(option, Instance) for option in options):
+                # Branches that choose settings by a length: what each gives is no more than a hint of what runs.
+                return attribute(self, UNKNOWN, name, base, point)
             case Context(forward):
                 return saved(self, forward, name, point.frame)
             case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and self.asks:
@@ -274,23 +272,28 @@ class Interpreter:
             function = None
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        if function is not None:
-            value = self._entered(function, call, point)
-        else:
-            value = typed_result(call_value(self, call, point), call)
-        value = compute(value)
+        value = compute(self._called(call, point) if function is None else self._entered(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
+
+    def _called(self, call: Call, point: ProgramPoint) -> Value:
+        """What a call gives that runs no plain function of the project."""
+        found = objects.make_object(self, call, point) or objects.called_method(self, call, point)
+        return typed_result(call_value(self, call, point), call) if found is None else found
 
     def _entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """What a function of the project returns to this call."""
         frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
-        arguments = {name: partial(self.value, arg, point) for name, arg in bind(function, call).items()}
+        arguments = objects.bind_arguments(self, function, call, point)
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
-        return self.evaluations.once((id(function), "()", 0), partial(self._returned, inner), UNKNOWN)
+        return self.returned(inner)
+
+    def returned(self, frame: CallFrame) -> Value:
+        """What the function of `frame` returns; UNKNOWN where that rests on itself."""
+        return self.evaluations.once((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)

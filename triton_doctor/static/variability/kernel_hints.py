@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.dims import Dim, DimProduct
+from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
 from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.launch_hints import spanned
-from triton_doctor.static.variability.name_words import names_block, names_of_width
+from triton_doctor.static.variability.launch_hints import divided, spanned
+from triton_doctor.static.variability.name_words import names_attended, names_block, names_of_width
 from triton_doctor.static.variability.parameter_uses import spanned_expressions
 from triton_doctor.static.variability.scopes import hint_from_name
 
@@ -30,6 +31,7 @@ class KernelHints:
         """No grid is read yet."""
         self._interpreter = interpreter
         self._grids: dict[int, frozenset[DimFactor]] = {}
+        self._blocks: dict[int, frozenset[DimFactor]] = {}
 
     def add_to(
         self, number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
@@ -46,6 +48,9 @@ class KernelHints:
             number = number.add_hints(apply_hints(described, kernel.path, line))
         loaded = AxisContext(is_loaded=name in kernel.replaced and bool(number.atoms))
         number = number.add_hints(apply_hints(loaded, kernel.path, line))
+        number = number.add_hints(
+            apply_hints(AxisContext(is_attended=self._is_attended(number, launch, kernel, name)), kernel.path, line)
+        )
         covered = AxisContext(is_covered=True)
         is_count = _is_count(number, expr, launch)
         if (name in kernel.walked and (number.atoms or number.from_data)) or (
@@ -59,6 +64,20 @@ class KernelHints:
         if is_spanned or (number.atoms and number.atoms & self._grid(launch)):
             return spanned_by_grid
         return number
+
+    def _is_attended(self, number: AbstractNumber, launch: LinkedLaunch, kernel: Kernel, name: str) -> bool:
+        """Whether it is an axis of queries, keys or values which the kernel walks, or the grid divides, in blocks."""
+        match number.size:
+            case DimProduct((Dim(root, 2 | -2),), ()) if root.rank in (None, MANY_AXES) and names_attended(root.name):
+                return name in kernel.walked or not number.atoms.isdisjoint(self._divided(launch))
+            case _:
+                return False
+
+    def _divided(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
+        """The undecided axes that the grid of a launch divides into blocks."""
+        if id(launch) not in self._blocks:
+            self._blocks[id(launch)] = divided(launch, self._interpreter)
+        return self._blocks[id(launch)]
 
     def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
         """The undecided axes that the grid of a launch spans."""

@@ -21,7 +21,7 @@ from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
 from triton_doctor.static.variability.interpreter import Interpreter
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
-from triton_doctor.static.variability.parameter_uses import grid_expressions
+from triton_doctor.static.variability.parameter_uses import divided_expressions, grid_expressions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,6 +95,19 @@ def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFact
 def _spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
     point = interpreter.at(launch)
     numbers = [interpreter.number(expr, point) for expr in grid_expressions(launch)]
+    return frozenset(atom for number in numbers for atom in number.atoms)
+
+
+def divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
+    """The undecided axes that the grid of a launch divides into blocks."""
+    with suppress(RecursionError):
+        return with_own_stack(_divided, launch, interpreter)
+    return frozenset()
+
+
+def _divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
+    point = interpreter.at(launch)
+    numbers = [interpreter.number(expr, point) for expr in divided_expressions(launch)]
     return frozenset(atom for number in numbers for atom in number.atoms)
 
 

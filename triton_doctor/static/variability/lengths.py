@@ -10,22 +10,39 @@ from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.hints import apply_hints
-from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, choice
 from triton_doctor.static.variability.name_words import names_settings, names_shape
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import DictValue, ListValue, Shape, Strides, TupleValue, Union
+from triton_doctor.static.variability.values import (
+    DictValue,
+    ListValue,
+    Shape,
+    Strides,
+    SymbolicValue,
+    Tensor,
+    TupleValue,
+    Union,
+)
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.values import SymbolicValue, Value
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import CallFrame
+    from triton_doctor.static.variability.values import Value
 
 # `x.shape` and what else only a tensor has.
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _AFTER = re.compile(rb"\.(?:shape|stride|size|device|dtype|ndim|numel|is_cuda|is_contiguous|contiguous|data_ptr)\b")
 
 
-def length(value: Value) -> AbstractNumber:
-    """How often the length of a sequence or table changes."""
+def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> AbstractNumber:
+    """How often the length of a sequence, a table or a tensor changes."""
     match value:
+        case SymbolicValue() if not is_used_as_tensor(value):
+            return interpreter.asked.length(value, frame) or length_of_thing(value)
+        case SymbolicValue() | Tensor():
+            return interpreter.axis(value, 0, frame)
+        case Union(options):
+            return choice([length(interpreter, option, frame) for option in options])
         case TupleValue(open=False):
             return _literal(value.count)
         case DictValue(items, False):

@@ -8,28 +8,35 @@ from functools import lru_cache
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
-    "reqs sample samples length lengths len lens ctx".split()
+    "reqs sample samples length lengths len lens ctx slen qlen klen kvlen ntokens nseqs frames images nodes edges "
+    "atoms residues rays vertices".split()
 )
 _HEAD_WORDS = frozenset("h hk hq hv kh kvh nh qh vh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
-    "groups hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank vocab width window topk "
-    "world ranks shard shards state states capacity draft drafts spec speculative accept accepted next ratio ep tp dp "
-    "cp".split()
+    "groups codebook codebooks hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank "
+    "vocab width window topk world ranks shard shards state states capacity draft drafts spec speculative accept "
+    "accepted next ratio ep tp dp cp".split()
 )
 # `row_size` is how much there is in a row.
 _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 # `max_batches` is what there is room for; `max_seqlen` the longest of this call.
-_COUNT_WORDS = frozenset("batch batches bs bsz reqs requests seqs rows tokens".split())
+_COUNT_WORDS = frozenset(
+    "batch batches bs bsz reqs requests seqs rows tokens frames images nodes edges atoms residues rays vertices".split()
+)
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
-    "emb cache caches pool code codebook qweight buffer buffers table tables capacity slots freq freqs centroid "
-    "centroids alpha alphas".split()
+    "emb cache caches pool code codebook codebooks qweight buffer buffers table tables capacity slots freq freqs "
+    "centroid centroids alpha alphas".split()
 )
 # Tensors with an item for each sequence or token.
 _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
+_ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
+# What the last axis of a weight with four axes counts.
+_WEIGHT_AXIS_WORDS = frozenset("group groups codebook codebooks kernel filter kw".split())
+_WEIGHT_AXES = 4
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
@@ -136,6 +143,22 @@ def names_items(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_mask(name: str) -> bool:
+    """Whether a tensor's name says that it is a mask of tokens: `attention_mask`, not `expert_mask`."""
+    return bool(words(name) & {"mask", "masks"}) and not _names_setting(name)
+
+
+def _names_setting(name: str) -> bool:
+    return bool(words(name) & (_MODEL_WORDS | _TILE_WORDS | _WEIGHT_WORDS | _SETTING_WORDS))
+
+
+@lru_cache(maxsize=4096)
+def names_attended(name: str) -> bool:
+    """Whether a tensor's name says that it holds queries, keys or values: `q`, `key_states`."""
+    return bool(words(name) & _ATTENDED_WORDS) and not names_weight(name)
+
+
+@lru_cache(maxsize=4096)
 def names_stack(name: str) -> bool:
     """Whether a tensor's name says that its first axis is the ranks of a group."""
     return bool(words(name) & _STACKED_WORDS)
@@ -163,6 +186,18 @@ def names_stride(name: str) -> bool:
 def names_bucket(name: str) -> bool:
     """Whether a size's name says that its author has rounded it already."""
     return bool(words(name) & {"bucket", "buckets", "bucketed", "bucketize"})
+
+
+@lru_cache(maxsize=4096)
+def are_axes_of_weight(names: tuple[str, ...]) -> bool:
+    """Whether the names of four axes are those of a weight: the last is that of a group, a codebook or a filter."""
+    return len(names) == _WEIGHT_AXES and bool(words(names[-1]) & _WEIGHT_AXIS_WORDS) and not names_data(names[0])
+
+
+@lru_cache(maxsize=4096)
+def names_features(name: str) -> bool:
+    """Whether a name speaks of heads, channels or hidden sizes in a whole word: then so do the factors of a product."""
+    return names_model(name) and any(len(word) > 3 for word in words(name) & _MODEL_WORDS)
 
 
 @lru_cache(maxsize=4096)

@@ -105,6 +105,15 @@ def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
                 yield factor
 
 
+def divided_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
+    """What the sizes of a launch's grid divide by a block: `n` of `(triton.cdiv(n, BLOCK), heads)`."""
+    for size in grid_expressions(launch):
+        for factor in size.operands if isinstance(size, BinaryOp) and size.op == "*" else (size,):
+            match factor:
+                case Call(func, (number, _), ()) if (dotted(func) or "").rpartition(".")[2] in _DIVISIONS:
+                    yield number
+
+
 def keys(expr: Expr) -> frozenset[str]:
     """The strings that `expr` indexes with: `meta["BLOCK"]`."""
     return frozenset(

@@ -20,6 +20,7 @@ from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
 from triton_doctor.static.variability.program_point import CallFrame, end_of
 from triton_doctor.static.variability.values import DictValue
+from triton_doctor.static.variability.whole_blocks import explain_whole_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `idle` says why no program runs the launch: it is that of a test, a benchmark or a tutorial, describes another to a
-    profiler, or is in code that nothing in the project calls. None where one may.
+    `excuse` says why a change costs no program much: the launch is that of a test, a benchmark or a tutorial, describes
+    another to a profiler, is in code that nothing in the project calls, or gives a size that comes in whole blocks.
     """
 
     launch: LinkedLaunch
@@ -44,7 +45,7 @@ class ParameterSource(NamedTuple):
     span: Span
     expr: Expr | None
     number: AbstractNumber
-    idle: str | None
+    excuse: str | None
 
     @property
     def kind(self) -> Variability:
@@ -132,10 +133,10 @@ class Parameters:
                 use=self._uses.of(kernel, param.name),
                 sources=given,
                 need=self._uses.need(kernel, param.name),
-                worst=self._worst(given),
+                worst=self._worst(given, kernel),
             )
 
-    def _worst(self, sources: Sequence[ParameterSource]) -> ParameterSource | None:
+    def _worst(self, sources: Sequence[ParameterSource], kernel: Kernel) -> ParameterSource | None:
         """The source that changes most often, of equals one that a program runs; None where all are UNKNOWN."""
         known = sorted(
             (source for source in sources if source.kind is not Variability.UNKNOWN),
@@ -144,14 +145,17 @@ class Parameters:
         if not known or known[0].kind is not Variability.PER_CALL:
             return known[0] if known else None
         changing = [source for source in known if source.kind is Variability.PER_CALL]
-        first = self._judge(changing[0])
-        if first.idle is None:
+        first = self._excused(changing[0], kernel)
+        if first.excuse is None:
             return first
-        return next((source for source in map(self._judge, changing[1:]) if source.idle is None), first)
+        others = (self._excused(source, kernel) for source in changing[1:])
+        return next((source for source in others if source.excuse is None), first)
 
-    def _judge(self, source: ParameterSource) -> ParameterSource:
-        """`source`, with the reason why no program runs its launch."""
-        return source._replace(idle=explain_idle_launch(self._interpreter, source.launch, source.number))
+    def _excused(self, source: ParameterSource, kernel: Kernel) -> ParameterSource:
+        """`source`, with the reason why a program does not mind that it changes."""
+        asked = (self._interpreter, source.launch)
+        excuse = explain_idle_launch(*asked, source.number) or explain_whole_blocks(*asked, kernel, source.number)
+        return source._replace(excuse=excuse)
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
@@ -159,7 +163,7 @@ class Parameters:
         """What `launch` gives as the parameters called `names`."""
         found = list[tuple[str, ParameterSource]]()
         interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
-        idle = IN_TRIALS if is_test(interpreter, launch) else None
+        excuse = IN_TRIALS if is_test(interpreter, launch) else None
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -171,7 +175,7 @@ class Parameters:
                     span=one.span,
                     expr=one.expr,
                     number=interpreter.as_number(one.value, frame),
-                    idle=idle,
+                    excuse=excuse,
                 )
                 found.append((name, source))
         for heuristic in computing:
@@ -185,7 +189,7 @@ class Parameters:
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
                         number=interpreter.as_number(value, frame),
-                        idle=idle,
+                        excuse=excuse,
                     )
                     found.append((heuristic.param, source))
         return found
@@ -211,7 +215,7 @@ class Parameters:
     def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
         hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.idle or not hinted.number.hints:
+        if hinted.kind is not Variability.PER_CALL or hinted.excuse or not hinted.number.hints:
             return hinted
         if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
             return hinted

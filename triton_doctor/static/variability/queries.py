@@ -51,7 +51,7 @@ def _literals_at(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> t
     return ()
 
 
-def _literals_of(interpreter: Interpreter, value: Value) -> tuple[Literal, ...]:
+def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tuple[Literal, ...]:
     """The literals that `value` may be, and those that callers pass where it is a parameter."""
     match value:
         case AbstractNumber():
@@ -59,20 +59,26 @@ def _literals_of(interpreter: Interpreter, value: Value) -> tuple[Literal, ...]:
         case SymbolicValue():
             sources = value.number.literals
         case Union(options):
-            return tuple(dict.fromkeys(one for option in options for one in _literals_of(interpreter, option)))
+            return tuple(dict.fromkeys(one for option in options for one in _literals_of(interpreter, option, depth)))
         case _:
             return ()
     found: dict[Literal, None] = {}
     for source in sources:
-        found |= dict.fromkeys([source] if isinstance(source, Literal) else _literals_passed(interpreter, source))
+        found |= dict.fromkeys(
+            [source] if isinstance(source, Literal) else _literals_passed(interpreter, source, depth)
+        )
     return tuple(found)
 
 
-def _literals_passed(interpreter: Interpreter, parameter: Passed) -> tuple[Literal, ...]:
-    key = ("literals", id(parameter.function), parameter.name, parameter.depth)
+def _literals_passed(interpreter: Interpreter, parameter: Passed, depth: int) -> tuple[Literal, ...]:
+    key = ("literals", id(parameter.function), parameter.name, depth)
     return interpreter.evaluations.answer(
         key,
-        lambda: tuple(one for value in interpreter.asked.passed(parameter) for one in _literals_of(interpreter, value)),
+        lambda: tuple(
+            one
+            for value in interpreter.asked.passed(parameter, depth)
+            for one in _literals_of(interpreter, value, depth + 1)
+        ),
         neutral=(),
         beyond=(),
     )

@@ -18,7 +18,13 @@ from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.host_parameters import parameter
 from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability
-from triton_doctor.static.variability.name_words import names_bucket, names_of_width, names_stride, names_weight
+from triton_doctor.static.variability.name_words import (
+    names_bucket,
+    names_features,
+    names_of_width,
+    names_stride,
+    names_weight,
+)
 from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
@@ -46,6 +52,11 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in contents.globals:
         return forget_items(_outer(interpreter, name, frame))  # anybody may set it
     flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
+    if found.certain and len(found.bindings) == 1:
+        value = _bound(interpreter, found.bindings[0], frame, flags)
+        if value is None:
+            return UNKNOWN
+        return limited(interpreter, value, name, point) if contents.limits else value
     values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
         [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
@@ -201,10 +212,11 @@ def hint_from_name(
     number: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
 ) -> AbstractNumber:
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
-    if number.kind is not Variability.UNKNOWN or number.size is None or len(number.size.over) != 1 or number.size.under:
+    if number.kind is not Variability.UNKNOWN or number.size is None or names_stride(name):
         return number
-    if names_stride(name):
-        return number
+    if len(number.size.over) != 1 or number.size.under:
+        # A product follows the model where all its factors do; its name says nothing of one that follows the data.
+        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if names_features(name) else number
     (atom,) = number.size.over
     is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
     named = AxisContext(name=name, is_axis=True, is_end=is_end, is_height=is_height)

@@ -23,7 +23,10 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 def axis_of_root(root: Origin, position: int) -> AbstractNumber:
     """An axis without known origin: what its position and its tensor's name suggest."""
-    return _measured(axis(root, position), is_rest=False)
+    found = root.axes.get(position)
+    if found is None:
+        found = root.axes[position] = _measured(axis(root, position), is_rest=False)
+    return found
 
 
 def rest_of_root(root: Origin) -> AbstractNumber:

@@ -35,8 +35,7 @@ class Literal(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """What callers pass for a parameter of `function`, entered at `depth`, or its default."""
+    """What callers pass for the parameter `name` of `function`, or its default."""
 
     function: Function
     name: str
-    depth: int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Class
@@ -136,9 +136,10 @@ class DictValue(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """`self`, or an object of a class of the project."""
+    """`self`, or an object of a class of the project; `made` are the arguments that it was made with, where known."""
 
     of: Class
+    made: Mapping[str, Value | Lazy] | None = None
 
 
 class Context(NamedTuple):

@@ -26,6 +26,8 @@ _ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re
 _JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
 _BEFORE_AXES = tuple(re.compile(rf"{name}\s*,\s*[\"']") for name in ("Tensor", "Array", "ndarray"))
 _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
+_BRACKET = re.compile(r"[()\[\]]")
+_BRACKET_OR_COMMA = re.compile(r"[()\[\],]")
 _BEFORE_SHAPE = re.compile(r"(?:shape|size|dims?|layout)\s*[:=]?\s*(?:is|are|of)?\s*[`'\"]*\Z", re.IGNORECASE)
 
 
@@ -143,11 +145,11 @@ def brackets(text: str) -> list[tuple[int, int]]:
     """Where each bracket of `text` opens, and where the text behind it begins, in order."""
     opened: list[int] = []
     found: list[tuple[int, int]] = []
-    for at, character in enumerate(text):
-        if character in "([":
-            opened.append(at)
-        elif character in ")]" and opened:
-            found.append((opened.pop(), at + 1))
+    for bracket in _BRACKET.finditer(text):
+        if bracket[0] in "([":
+            opened.append(bracket.start())
+        elif opened:
+            found.append((opened.pop(), bracket.end()))
     return sorted(found)
 
 
@@ -168,11 +170,12 @@ def _axes(inside: str, *, is_shape: bool) -> tuple[str, ...] | None:
 
 def _split(inside: str) -> Iterator[str]:
     depth = start = 0
-    for at, character in enumerate(inside):
-        if character == "," and not depth:
-            yield inside[start:at]
-            start = at + 1
-        depth += (character in "([") - (character in ")]")
+    for mark in _BRACKET_OR_COMMA.finditer(inside):
+        if mark[0] != ",":
+            depth += 1 if mark[0] in "([" else -1
+        elif not depth:
+            yield inside[start : mark.start()]
+            start = mark.end()
     yield inside[start:]
 
 

@@ -14,6 +14,10 @@ from triton_doctor.runtime.dry.sweep.formulas import Growth
 SPANS = {"batch": "1..8", "length": "1..4096"}
 
 
+# One worker of pytest-xdist makes what this fixture makes.
+pytestmark = pytest.mark.xdist_group("sweep")
+
+
 @pytest.fixture(scope="module")
 def operators():
     """The module of operators, imported when it is first needed."""

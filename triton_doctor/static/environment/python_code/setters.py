@@ -53,6 +53,28 @@ _CHILD = "a child's environment"
 _CONTAINER = "a container's environment"
 
 
+class SettingCall(NamedTuple):
+    """A call that sets a variable: the argument at `position`, `key=` or `name=`, to the one behind it, or `value=`.
+
+    `how` is what a finding calls it; `own` where it is the process's own environment.
+    """
+
+    how: str
+    own: bool = True
+    position: int = 0
+
+
+_CONTAINER_CALL = SettingCall(_CONTAINER, own=False)
+_SETTING_METHODS = {
+    "setenv": SettingCall("monkeypatch.setenv"),
+    **dict.fromkeys(("with_env_variable", "set_env_variable", "add_env_variable"), _CONTAINER_CALL),
+}
+_SETTING_FUNCTIONS = {
+    **dict.fromkeys(("os.putenv", "putenv"), SettingCall("os.putenv")),
+    "dotenv.set_key": SettingCall("dotenv.set_key", own=False, position=1),
+}
+
+
 class FunctionCall(NamedTuple):
     """A call at `line`, in the function `caller` or at the top level; `is_guarded` where something decides over it."""
 
@@ -120,7 +142,10 @@ class Setters:
     def _read_call(self, call: Call) -> None:
         self._note_called(call)
         full = self._full_name(call.func) or ""
-        pair = _pair(call.args, dict(call.keywords))
+        named = dict(call.keywords)
+        pair = _pair(call.args, named)
+        method = call.func.name if isinstance(call.func, Attr) else None
+        known = _SETTING_FUNCTIONS.get(full) or _SETTING_METHODS.get(method or "")
         match call:
             case Call(Attr(owner, "setdefault" | "__setitem__" as method)) if pair and self._is_own_or_child(owner):
                 own = self._is_own(owner)
@@ -128,14 +153,8 @@ class Setters:
             case Call(Attr(owner, "update"), args, keywords) if self._is_own_or_child(owner):
                 own = self._is_own(owner)
                 self._update(args, keywords, "os.environ.update" if own else _CHILD, own=own)
-            case Call(Attr(_, "setenv")) if pair:
-                self._into.set_variable(*pair, call, "monkeypatch.setenv")
-            case Call(Attr(_, "with_env_variable" | "set_env_variable" | "add_env_variable")) if pair:
-                self._into.set_variable(*pair, call, _CONTAINER, own=False)
-            case Call() if pair and full in {"os.putenv", "putenv"}:
-                self._into.set_variable(*pair, call, "os.putenv")
-            case Call(_, (_, key, value, *_)) if full == "dotenv.set_key":
-                self._into.set_variable(key, value, call, "dotenv.set_key", own=False)
+            case Call() if known and (pair := _pair(call.args[known.position :], named)):
+                self._into.set_variable(*pair, call, known.how, own=known.own)
             case Call(Attr(_, "setitem"), (owner, key, value, *_)) if self._is_own(owner):
                 self._into.set_variable(key, value, call, "monkeypatch.setitem")
             case Call(Attr(_, "setattr" | "object") | Name("setattr"), (owner, name, value, *_)):

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import reason_of
 from triton_doctor.regular_files import is_own, read_head, read_own_file, write_own_file
-from triton_doctor.static.project.cache.format import decode, encode
 from triton_doctor.static.project.cache.key import find_key
 from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN
 from triton_doctor.version import __version__
@@ -71,6 +70,8 @@ class CacheStore:
 
     def read(self) -> CachedScan:
         """What the last such scan left; nothing where there was none, or it cannot be read, or is not ours."""
+        from triton_doctor.static.project.cache.format import decode
+
         content = self._read_signed(self._file)
         return NO_CACHED_SCAN if content is None else decode(content)
 
@@ -78,6 +79,8 @@ class CacheStore:
         """Leave `memory` for the next such scan. Where that cannot be, on a full disk say, nothing is left."""
         if self._key is None:
             return
+        from triton_doctor.static.project.cache.format import encode
+
         with contextlib.suppress(OSError, ValueError, OverflowError):  # the last two: it cannot be encoded
             content = encode(memory)
             if len(content) <= _MOST_BYTES and self._has_folder():

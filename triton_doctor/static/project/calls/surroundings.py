@@ -17,7 +17,6 @@ from triton_doctor.static.python.ir import (
     Const,
     DictExpr,
     Expr,
-    Lambda,
     Name,
     Subscript,
     TupleExpr,
@@ -192,18 +191,16 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
             continue
         seen.add(key)
         match expr:
-            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
-                # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
-                pending += [grid, *args, *(value for _, value in keywords)]
-                if not isinstance(base, Name | Attr):
-                    pending.append(base)
             case Name(name):
                 yield name
             case Attr(base, name):
                 yield name
                 pending.append(base)
-            case Lambda(_, body):
-                pending.append(body)
+            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
+                # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
+                pending += [grid, *args, *(value for _, value in keywords)]
+                if not isinstance(base, Name | Attr):
+                    pending.append(base)
             case _:
                 pending.extend(children(expr))
 
@@ -212,7 +209,8 @@ def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
     """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
     lines = _lines(project.modules.source(kernel.path))
     text = b"\n".join(lines[kernel.span.line - 1 : kernel.span.end_line])
-    asked = {name for names in _ASKED.findall(text) for name in names}
+    may_ask = b"isinstance" in text or b".is_ptr" in text
+    asked = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
     return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
 
 

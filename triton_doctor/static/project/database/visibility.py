@@ -56,6 +56,7 @@ class Visibility:
         self._unreadable = frozenset(unreadable)
         self._base = base
         self._projects = projects
+        self._visible: dict[str, bool] = {}
         self.is_cut = False
 
     def judge(self, finding: Finding) -> Finding:
@@ -63,10 +64,16 @@ class Visibility:
         fix, kernel = finding.fix, finding.facts.kernel
         if fix is None or fix.rests_on is None or kernel is None:
             return finding
-        uses = self._uses.get(key_of(fix.rests_on, kernel))
-        if uses is not None and not uses.is_partial and not self._is_hidden(uses):
+        if self._is_visible(key_of(fix.rests_on, kernel)):
             return finding
         return replace(finding, fix=replace(fix, safety=fix.unseen) if fix.unseen is not None else None)
+
+    def _is_visible(self, key: str) -> bool:
+        """Whether all uses of the kernel of that key are in sight; the files are searched once a kernel."""
+        if key not in self._visible:
+            uses = self._uses.get(key)
+            self._visible[key] = uses is not None and not uses.is_partial and not self._is_hidden(uses)
+        return self._visible[key]
 
     def _is_hidden(self, uses: KernelUses) -> bool:
         """Whether a file that was not read as a program may use the kernel."""

@@ -82,6 +82,7 @@ class Resolver:
         self._modules = modules
         self._found: dict[tuple[str, str], DefinitionPlace | None] = {}
         self._files: dict[str, str | None] = {}
+        self._folders: dict[str, str] = {}
         self._stars: dict[str, tuple[str, ...]] = {}
         self._imported_modules: dict[tuple[str, str, int], str | None] = {}
 
@@ -234,7 +235,9 @@ class Resolver:
 
     def _module(self, importer: str, name: str, level: int) -> str | None:
         """The file that the one at `importer` means by `name`, with `level` leading dots; None if not of the scan."""
-        folder = posixpath.dirname(importer)
+        folder = self._folders.get(importer)
+        if folder is None:
+            folder = self._folders[importer] = posixpath.dirname(importer)
         key = (folder, name, level)
         if key not in self._imported_modules:
             self._imported_modules[key] = self._find_module(*key)

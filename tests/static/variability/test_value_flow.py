@@ -1,0 +1,776 @@
+"""Sizes that pass through functions, lists and wrappers: how often the constexpr that a launch gets is found to change.
+
+Each case is the host code of `ops.py`, with that of `sizes.py` after a line `# sizes.py` where it has two files. What a
+launch passes as the first constexpr is asked for: `SIZE` of `kernel`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from triton_doctor.scan_caches import emptying_scan_caches
+from triton_doctor.settings import load_settings
+from triton_doctor.static.project.analysis.parts import whole_project
+from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.sources.files import find_files
+from triton_doctor.static.variability.parameters import parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRELUDE = """
+from __future__ import annotations
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+import torch
+import triton
+import triton.language as tl
+from einops import rearrange
+from jaxtyping import Float
+
+"""
+KERNEL = """
+@triton.jit
+def kernel(x, SIZE: tl.constexpr):
+    tl.store(x + tl.arange(0, 16), SIZE)
+"""
+CASES = {
+    "sizes of another file": {
+        "a function gives the length": (
+            """
+            from sizes import length_of
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                n = length_of(x)
+                kernel[(1,)](x, n)
+            # sizes.py
+            def length_of(t):
+                return t.shape[0]
+            """,
+            "per_call",
+        ),
+        "a function gives several dimensions": (
+            """
+            from sizes import get_dims
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                M, N, K = get_dims(hidden_states, weight)
+                kernel[(1,)](hidden_states, M)
+            # sizes.py
+            def get_dims(a, b):
+                m, k = a.shape
+                n, _ = b.shape
+                return m, n, k
+            """,
+            "per_call",
+        ),
+        "a function gives the width of several dimensions": (
+            """
+            from sizes import get_dims
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                M, N, K = get_dims(hidden_states, weight)
+                kernel[(1,)](hidden_states, N)
+            # sizes.py
+            def get_dims(a, b):
+                m, k = a.shape
+                n, _ = b.shape
+                return m, n, k
+            """,
+            "per_model",
+        ),
+        "a dataclass is filled from shapes": (
+            """
+            from sizes import Problem
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                problem = Problem(tokens=hidden_states.shape[0], width=hidden_states.shape[1])
+                kernel[(1,)](hidden_states, problem.tokens)
+            # sizes.py
+            from dataclasses import dataclass
+            @dataclass
+            class Problem:
+                tokens: int
+                width: int
+            """,
+            "per_call",
+        ),
+        "a NamedTuple is filled by position in a function": (
+            """
+            from sizes import describe
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = describe(hidden_states)
+                kernel[(1,)](hidden_states, sizes.rows)
+            # sizes.py
+            from typing import NamedTuple
+            class Sizes(NamedTuple):
+                rows: int
+                columns: int
+            def describe(x):
+                rows, columns = x.shape
+                return Sizes(rows, columns)
+            """,
+            "per_call",
+        ),
+        "a NamedTuple is unpacked": (
+            """
+            from sizes import describe
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, columns = describe(hidden_states)
+                kernel[(1,)](hidden_states, rows)
+            # sizes.py
+            from typing import NamedTuple
+            class Sizes(NamedTuple):
+                rows: int
+                columns: int
+            def describe(x):
+                rows, columns = x.shape
+                return Sizes(rows, columns)
+            """,
+            "per_call",
+        ),
+        "a property of an object built from tensors": (
+            """
+            from sizes import Batch
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                batch = Batch(hidden_states)
+                kernel[(1,)](hidden_states, batch.num_rows)
+            # sizes.py
+            class Batch:
+                def __init__(self, x):
+                    self.x = x
+                @property
+                def num_rows(self):
+                    return self.x.shape[0]
+            """,
+            "per_call",
+        ),
+        "an attribute of an object built from tensors": (
+            """
+            from sizes import Metadata
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                meta = Metadata(hidden_states)
+                kernel[(1,)](hidden_states, meta.rows)
+            # sizes.py
+            class Metadata:
+                def __init__(self, x):
+                    self.rows, self.columns = x.shape
+            """,
+            "per_call",
+        ),
+        "a classmethod builds it": (
+            """
+            from sizes import Metadata
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                meta = Metadata.from_tensor(hidden_states)
+                kernel[(1,)](hidden_states, meta.rows)
+            # sizes.py
+            from dataclasses import dataclass
+            @dataclass
+            class Metadata:
+                rows: int
+                @classmethod
+                def from_tensor(cls, x):
+                    return cls(rows=x.shape[0])
+            """,
+            "per_call",
+        ),
+        "a method of an object that holds the tensor": (
+            """
+            from sizes import Batch
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                batch = Batch(hidden_states)
+                kernel[(1,)](hidden_states, batch.rows_in(4))
+            # sizes.py
+            class Batch:
+                def __init__(self, x):
+                    self.x = x
+                def rows_in(self, parts):
+                    return self.x.shape[0] // parts
+            """,
+            "per_call",
+        ),
+        "the root of a length": (
+            """
+            from sizes import checkpoint_interval
+            def launch(tokens, seq_len):
+                kernel[(1,)](tokens, checkpoint_interval(tokens.shape[0]))
+            # sizes.py
+            import math
+            def checkpoint_interval(T):
+                return max(1, int(math.sqrt(T)))
+            """,
+            "per_call",
+        ),
+        "the power of two of a length": (
+            """
+            from sizes import padded
+            import triton
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, padded(hidden_states.shape[0]))
+            # sizes.py
+            import triton
+            def padded(n):
+                return triton.next_power_of_2(n)
+            """,
+            "logarithmic",
+        ),
+        "the root of a product of lengths": (
+            """
+            from sizes import interval
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], heads: int = 4):
+                T = hidden_states.shape[0]
+                kernel[(1,)](hidden_states, interval(T, heads))
+            # sizes.py
+            import math
+            def interval(T, K):
+                optimal = math.sqrt(T * K)
+                return max(1, min(int(optimal), T))
+            """,
+            "per_call",
+        ),
+        "a dict of sizes": (
+            """
+            from sizes import sizes_of
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = sizes_of(hidden_states)
+                kernel[(1,)](hidden_states, sizes["rows"])
+            # sizes.py
+            def sizes_of(x):
+                return {"rows": x.shape[0], "columns": x.shape[1]}
+            """,
+            "per_call",
+        ),
+        "a dict of sizes by keyword": (
+            """
+            from sizes import sizes_of
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, **sizes_of(hidden_states))
+            # sizes.py
+            def sizes_of(x):
+                return dict(SIZE=x.shape[0])
+            """,
+            "per_call",
+        ),
+    },
+    "roles that change with the call": {
+        "rows of tokens in one caller and of weights in another": (
+            """
+            def product(a, b, M, K):
+                kernel[(1,)](a, M)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                product(hidden_states, weight, hidden_states.shape[0], weight.shape[0])
+            def gradient(weight, other):
+                product(weight, other, weight.shape[0], other.shape[0])
+            """,
+            "per_call",
+        ),
+        "tokens as the reduction in the gradient of the weight": (
+            """
+            def product(a, b):
+                M, K = a.shape
+                kernel[(1,)](a, K)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                product(hidden_states, weight)
+            def gradient(grad_output, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                product(grad_output.t(), hidden_states)
+            """,
+            "per_call",
+        ),
+        "sizes as arguments in the gradient of the weight": (
+            """
+            def product(a, b, M, N, K):
+                kernel[(1,)](a, K)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                num_tokens, hidden = hidden_states.shape
+                product(hidden_states, weight, num_tokens, weight.shape[0], hidden)
+            def gradient(grad_output, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                num_tokens, hidden = hidden_states.shape
+                product(grad_output, hidden_states, hidden, grad_output.shape[1], num_tokens)
+            """,
+            "per_call",
+        ),
+        "through a dispatcher": (
+            """
+            def product(a, M):
+                kernel[(1,)](a, M)
+            def dispatch(a, M, fast):
+                if fast:
+                    return product(a, M)
+                return product(a, M)
+            def on_weights(weight):
+                dispatch(weight, weight.shape[0], True)
+            def on_tokens(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                dispatch(hidden_states, hidden_states.shape[0], False)
+            """,
+            "per_call",
+        ),
+        "in an autograd function": (
+            """
+            def product(a, b):
+                K = a.shape[-1]
+                kernel[(1,)](a, K)
+            class Linear(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                    ctx.save_for_backward(hidden_states, weight)
+                    return product(hidden_states, weight)
+                @staticmethod
+                def backward(ctx, grad_output):
+                    hidden_states, weight = ctx.saved_tensors
+                    return product(grad_output, weight), product(grad_output.transpose(0, 1), hidden_states)
+            """,
+            "per_call",
+        ),
+    },
+    "kernels that are wrapped": {
+        "under a condition": (
+            """
+            if torch.cuda.is_available():
+                kernel = triton.autotune(configs=[triton.Config({})], key=[])(kernel)
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "by a function that returns its argument": (
+            """
+            def keep(fn):
+                fn.tuned = True
+                return fn
+            wrapped = keep(kernel)
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                wrapped[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "rebound to itself": (
+            """
+            def autotune(fn):
+                return triton.autotune(configs=[triton.Config({})], key=[])(fn)
+            kernel = autotune(kernel)
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "rebound by something out of sight": (
+            """
+            from elsewhere import wrap
+            kernel = wrap(kernel)
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "by a decorator with arguments, as a call": (
+            """
+            def tuned(keys):
+                def decorate(fn):
+                    return triton.autotune(configs=[triton.Config({})], key=keys)(fn)
+                return decorate
+            fast = tuned([])(kernel)
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                fast[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "by functools.partial": (
+            """
+            def run(fn, x):
+                fn[(1,)](x, x.shape[0])
+            launch = functools.partial(run, kernel)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                launch(hidden_states)
+            """,
+            "per_call",
+        ),
+        "as an argument": (
+            """
+            def run(fn, x):
+                fn[(1,)](x, x.shape[0])
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                run(kernel, hidden_states)
+            """,
+            "per_call",
+        ),
+        "by a factory that returns it": (
+            """
+            def pick():
+                return kernel
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                pick()[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "by a cached factory with a choice": (
+            """
+            @functools.lru_cache
+            def pick(fast):
+                if fast:
+                    return triton.autotune(configs=[triton.Config({})], key=[])(kernel)
+                return kernel
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                fn = pick(True)
+                fn[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "in a dict of kernels": (
+            """
+            KERNELS = {"sum": kernel}
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], op):
+                KERNELS[op][(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "in a module of its own": (
+            """
+            class Op:
+                def __init__(self):
+                    self.kernel = kernel
+                def __call__(self, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                    self.kernel[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+        "wrapped by a loop over decorators": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], deterministic):
+                fn = kernel if deterministic else triton.autotune(configs=[triton.Config({})], key=[])(kernel)
+                fn[(1,)](hidden_states, hidden_states.shape[0])
+            """,
+            "per_call",
+        ),
+    },
+    "lists as arguments": {
+        "a list is unpacked": (
+            """
+            def launch(x, output_size):
+                rows, columns = output_size
+                kernel[(1,)](x, rows)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                launch(hidden_states, [hidden_states.shape[0], hidden_states.shape[1]])
+            """,
+            "per_call",
+        ),
+        "an item of a list of tensors": (
+            """
+            def launch(tensors):
+                kernel[(1,)](tensors[0], tensors[0].shape[0])
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
+                launch([hidden_states, residual])
+            """,
+            "per_call",
+        ),
+        "each of a list of tensors": (
+            """
+            def launch(tensors):
+                for tensor in tensors:
+                    kernel[(1,)](tensor, tensor.shape[0])
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
+                launch([hidden_states, residual])
+            """,
+            "per_call",
+        ),
+        "the greatest of a list of tensors": (
+            """
+            def launch(tensors):
+                longest = max(t.shape[0] for t in tensors)
+                kernel[(1,)](tensors[0], longest)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
+                launch([hidden_states, residual])
+            """,
+            "per_call",
+        ),
+        "the greatest of a list that nobody passes": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]: list[torch.Tensor]):
+                longest = max(t.shape[0] for t in hidden_states)
+                kernel[(1,)](hidden_states[0], longest)
+            """,
+            "per_call",
+        ),
+        "the sum of a list of sizes": (
+            """
+            def launch(tensors):
+                sizes = [t.shape[0] for t in tensors]
+                kernel[(1,)](tensors[0], sum(sizes))
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
+                launch([hidden_states, residual])
+            """,
+            "per_call",
+        ),
+        "a list joined along the first axis": (
+            """
+            def launch(tensors):
+                joined = torch.cat(tensors, dim=0)
+                kernel[(1,)](joined, joined.shape[0])
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
+                launch([hidden_states, residual])
+            """,
+            "per_call",
+        ),
+        "tensors stacked": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
+                stacked = torch.stack([hidden_states, residual])
+                kernel[(1,)](stacked, stacked.shape[1])
+            """,
+            "per_call",
+        ),
+        "a tensor split by features": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                gate, up = torch.split(hidden_states, hidden_states.shape[-1] // 2, dim=-1)
+                kernel[(1,)](gate, gate.shape[0])
+            """,
+            "per_call",
+        ),
+        "a list of a shape": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                shape = list(hidden_states.shape)
+                kernel[(1,)](hidden_states, shape[0])
+            """,
+            "per_call",
+        ),
+        "a size stored in a list of a shape": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                shape = list(hidden_states.shape)
+                shape[-1] = weight.shape[0]
+                out = torch.empty(shape)
+                kernel[(1,)](out, out.shape[0])
+            """,
+            "per_call",
+        ),
+        "a size that is unpacked": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, columns = hidden_states.size()
+                kernel[(1,)](hidden_states, rows)
+            """,
+            "per_call",
+        ),
+        "the leading axes multiplied": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                *lead, d = hidden_states.shape
+                kernel[(1,)](hidden_states, math.prod(lead))
+            """,
+            "per_call",
+        ),
+        "the leading axes of a slice multiplied": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, math.prod(hidden_states.shape[:-1]))
+            """,
+            "per_call",
+        ),
+        "flattened but for the last axis": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, hidden_states.flatten(0, -2).shape[0])
+            """,
+            "per_call",
+        ),
+        "reshaped to rows": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                d = hidden_states.shape[-1]
+                kernel[(1,)](hidden_states, hidden_states.reshape(-1, d).shape[0])
+            """,
+            "per_call",
+        ),
+        "rearranged to rows": (
+            """
+            def launch(q: Float[torch.Tensor, "batch seqlen heads dim"]):
+                rows = rearrange(q, "b t h d -> (b t) h d")
+                kernel[(1,)](q, rows.shape[0])
+            """,
+            "per_call",
+        ),
+        "all its items": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, torch.numel(hidden_states))
+            """,
+            "per_call",
+        ),
+        "sequences by the items of their offsets": (
+            """
+            def launch(q, cu_seqlens):
+                kernel[(1,)](q, cu_seqlens.numel() - 1)
+            """,
+            "per_call",
+        ),
+        "sequences by the length of their offsets": (
+            """
+            def launch(q, cu_seqlens):
+                kernel[(1,)](q, len(cu_seqlens) - 1)
+            """,
+            "per_call",
+        ),
+        "a list grows in a loop": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = []
+                for chunk in hidden_states.chunk(4):
+                    sizes.append(chunk.shape[0])
+                kernel[(1,)](hidden_states, sizes[0])
+            """,
+            "per_call",
+        ),
+        "a tuple returned by a method with a default": (
+            """
+            def split_sizes(x, parts=2):
+                rows = x.shape[0]
+                return [rows // parts] * parts
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                first, second = split_sizes(hidden_states)
+                kernel[(1,)](hidden_states, first)
+            """,
+            "per_call",
+        ),
+    },
+    "numbers that are few": {
+        "a length divided by a large number": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, triton.cdiv(hidden_states.shape[0], 65536))
+            """,
+            "few",
+        ),
+        "a length divided by a large name": (
+            """
+            LARGEST = 64 * 1024
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                kernel[(1,)](hidden_states, triton.cdiv(hidden_states.shape[0], LARGEST))
+            """,
+            "few",
+        ),
+        "a step that is clipped": (
+            """
+            CHUNK = 64
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                total = hidden_states.shape[0]
+                for start in range(0, total, CHUNK):
+                    stop = min(start + CHUNK, total)
+                    kernel[(1,)](hidden_states, stop - start)
+            """,
+            "few",
+        ),
+        "a step that is clipped by the model": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], chunk_size: int = 64):
+                total = hidden_states.shape[0]
+                for start in range(0, total, chunk_size):
+                    size = min(chunk_size, total - start)
+                    kernel[(1,)](hidden_states, size)
+            """,
+            "unknown",
+        ),
+    },
+    "axes that two tensors share": {
+        "by an assert": (
+            """
+            def launch(a, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                assert a.shape[0] == hidden_states.shape[0]
+                kernel[(1,)](a, a.shape[0])
+            """,
+            "per_call",
+        ),
+        "by a product": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], weight):
+                out = hidden_states @ weight.t()
+                kernel[(1,)](out, out.shape[0])
+            """,
+            "per_call",
+        ),
+        "by an assert of whole shapes": (
+            """
+            def launch(a, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                assert a.shape == hidden_states.shape
+                kernel[(1,)](a, a.shape[0])
+            """,
+            "per_call",
+        ),
+        "by a check of the callee": (
+            """
+            def check(a, b):
+                if a.shape[0] != b.shape[0]:
+                    raise ValueError("rows differ")
+            def launch(a, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                check(a, hidden_states)
+                kernel[(1,)](a, a.shape[0])
+            """,
+            "per_call",
+        ),
+        "by an elementwise operation": (
+            """
+            def launch(a, hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                out = a + hidden_states
+                kernel[(1,)](out, out.shape[0])
+            """,
+            "per_call",
+        ),
+        "by an empty one like it": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                out = torch.empty_like(hidden_states)
+                kernel[(1,)](out, out.shape[0])
+            """,
+            "per_call",
+        ),
+    },
+}
+# What is not followed yet.
+MISSED = {
+    "tokens as the reduction in the gradient of the weight",
+    "in an autograd function",
+    "by functools.partial",
+    "an item of a list of tensors",
+    "each of a list of tensors",
+    "the greatest of a list that nobody passes",
+    "the sum of a list of sizes",
+    "a list joined along the first axis",
+    "rearranged to rows",
+    "a list grows in a loop",
+    "a step that is clipped",
+    "by an assert",
+    "by an assert of whole shapes",
+    "by a check of the callee",
+    "by an elementwise operation",
+}
+ROWS = [
+    pytest.param(
+        code,
+        expected,
+        id=f"{group}: {name}",
+        marks=[pytest.mark.xfail(strict=True, reason="not followed yet")] if name in MISSED else [],
+    )
+    for group, cases in CASES.items()
+    for name, (code, expected) in cases.items()
+]
+
+
+@emptying_scan_caches()
+def kind_of_size(folder: Path) -> str:
+    """How often `SIZE` of `kernel` is found to change."""
+    settings = load_settings(folder)
+    files = list(find_files([folder], settings, cwd=folder))
+    (found,) = parameters(whole_project(Database(files), settings, folder))
+    return found.worst.kind.label if found.worst is not None else "unknown"
+
+
+@pytest.mark.parametrize(("code", "expected"), ROWS)
+def test_size_keeps_its_kind_on_the_way_to_the_launch(code: str, expected: str, tmp_path: Path) -> None:
+    lines = code.strip("\n").splitlines()
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    ops, _, sizes = "\n".join(line[margin:] for line in lines).partition("# sizes.py\n")
+    (tmp_path / "ops.py").write_text(PRELUDE + KERNEL + ops, encoding="utf-8")
+    (tmp_path / "sizes.py").write_text(sizes, encoding="utf-8")
+
+    assert kind_of_size(tmp_path) == expected

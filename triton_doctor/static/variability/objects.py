@@ -1,0 +1,197 @@
+"""Objects of the project's plain classes, by what each was made with: their attributes, properties and methods.
+
+`sizes = Sizes(rows=x.shape[0])` makes one; `sizes.rows` is then what it was given. A class with a base from elsewhere
+is left out: a module of a network lasts as long as the model, whatever it is made with.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_DEPTH
+from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted
+from triton_doctor.static.python.module import Class
+from triton_doctor.static.variability.attributes import field
+from triton_doctor.static.variability.indexing import attribute
+from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.values import Instance, TupleValue, Value, either
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Module
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.values import Lazy
+
+_PLAIN_BASES = frozenset({"NamedTuple", "object"})
+_PROPERTIES = frozenset({"property", "cached_property"})
+_OF_CLASS = frozenset({"classmethod", "staticmethod"})
+_MAKING = ("__init__", "__post_init__")
+
+
+def make_object(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Instance | None:
+    """The object that `call` makes, if it calls a plain class of the project."""
+    of = _class_called(interpreter, call.func, point)
+    if of is None or not _is_plain(of):
+        return None
+    made: dict[str, Value | Lazy] = {}
+    init = _method(interpreter, of, "__init__")
+    if init is not None:
+        given = bind(init, call)
+    else:
+        given = {name: value for name, value in call.keywords if name is not None}
+        for name, arg in zip(of.declared, call.args, strict=False):
+            if isinstance(arg, Star):
+                break
+            given[name] = arg
+    for name, arg in given.items():
+        made[name] = partial(interpreter.value, arg, point)
+    return Instance(of, made)
+
+
+def object_attribute(interpreter: Interpreter, instance: Instance, base: Expr, name: str, point: ProgramPoint) -> Value:
+    """`instance.name`, spelled `base.name`."""
+    frame = point.frame
+    if instance.made is None:
+        found = property_value(interpreter, instance, name, frame)
+        return field(interpreter, instance.of, name, frame) if found is None else found
+    found = made_attribute(interpreter, instance, name, frame)
+    if found is None and interpreter.asks:
+        found = interpreter.setters.value(interpreter, base, name, point)
+    return attribute(interpreter, instance, name, base, point) if found is None else found
+
+
+def made_attribute(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:
+    """`instance.name` of an object that is known by what it was made with; None where that does not tell."""
+    key = (id(instance.made), name, 0)
+    return interpreter.evaluations.once(key, partial(_read, interpreter, instance, name, frame), None)
+
+
+def property_value(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:
+    """What the property `name` of the object's class returns; None where it has no such property."""
+    function = _method(interpreter, instance.of, name)
+    if function is None or not _is_decorated(function, _PROPERTIES):
+        return None
+    return enter_method(interpreter, instance, function, {}, frame)
+
+
+def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value | None:
+    """What a method of an object that was made in sight returns, or a classmethod of a plain class; None if neither."""
+    match call.func:
+        case Attr(Name() as base, name):
+            of = _class_called(interpreter, base, point)
+        case _:
+            return None
+    if of is not None:
+        function = _method(interpreter, of, name)
+        instance = Instance(of)
+        if function is None or not (_is_plain(of) and _is_decorated(function, _OF_CLASS)):
+            return None
+    else:
+        if base.id not in point.frame.function.bindings:
+            return None
+        value = interpreter.value(base, point)
+        if not isinstance(value, Instance) or value.made is None:
+            return None
+        instance = value
+        function = _method(interpreter, instance.of, name)
+        if function is None:
+            return None
+    arguments = {param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()}
+    return enter_method(interpreter, instance, function, arguments, point.frame)
+
+
+def bind_arguments(interpreter: Interpreter, function: Function, call: Call, point: ProgramPoint) -> dict[str, Lazy]:
+    """What `call` gives the parameters of `function`, with the object where it is another method of `self`."""
+    arguments: dict[str, Lazy] = {
+        name: partial(interpreter.value, arg, point) for name, arg in bind(function, call).items()
+    }
+    match call.func:
+        case Attr(Name("self") as base, _) if function.class_name is not None and point.frame.arguments is not None:
+            arguments.setdefault("self", partial(interpreter.value, base, point))
+        case _:
+            pass
+    return arguments
+
+
+def enter_method(
+    interpreter: Interpreter, instance: Instance, function: Function, arguments: dict[str, Lazy], frame: CallFrame
+) -> Value:
+    """What a method of `instance` returns."""
+    if frame.depth >= MOST_DEPTH:
+        return UNKNOWN
+    own: dict[str, Value | Lazy] = {**arguments}
+    if function.params and not _is_decorated(function, _OF_CLASS):
+        own[function.params[0].name] = instance
+    inner = CallFrame(_home(interpreter, instance.of), function, own, frame.depth + 1)
+    return interpreter.returned(inner)
+
+
+def items_of(interpreter: Interpreter, instance: Instance, frame: CallFrame) -> TupleValue | None:
+    """The items of a named tuple that was made in sight."""
+    if instance.made is None or not any(
+        dotted(base) in ("NamedTuple", "typing.NamedTuple") for base in instance.of.bases
+    ):
+        return None
+    names = instance.of.declared
+    return TupleValue([made_attribute(interpreter, instance, name, frame) or UNKNOWN for name in names])
+
+
+def _read(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:
+    of, made = instance.of, instance.made or {}
+    module = _home(interpreter, of)
+    if frame.depth >= MOST_DEPTH:
+        return None
+    found: list[Value] = []
+    for function in module.functions.values():
+        if function.class_name != of.qualname or not function.holds(name.encode()):
+            continue
+        stored = [one for one in function.stored if (one.base, one.name) == ("self", name)]
+        if stored and function.name not in _MAKING:
+            return None  # a later call may have changed it
+        own = {**made, "self": instance} if function.name == "__init__" else {"self": instance}
+        inner = CallFrame(module, function, own, frame.depth + 1)
+        found += [interpreter.value(one.value, ProgramPoint(inner, one.order)) for one in stored]
+    if found:
+        return either(found)
+    if _method(interpreter, of, "__init__") is None:
+        passed = made.get(name)
+        if passed is not None:
+            return passed() if isinstance(passed, partial) else passed
+        default, top = of.fields.get(name), module.functions.get("<module>")
+        if default is not None and top is not None:
+            return interpreter.value(default.value, end_of(interpreter.frame(module, top, frame.depth + 1)))
+    return property_value(interpreter, instance, name, frame)
+
+
+def _class_called(interpreter: Interpreter, func: Expr, point: ProgramPoint) -> Class | None:
+    full = dotted(func)
+    if full is None:
+        return None
+    function = point.frame.function
+    first = full.partition(".")[0]
+    if full == "cls" and function.class_name is not None:
+        return point.frame.module.classes.get(function.class_name)
+    if first in function.bindings or any(param.name == first for param in function.params):
+        return None
+    found = interpreter.project.names.dotted(point.frame.module, full)
+    return found if isinstance(found, Class) else None
+
+
+def _is_plain(of: Class) -> bool:
+    return all((dotted(base) or "").rpartition(".")[2] in _PLAIN_BASES for base in of.bases)
+
+
+def _home(interpreter: Interpreter, of: Class) -> Module:
+    return interpreter.project.names.home_of_class(of)
+
+
+def _method(interpreter: Interpreter, of: Class, name: str) -> Function | None:
+    return _home(interpreter, of).functions.get(f"{of.qualname}.{name}")
+
+
+def _is_decorated(function: Function, names: frozenset[str]) -> bool:
+    return any((dotted(decorator) or "").rpartition(".")[2] in names for decorator in function.decorators)
