@@ -1,4 +1,4 @@
-"""Arguments of host functions: what the callers pass for a parameter, for its axes, strides, parts and length."""
+"""Parameters of host functions to what their callers pass for them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.variability.arguments import argument_value, default_point, number_of
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
-from triton_doctor.static.variability.host_parameters import argument_of, defaults_of, number_of
+from triton_doctor.static.variability.indexing import element, held_item
 from triton_doctor.static.variability.lattice import (
     UNKNOWN,
     AbstractNumber,
@@ -77,7 +78,7 @@ class CallerArguments:
         """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
         key = (id(frame.function), param.name)
         if key not in self._arguments:
-            self._arguments[key] = argument_of(self._interpreter, param, frame)
+            self._arguments[key] = argument_value(self._interpreter, param, frame)
         return self._arguments[key]
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
@@ -122,11 +123,12 @@ class CallerArguments:
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
             self._answers[key] = (None, 0)
-            answer = self._ask(function, thing.root.name, frame, query)
+            answer = self._ask(function, thing, frame, query)
             self._answers[key] = (answer, frame.depth)
         return answer
 
-    def _ask(self, function: Function, name: str, frame: CallFrame, query: Query) -> AbstractNumber | None:
+    def _ask(self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
+        name = thing.held.parameter if thing.held is not None else thing.root.name
         found: list[AbstractNumber] = []
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
@@ -136,10 +138,14 @@ class CallerArguments:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
-                for number in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
+                for number in self._passed(caller, bound[name], thing, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(number)
-        if query == _VALUE and self._are_integers(callers, name, function, frame, (*found, *varying, *shown)):
+        if (
+            query == _VALUE
+            and thing.held is None
+            and self._are_integers(callers, name, function, frame, (*found, *varying, *shown))
+        ):
             self._integers.add((id(function), name))
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
@@ -195,7 +201,7 @@ class CallerArguments:
         default = next(param.default for param in function.params if param.name == name)
         if default is None:
             return all(name in bound for _, bound in callers)
-        return self._interpreter.number(default, defaults_of(function, frame)).is_integer
+        return self._interpreter.number(default, default_point(function, frame)).is_integer
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too."""
@@ -212,26 +218,33 @@ class CallerArguments:
         return found
 
     def _passed(
-        self, caller: Caller, arg: Expr, function: Function, name: str, query: Query, depth: int
+        self, caller: Caller, arg: Expr, thing: SymbolicValue, query: Query, depth: int
     ) -> Iterator[AbstractNumber]:
         interpreter = self._interpreter
         frame = interpreter.frame(caller.module, caller.function, depth)
         point = ProgramPoint(frame, caller.site.order, caller.site.arms)
         value = interpreter.value(arg, point)
+        function, name = thing.origin, thing.root.name
+        assert function is not None
+        if thing.held is not None:
+            name = thing.held.parameter
+            value = _item_at(interpreter, value, thing.held.position, frame)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
             yield interpreter.length(value, frame).stepping(note)
             return
-        if query.what == "value":
-            yield interpreter.as_number(value, frame).stepping(note)
-            return
         options = value.options if isinstance(value, Union) else (value,)
+        is_each = thing.held is not None and thing.held.position is None
+        if query.what == "value":
+            passed = options if is_each else (value,)
+            yield from (interpreter.as_number(one, frame).stepping(note) for one in passed)
+            return
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
         if query.what == "axis":
-            tensor = arg.id if isinstance(arg, Name) else ""
+            tensor = arg.id if isinstance(arg, Name) and thing.held is None else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if len(asked) == 1:
-            yield asked[0][1].stepping(note)
+        if len(asked) == 1 or is_each:
+            yield from (one.stepping(note) for _, one in asked)
         elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
@@ -262,6 +275,17 @@ class CallerArguments:
                 return interpreter.as_number(found, frame) if found is not None else None
             case _:
                 return None
+
+
+def _item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
+    """The item of a list at `position`, or any."""
+    match value:
+        case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
+            return value.at(position)
+        case SymbolicValue() if position is not None:
+            return held_item(value, position)
+        case _:
+            return element(interpreter, value, frame)
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:

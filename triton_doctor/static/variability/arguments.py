@@ -1,4 +1,4 @@
-"""Parameters of host functions: what the call at hand passes, else what their annotation, name and notes suggest."""
+"""Parameters of host functions to values: what the call at hand passes, and what annotation, name and notes suggest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
 
 
-def argument_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
+def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
     """What `param` is where no call is at hand: what its function shows of it."""
     function = frame.function
     names = named_axes(function, param.name)
@@ -58,13 +58,13 @@ def argument_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) ->
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )
     is_integer = param.annotation == "int" and (
-        param.default is None or interpreter.number(param.default, defaults_of(function, frame)).is_integer
+        param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
     )
     number = _number(param, root)._replace(is_integer=is_integer, literals=(Passed(function, param.name),))
     return SymbolicValue(root=root, number=number, origin=function)
 
 
-def defaults_of(function: Function, frame: CallFrame) -> ProgramPoint:
+def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
     """Where the defaults of `function`, entered in `frame`, are evaluated."""
     outer = frame.module.functions.get(function.parent or "<module>") or function
     return end_of(CallFrame(frame.module, outer, {}, frame.depth))
