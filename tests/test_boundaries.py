@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -30,6 +31,18 @@ def test_a_class_name_has_one_meaning_in_the_package() -> None:
                 places[node.name.lstrip("_")].append(f"{file.relative_to(ROOT)}:{node.lineno}")
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_what_a_file_keeps_to_itself_it_uses() -> None:
+    unused = []
+    for file in sorted((ROOT / "triton_doctor").rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        private = re.findall(r"^(?:def |class |)(_[A-Za-z]\w*)(?=[(: =])", text, re.MULTILINE)
+        unused += [
+            f"{file.relative_to(ROOT)}: {name}" for name in private if len(re.findall(rf"\b{name}\b", text)) == 1
+        ]
+
+    assert unused == []
 
 
 def test_import_contracts_hold(monkeypatch: pytest.MonkeyPatch) -> None:

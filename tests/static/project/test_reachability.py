@@ -95,6 +95,22 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
             id="called by a marked test in any file",
         ),
         pytest.param(
+            {
+                "ops.py": OPS + "\n\n@triton.testing.perf_report([])\ndef speed(x):\n    launch(x)\n",
+                "main.py": "from ops import used\n",
+            },
+            INFO,
+            id="called by its own benchmark",
+        ),
+        pytest.param(
+            {
+                "ops.py": OPS + "\n\ndef test_launch(x):\n    launch(x)\n",
+                "main.py": "from ops import test_launch\ntest_launch(1)\n",
+            },
+            WARNING,
+            id="called by a function that others call too",
+        ),
+        pytest.param(
             {"ops.py": OPS + WRAPPED, "main.py": "from ops import used\n"}, INFO, id="its caller never called"
         ),
         pytest.param(
@@ -135,3 +151,4 @@ def test_finding_is_information_only_where_nothing_in_the_project_runs_it(
     found = [one for one in scan(texts, Settings(root=root), cwd=root).findings if one.facts.parameter == "n"]
 
     assert [one.severity for one in found] == [severity]
+    assert ("; nothing in the project calls `" in found[0].message) is (severity is INFO)

@@ -456,7 +456,7 @@ CASES = {
         ),
         "an item of a list of tensors": (
             """
-            def launch(tensors):
+            def launch(tensors: list[torch.Tensor]):
                 kernel[(1,)](tensors[0], tensors[0].shape[0])
             def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"], residual):
                 launch([hidden_states, residual])
@@ -731,14 +731,10 @@ MISSED = {
     "tokens as the reduction in the gradient of the weight",
     "in an autograd function",
     "by functools.partial",
-    "an item of a list of tensors",
-    "each of a list of tensors",
     "the greatest of a list that nobody passes",
-    "the sum of a list of sizes",
     "a list joined along the first axis",
     "rearranged to rows",
     "a list grows in a loop",
-    "a step that is clipped",
     "by an assert",
     "by an assert of whole shapes",
     "by a check of the callee",

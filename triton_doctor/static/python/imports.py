@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triton_doctor.static.python.ir import dotted
 from triton_doctor.static.python.module import Import
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.sources.source_text import SourceText
 
 
 class Imports:
@@ -54,8 +55,13 @@ class Imports:
         return ".".join(part for part in parts if part)
 
 
-def import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
-    """All of them in order, each with the number of the statements around it; expressions are not entered."""
+def import_statements(
+    statements: Sequence[ast.stmt], source: SourceText
+) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
+    """All of them in order, each with the number of the statements around it; expressions are not entered.
+
+    `source` is the text of `statements`: functions and classes without the word are not entered either.
+    """
     level, inner = 0, list[ast.AST](statements)
     while inner:
         around, inner = inner, []
@@ -63,12 +69,17 @@ def import_statements(statements: Sequence[ast.stmt]) -> Iterator[tuple[int, ast
             kind = type(node)
             if kind is ast.Import or kind is ast.ImportFrom:
                 yield level, node  # type: ignore[misc]
-            elif kind in _BLOCKS:
+            elif kind in _BLOCKS and (kind not in _DEFINITIONS or _says_import(node, source)):
                 for name in _BLOCKS[kind]:
                     inner += getattr(node, name)
         level += 1
 
 
+def _says_import(node: Any, source: SourceText) -> bool:
+    return source.text.find(b"import", *source.bounds(node.lineno, node.end_lineno)) != -1
+
+
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 # Statements with statements in them, and where these stand.
 _BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
     kind: tuple(name for name in ("body", "handlers", "cases", "orelse", "finalbody") if name in kind._fields)

@@ -124,7 +124,7 @@ class _ModuleReader:
         for statements in self._tree.pieces():
             body.read(statements)
             body.nested.clear()
-            for level, node in import_statements(statements):
+            for level, node in import_statements(statements, self._source):
                 levels[level].append(node)
             del statements  # before the next piece is parsed
         for level in sorted(levels):

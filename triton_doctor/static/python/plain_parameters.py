@@ -7,6 +7,7 @@ integers, exact division, floored division of negatives, truth. What is not know
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.python.nodes import callee_name, names_in
@@ -59,10 +60,7 @@ class _PlainUses:
         self.refused: set[str] = set()
         self._known = {**known, **{name: _BodyValue(False, frozenset({name})) for name in wanted}}
         self._wanted = wanted
-        self._bound: dict[str, int] = {}
-        for part in every:
-            if type(part) is ast.Name and type(part.ctx) is ast.Store:
-                self._bound[part.id] = self._bound.get(part.id, 0) + 1
+        self._bound = Counter(part.id for part in every if type(part) is ast.Name and type(part.ctx) is ast.Store)
 
     def statement(self, node: ast.stmt) -> None:
         match node:

@@ -51,12 +51,15 @@ class Remarks(NamedTuple):
     docstring_line: int
 
 
+NO_REMARKS = Remarks({}, {}, (), "", 1)
+
+
 def read_remarks(text: str, first: int) -> Remarks:
     """Read the text of a function, whose `def` stands on line `first` of its file."""
     found = _DEF.search(text)
     if found is None:
         return Remarks({}, {}, (), "", first)
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    starts = [0, *[match.end() for match in re.finditer("\n", text)]]
     parameters, end = _read_header(text, found.end(), starts, first)
     docstring = _DOCSTRING.match(text, end)
     body = docstring.end() if docstring is not None else end

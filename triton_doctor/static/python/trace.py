@@ -86,7 +86,7 @@ class Trace:
         self.source = source
         self.lowering = LocatedLowering(source)
         self.imports = Imports()
-        for _, node in import_statements(tree.body):
+        for _, node in import_statements(tree.body, source):
             self.imports.add(node)
         self.module = Routine(self, tree, None, ())
         self._tree = tree

@@ -1,39 +1,31 @@
-"""Parameters of host functions: what their annotation and name suggest, and what the callers pass for them."""
+"""Parameters of host functions to what their callers pass for them."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
-from triton_doctor.static.python.ir import Const, Name
+from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.variability.arguments import argument_value, default_point, number_of
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.axis_names import beside_heads, named_axes
-from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hints import agreed, apply_hints
-from triton_doctor.static.variability.kernel_notes import note_of_argument
+from triton_doctor.static.variability.indexing import element, held_item
 from triton_doctor.static.variability.lattice import (
-    FEW,
     UNKNOWN,
     AbstractNumber,
-    Term,
     Variability,
     choice,
     join,
     lean,
     least_certain,
 )
-from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
-from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import notes_of
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
-    Context,
-    Instance,
     Shape,
     Strides,
     SymbolicValue,
@@ -71,54 +63,6 @@ _VALUE = Query("value")
 _LENGTH = Query("length")
 
 
-def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
-    """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
-    function = frame.function
-    if frame.arguments is not None:
-        passed = frame.arguments.get(param.name)
-        if passed is not None:
-            return passed() if isinstance(passed, partial) else passed
-        if param.default is not None:
-            return interpreter.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
-    if param.name in ("self", "cls") and function.class_name is not None:
-        owner = frame.module.classes.get(function.class_name)
-        if owner is not None:
-            return Instance(of=owner)
-    if function.name == "backward" and function.class_name is not None and param is function.params[0]:
-        forward = frame.module.functions.get(f"{function.class_name}.forward")
-        if forward is not None:
-            return Context(forward=forward)
-    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
-
-
-def _argument(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
-    """What `param` is where no call is at hand: what its function shows of it."""
-    function = frame.function
-    names = named_axes(function, param.name)
-    weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
-    path = function.path
-    hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
-    for position in beside_heads(names):
-        beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
-        hints[position] = hints.get(position, frozenset()) | beside
-    note = partial(note_of_argument, interpreter.project, function, param.name)
-    root = Origin(
-        path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
-    )
-    number = _number(param, root)
-    if param.annotation == "int" and (
-        param.default is None or interpreter.number(param.default, _around(function, frame)).is_integer
-    ):
-        number = number._replace(is_integer=True)
-    return SymbolicValue(root=root, number=number, origin=function)
-
-
-def _around(function: Function, frame: CallFrame) -> ProgramPoint:
-    """Where the defaults of `function`, entered in `frame`, are evaluated."""
-    outer = frame.module.functions.get(function.parent or "<module>") or function
-    return end_of(CallFrame(frame.module, outer, {}, frame.depth))
-
-
 class CallerArguments:
     """What the callers of a function pass for its parameters: each is asked once, or again from less deep."""
 
@@ -134,7 +78,7 @@ class CallerArguments:
         """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
         key = (id(frame.function), param.name)
         if key not in self._arguments:
-            self._arguments[key] = _argument(self._interpreter, param, frame)
+            self._arguments[key] = argument_value(self._interpreter, param, frame)
         return self._arguments[key]
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
@@ -176,11 +120,12 @@ class CallerArguments:
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
             self._answers[key] = (None, 0)
-            answer = self._ask(function, thing.root.name, frame, query)
+            answer = self._ask(function, thing, frame, query)
             self._answers[key] = (answer, frame.depth)
         return answer
 
-    def _ask(self, function: Function, name: str, frame: CallFrame, query: Query) -> AbstractNumber | None:
+    def _ask(self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
+        name = thing.held.parameter if thing.held is not None else thing.root.name
         found: list[AbstractNumber] = []
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
@@ -190,10 +135,14 @@ class CallerArguments:
             if name in bound:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
-                for number in self._passed(caller, bound[name], function, name, query, frame.depth + 1):
+                for number in self._passed(caller, bound[name], thing, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(number)
-        if query == _VALUE and self._are_integers(callers, name, function, frame, (*found, *varying, *shown)):
+        if (
+            query == _VALUE
+            and thing.held is None
+            and self._are_integers(callers, name, function, frame, (*found, *varying, *shown))
+        ):
             self._integers.add((id(function), name))
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
@@ -235,7 +184,7 @@ class CallerArguments:
         default = next(param.default for param in function.params if param.name == name)
         if default is None:
             return all(name in bound for _, bound in callers)
-        return self._interpreter.number(default, _around(function, frame)).is_integer
+        return self._interpreter.number(default, default_point(function, frame)).is_integer
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too."""
@@ -252,26 +201,33 @@ class CallerArguments:
         return found
 
     def _passed(
-        self, caller: Caller, arg: Expr, function: Function, name: str, query: Query, depth: int
+        self, caller: Caller, arg: Expr, thing: SymbolicValue, query: Query, depth: int
     ) -> Iterator[AbstractNumber]:
         interpreter = self._interpreter
         frame = interpreter.frame(caller.module, caller.function, depth)
         point = ProgramPoint(frame, caller.site.order, caller.site.arms)
         value = interpreter.value(arg, point)
+        function, name = thing.origin, thing.root.name
+        assert function is not None
+        if thing.held is not None:
+            name = thing.held.parameter
+            value = _item_at(interpreter, value, thing.held.position, frame)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
             yield interpreter.length(value, frame).stepping(note)
             return
-        if query.what == "value":
-            yield interpreter.as_number(value, frame).stepping(note)
-            return
         options = value.options if isinstance(value, Union) else (value,)
+        is_each = thing.held is not None and thing.held.position is None
+        if query.what == "value":
+            passed = options if is_each else (value,)
+            yield from (interpreter.as_number(one, frame).stepping(note) for one in passed)
+            return
         asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
         if query.what == "axis":
-            tensor = arg.id if isinstance(arg, Name) else ""
+            tensor = arg.id if isinstance(arg, Name) and thing.held is None else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
-        if len(asked) == 1:
-            yield asked[0][1].stepping(note)
+        if len(asked) == 1 or is_each:
+            yield from (one.stepping(note) for _, one in asked)
         elif asked:
             numbers = [one for _, one in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
@@ -304,30 +260,18 @@ class CallerArguments:
                 return None
 
 
-def number_of(thing: SymbolicValue) -> AbstractNumber:
-    """What is known of `thing` as a number: for a parameter, also what the notes of its function say of such a size."""
-    function, number = thing.origin, thing.number
-    if function is None or number.kind is not Variability.UNKNOWN:
-        return number
-    size = notes_of(function).sizes.get(thing.root.name)
-    if size is None:
-        return number
-    note, position = size
-    noted = AxisContext(noted=note.toward(position))
-    return number.add_hints(apply_hints(noted, function.path, note.line))
+def _item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
+    """The item of a list at `position`, or any."""
+    match value:
+        case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
+            return value.at(position)
+        case SymbolicValue() if position is not None:
+            return held_item(value, position)
+        case _:
+            return element(interpreter, value, frame)
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
     """`number`, an axis of an argument of `function` along which some caller has one item."""
     hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
     return number.add_hints(hints)._replace(one_for_some_caller=True)
-
-
-def _number(param: HostParam, root: Origin) -> AbstractNumber:
-    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
-    if param.annotation in ("bool", "dtype", "str", "float"):
-        return FEW._replace(trail=trail)
-    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
-        return FEW._replace(trail=trail)
-    hints = apply_hints(AxisContext(name=param.name), root.path, root.line)
-    return AbstractNumber(kind=Variability.UNKNOWN, terms=frozenset({Term(hints)}), trail=trail)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _SUMMING = frozenset("sum prod nansum norm count_nonzero cumsum cumprod logsumexp".split())
 # Calls that take a tensor and leave it as it is, beside the functions of torch, which say so by their name.
 _READING = frozenset("int float bool len print range list tuple max min sum isinstance abs round zip enumerate".split())
-_SEQUENCES = frozenset("list List Sequence tuple Tuple Iterable int float".split())
 # `x[0] = n`, `x[mask] += n`: what is stored is out of sight.
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _STORED = re.compile(rb"\[[^\]\n]*\]\s*(?:[-+*/|&^%@]|//|\*\*|<<|>>)?=(?!=)")

@@ -17,6 +17,7 @@ from triton_doctor.static.variability.name_words import names_config, names_data
 from triton_doctor.static.variability.tensor_indexing import indexed
 from triton_doctor.static.variability.values import (
     DictValue,
+    HeldItem,
     ListValue,
     Shape,
     Strides,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 
 _FEW_ATTRIBUTES = frozenset({"dtype", "requires_grad", "is_cuda", "type", "layout", "is_contiguous", "is_sparse"})
+_LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence"})
 # What `x.max(dim)` returns.
 _RESULTS = ("values", "indices")
 _SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
@@ -119,6 +121,8 @@ def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: P
             return one
         case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
             return interpreter.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
+        case SymbolicValue(), Const(int(position)) if _is_list(value):
+            return part(interpreter, value, position, 1, False, frame) or UNKNOWN
         case ((Tensor() | SymbolicValue()), _):
             return indexed(interpreter, value, base, key, point)
         case _:
@@ -222,7 +226,8 @@ def part(
             found = [part(interpreter, option, position, size, open_, frame) for option in options]
             return either([one for one in found if one is not None])
         case SymbolicValue(root, number, _):
-            return SymbolicValue(root=root.item_called(f"{root.name}[{position}]"), number=number)
+            named = root.item_called(f"{root.name}[{position}]")
+            return held_item(value, None if open_ else position)._replace(root=named, number=number)
         case _:
             return UNKNOWN
 
@@ -242,6 +247,19 @@ def _after_shape(
     return interpreter.axis(views.of_rank(shape.of, rank), index - starred, frame)
 
 
+def held_item(thing: SymbolicValue, position: int | None) -> SymbolicValue:
+    """An item of `thing`, of which the callers may tell where it is a parameter."""
+    if thing.origin is None or thing.held is not None:
+        return SymbolicValue(root=thing.root, number=thing.number)
+    return SymbolicValue(thing.root, thing.number, thing.origin, held=HeldItem(thing.root.name, position))
+
+
+def _is_list(thing: SymbolicValue) -> bool:
+    """Whether it is a parameter that is annotated as a list or a tuple."""
+    params = thing.origin.params if thing.origin is not None and thing.held is None else ()
+    return any(param.name == thing.root.name and param.annotation in _LISTS for param in params)
+
+
 def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
     """What a loop over `value` gives its target."""
     match value:
@@ -255,7 +273,8 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
         case SymbolicValue(root, number, origin):
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
-            return SymbolicValue(root=inner, number=number._replace(terms=frozenset(), is_integer=items == "int"))
+            one = number._replace(terms=frozenset(), is_integer=items == "int")
+            return held_item(value, None)._replace(root=inner, number=one)
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):

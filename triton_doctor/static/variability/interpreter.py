@@ -27,7 +27,6 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability import axes, objects, tensors, views
-from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments
@@ -186,10 +185,8 @@ class Interpreter:
                 return self._part(of, position, size, open_, point)
             case Subscript(base, key):
                 return self._item(base, key, point)
-            case BinaryOp("//", (over, under)):
-                return apply("//", [self.number(dividend(over, under), point), self.number(under, point)])
             case BinaryOp(op, operands):
-                return operate(self, op, [self.value(operand, point) for operand in operands], point.frame)
+                return operate(self, op, operands, point)
             case Compare():
                 return FEW
             case Conditional(test, options):
@@ -228,7 +225,6 @@ class Interpreter:
             case Instance():
                 return objects.object_attribute(self, value, base, name, point)
             case Union(options) if any(isinstance(option, Instance) for option in options):
-                # Branches that choose settings by a length: what each gives is no more than a hint of what runs.
                 return attribute(self, UNKNOWN, name, base, point)
             case Context(forward):
                 return saved(self, forward, name, point.frame)

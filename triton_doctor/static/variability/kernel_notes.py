@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import match_positions
 from triton_doctor.static.python.ir import Attr, Call, Name
-from triton_doctor.static.python.remarks import read_remarks
+from triton_doctor.static.python.remarks import NO_REMARKS, read_remarks
 from triton_doctor.static.variability.axis_meanings import AxisMeanings, meaning_of_prose
 from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
 from triton_doctor.static.variability.shape_notes import note_of_parameter, notes_in_header, with_meanings
+from triton_doctor.static.variability.written_shapes import may_annotate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -115,7 +116,18 @@ def _pointer_notes(kernel: Kernel) -> Mapping[str, ShapeNote]:
 
 @cached_in_scan()
 def _remarks_of(kernel: Kernel) -> Remarks:
-    return read_remarks(kernel.text.text, kernel.span.line)
+    return read_remarks(kernel.text.text, kernel.span.line) if _may_have_remarks(kernel) else NO_REMARKS
+
+
+def _may_have_remarks(kernel: Kernel) -> bool:
+    """Whether a comment or an annotation in the header, or a docstring, may say something of a parameter."""
+    if kernel.text.holds(b'"""') or kernel.text.holds(b"'''"):
+        return True
+    if not kernel.params or kernel.params[-1].default is not None:
+        return kernel.text.holds(b"#")  # a default may go on behind the line of its parameter
+    lines = kernel.params[-1].span.end_line - kernel.span.line + 1
+    header = "\n".join(kernel.text.text.split("\n", lines)[:lines])
+    return "#" in header or may_annotate(header)
 
 
 def _arguments(launch: LinkedLaunch, kernel: Kernel) -> Iterator[tuple[str, Expr]]:

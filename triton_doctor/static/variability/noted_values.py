@@ -60,7 +60,7 @@ def _takes_note(value: Value) -> bool:
     """Whether a note may say more of `value` than is known."""
     match value:
         case SymbolicValue(_, _, origin):
-            return origin is None
+            return origin is None or value.held is not None
         case Tensor(front, _, open_):
             return not all(map(_is_known, front)) or (open_ is not None and not _is_known(open_))
         case AbstractNumber():

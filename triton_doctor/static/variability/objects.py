@@ -1,7 +1,8 @@
 """Objects of the project's plain classes, by what each was made with: their attributes, properties and methods.
 
 `sizes = Sizes(rows=x.shape[0])` makes one; `sizes.rows` is then what it was given. A class with a base from elsewhere
-is left out: a module of a network lasts as long as the model, whatever it is made with.
+is left out: a module of a network lasts as long as the model, whatever it is made with. So is an object that branches
+choose between: they choose settings by a length, and the length that one of them passes is capped by the others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from triton_doctor.static.variability.program_point import CallFrame, ProgramPoi
 from triton_doctor.static.variability.values import Instance, TupleValue, Value, either
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Module
@@ -100,7 +103,9 @@ def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> 
         function = _method(interpreter, instance.of, name)
         if function is None:
             return None
-    arguments = {param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()}
+    arguments: dict[str, Lazy] = {
+        param: partial(interpreter.value, arg, point) for param, arg in bind(function, call).items()
+    }
     return enter_method(interpreter, instance, function, arguments, point.frame)
 
 
@@ -118,7 +123,7 @@ def bind_arguments(interpreter: Interpreter, function: Function, call: Call, poi
 
 
 def enter_method(
-    interpreter: Interpreter, instance: Instance, function: Function, arguments: dict[str, Lazy], frame: CallFrame
+    interpreter: Interpreter, instance: Instance, function: Function, arguments: Mapping[str, Lazy], frame: CallFrame
 ) -> Value:
     """What a method of `instance` returns."""
     if frame.depth >= MOST_DEPTH:
@@ -171,13 +176,15 @@ def _class_called(interpreter: Interpreter, func: Expr, point: ProgramPoint) -> 
     full = dotted(func)
     if full is None:
         return None
-    function = point.frame.function
+    function, module = point.frame.function, point.frame.module
     first = full.partition(".")[0]
     if full == "cls" and function.class_name is not None:
-        return point.frame.module.classes.get(function.class_name)
+        return module.classes.get(function.class_name)
+    if first not in module.classes and first not in module.imports and not module.star_imports:
+        return None  # most calls are of something else
     if first in function.bindings or any(param.name == first for param in function.params):
         return None
-    found = interpreter.project.names.dotted(point.frame.module, full)
+    found = interpreter.project.names.dotted(module, full)
     return found if isinstance(found, Class) else None
 
 

@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import AbstractNumber
 from triton_doctor.static.variability.models.torch_results import combined, multiplied
+from triton_doctor.static.variability.slices import step_length
 from triton_doctor.static.variability.values import Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import CallFrame
+    from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
     from triton_doctor.static.variability.values import Lazy, Value
 
 # `[1] * x.dim()`: tensors have few axes.
 _MOST_ITEMS = 8
 
 
-def operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
-    """The value of `op` on one or two operands."""
+def operate(interpreter: Interpreter, op: str, operands: Sequence[Expr], point: ProgramPoint) -> Value:
+    """The value of `op` on one or two operands, as they are written at `point`."""
+    match op, operands:
+        case "//", (over, under):
+            over = dividend(over, under)
+            return apply(op, [interpreter.number(over, point), interpreter.number(under, point)])
+        case "-", (Name() as stop, Name() as start):
+            step = step_length(interpreter, start, stop, point)
+            if step is not None:
+                return step
+        case _:
+            pass
+    return _operate(interpreter, op, [interpreter.value(operand, point) for operand in operands], point.frame)
+
+
+def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
+    """The value of `op` on one or two values."""
     numbers = [operand for operand in operands if isinstance(operand, AbstractNumber)]
     if len(numbers) == len(operands):
         return apply(op, numbers)

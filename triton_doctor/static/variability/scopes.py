@@ -10,9 +10,9 @@ from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
+from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
-from triton_doctor.static.variability.caller_arguments import parameter
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints

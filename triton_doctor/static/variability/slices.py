@@ -29,10 +29,9 @@ def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, po
     if all(one is None or type(one) is int for one in numbers) and 0 not in numbers[2:]:
         return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:
-        stride = _step(key.lower, key.upper, point, _MOST_STEPS)
-        if stride is not None:
-            length = interpreter.number(stride, point)
-            return length._replace(kind=Variability.FEW, literal=...) if length.kind is Variability.FIXED else length
+        length = step_length(interpreter, key.lower, key.upper, point)
+        if length is not None:
+            return length
     bounds = [bound for bound in (lower, upper) if bound is not None]
     if upper is not None and step is None and (lower is None or lower.literal == 0):
         return upper
@@ -42,6 +41,15 @@ def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, po
     if key.upper is not None and Variability.UNKNOWN not in kinds:
         return join(bounds)._replace(size=None, literal=..., low=None, high=None)
     return _part_of(whole)
+
+
+def step_length(interpreter: Interpreter, lower: Expr, upper: Expr, point: ProgramPoint) -> AbstractNumber | None:
+    """`upper - lower` where that is the step of a loop, but for the last: `upper = min(lower + step, n)`; else None."""
+    step = _step(lower, upper, point, _MOST_STEPS)
+    if step is None:
+        return None
+    length = interpreter.number(step, point)
+    return length._replace(kind=Variability.FEW, literal=...) if length.kind is Variability.FIXED else length
 
 
 def _bound(interpreter: Interpreter, bound: Expr | None, point: ProgramPoint) -> AbstractNumber | None:

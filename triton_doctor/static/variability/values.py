@@ -21,6 +21,7 @@ class SymbolicValue(NamedTuple):
 
     As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
     it is: its callers may tell more. `contiguous` where it was made so, `nullable` where it may be None all the same.
+    `held` says of which parameter it is an item, where it is not the parameter itself.
     """
 
     root: Origin
@@ -28,6 +29,14 @@ class SymbolicValue(NamedTuple):
     origin: Function | None = None
     contiguous: bool = False
     nullable: bool = False
+    held: HeldItem | None = None
+
+
+class HeldItem(NamedTuple):
+    """An item of a list that is passed as `parameter`: the one at `position`, or any."""
+
+    parameter: str
+    position: int | None
 
 
 class AxisOrder(NamedTuple):

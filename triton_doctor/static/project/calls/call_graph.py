@@ -278,15 +278,14 @@ def _last(expr: Expr) -> str | None:
 
 
 def is_test_function(function: Function) -> bool:
-    """Whether `function` is one that pytest collects and calls: `def test_scan()`, or one with a `pytest.mark`."""
-    is_plain = function.parent == "<module>" and function.class_name is None
-    return (
-        is_plain
-        and function.name.startswith("test_")
-        and (not function.params or any(map(_marks, function.decorators)))
-    )
+    """Whether `function` only tries others: pytest calls it (`def test_scan()`, a mark), or Triton times it."""
+    if function.parent != "<module>" or function.class_name is not None:
+        return False
+    marks = [dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators]
+    if function.name.startswith("test_") and (not function.params or any(map(_is_of_pytest, marks))):
+        return True
+    return any(mark.rpartition(".")[2] == "perf_report" for mark in marks)
 
 
-def _marks(decorator: Expr) -> bool:
-    """Whether a decorator is one of pytest's: `@pytest.mark.parametrize("n", [16])`."""
-    return (dotted(decorator.func if isinstance(decorator, Call) else decorator) or "").startswith("pytest.mark.")
+def _is_of_pytest(mark: str) -> bool:
+    return mark.startswith("pytest.mark.")

@@ -48,4 +48,5 @@ def is_default(option: str, value: object, backend: str | None = None) -> bool:
 
 def is_alike_everywhere(option: str) -> bool:
     """Whether `option`, left out, is the same on every backend."""
-    return len({NVIDIA, AMD} & LAUNCH_OPTIONS[option].keys()) == 2 and len(set(LAUNCH_OPTIONS[option].values())) == 1
+    defaults = LAUNCH_OPTIONS[option]
+    return defaults.keys() == {NVIDIA, AMD} and len(set(defaults.values())) == 1

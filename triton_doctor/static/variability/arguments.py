@@ -1,0 +1,94 @@
+"""Parameters of host functions to values: what the call at hand passes, and what annotation, name and notes suggest."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_names import beside_heads, named_axes
+from triton_doctor.static.variability.dims import Origin
+from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.kernel_notes import note_of_argument
+from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
+from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.shape_notes import notes_of
+from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.values import Context, Instance, SymbolicValue, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Function, HostParam
+    from triton_doctor.static.variability.interpreter import Interpreter
+
+
+def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
+    """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
+    function = frame.function
+    if frame.arguments is not None:
+        passed = frame.arguments.get(param.name)
+        if passed is not None:
+            return passed() if isinstance(passed, partial) else passed
+        if param.default is not None:
+            return interpreter.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
+    if param.name in ("self", "cls") and function.class_name is not None:
+        owner = frame.module.classes.get(function.class_name)
+        if owner is not None:
+            return Instance(of=owner)
+    if function.name == "backward" and function.class_name is not None and param is function.params[0]:
+        forward = frame.module.functions.get(f"{function.class_name}.forward")
+        if forward is not None:
+            return Context(forward=forward)
+    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
+
+
+def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
+    """What `param` is where no call is at hand: what its function shows of it."""
+    function = frame.function
+    names = named_axes(function, param.name)
+    weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
+    path = function.path
+    hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
+    for position in beside_heads(names):
+        beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
+        hints[position] = hints.get(position, frozenset()) | beside
+    note = partial(note_of_argument, interpreter.project, function, param.name)
+    root = Origin(
+        path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
+    )
+    number = _number(param, root)
+    if param.annotation == "int" and (
+        param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
+    ):
+        number = number._replace(is_integer=True)
+    return SymbolicValue(root=root, number=number, origin=function)
+
+
+def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
+    """Where the defaults of `function`, entered in `frame`, are evaluated."""
+    outer = frame.module.functions.get(function.parent or "<module>") or function
+    return end_of(CallFrame(frame.module, outer, {}, frame.depth))
+
+
+def number_of(thing: SymbolicValue) -> AbstractNumber:
+    """What is known of `thing` as a number: for a parameter, also what the notes of its function say of such a size."""
+    function, number = thing.origin, thing.number
+    if function is None or number.kind is not Variability.UNKNOWN:
+        return number
+    size = notes_of(function).sizes.get(thing.root.name)
+    if size is None:
+        return number
+    note, position = size
+    noted = AxisContext(noted=note.toward(position))
+    return number.add_hints(apply_hints(noted, function.path, note.line))
+
+
+def _number(param: HostParam, root: Origin) -> AbstractNumber:
+    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
+    if param.annotation in ("bool", "dtype", "str", "float"):
+        return FEW._replace(trail=trail)
+    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
+        return FEW._replace(trail=trail)
+    hints = apply_hints(AxisContext(name=param.name), root.path, root.line)
+    return AbstractNumber(kind=Variability.UNKNOWN, terms=frozenset({Term(hints)}), trail=trail)
