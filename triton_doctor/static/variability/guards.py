@@ -137,8 +137,8 @@ def _is_called_alike(one: Dim, other: Dim) -> bool:
     """Whether the author gives two axes of arguments of one function one name: `q: (B, T, H)`, `k: (B, T, H)`."""
     if (one.root.path, one.root.function) != (other.root.path, other.root.function):
         return False
-    names = {_written_name(one), _written_name(other)}
-    return len(names) == 1 and None not in names
+    name = _written_name(other)
+    return name is not None and name == _written_name(one)
 
 
 def _written_name(axis: Dim) -> str | None:

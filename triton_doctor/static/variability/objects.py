@@ -176,13 +176,15 @@ def _class_called(interpreter: Interpreter, func: Expr, point: ProgramPoint) -> 
     full = dotted(func)
     if full is None:
         return None
-    function = point.frame.function
+    function, module = point.frame.function, point.frame.module
     first = full.partition(".")[0]
     if full == "cls" and function.class_name is not None:
-        return point.frame.module.classes.get(function.class_name)
+        return module.classes.get(function.class_name)
+    if first not in module.classes and first not in module.imports and not module.star_imports:
+        return None  # most calls are of something else
     if first in function.bindings or any(param.name == first for param in function.params):
         return None
-    found = interpreter.project.names.dotted(point.frame.module, full)
+    found = interpreter.project.names.dotted(module, full)
     return found if isinstance(found, Class) else None
 
 
