@@ -20,8 +20,8 @@ from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.configs import config_count
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.literals import Literals
 from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
+from triton_doctor.static.variability.queries import find_literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,13 +51,12 @@ def launched(project: Project) -> Iterator[tuple[Kernel, LinkedLaunch]]:
 
 def constexprs_in_numbers(project: Project) -> Iterator[Near]:
     """TRD203: one constexpr that gets several numbers, and not all of one type."""
-    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         for param in kernel.params:
             given: list[tuple[str, int, object]] = []
             for launch in launches_of(project).get(kernel.key, ()) if param.is_constexpr else ():
                 argument = spelled_out(launch, kernel).get(param.name)
-                values = literals.at(launch, argument.value) if argument is not None else ()
+                values = find_literals(project, launch, argument.value) if argument is not None else ()
                 if argument is not None:
                     place = (launch.module.path, argument.span.line)
                     given += [(*place, one.value) for one in values if isinstance(one.value, bool | int | float)]
@@ -166,7 +165,6 @@ def keys(project: Project) -> Iterator[Near]:
 
 def aranges(project: Project) -> Iterator[Near]:
     """TRD502: a range whose end is written out, or is a parameter that gets a literal."""
-    literals = Literals(project, interpreter_of(project).callers)
     for kernel in project.kernels():
         for arange in kernel.aranges:
             match arange.end:
@@ -175,7 +173,7 @@ def aranges(project: Project) -> Iterator[Near]:
                 case Name(name):
                     for launch in launches_of(project).get(kernel.key, ()):
                         argument = spelled_out(launch, kernel).get(name)
-                        values = literals.at(launch, argument.value) if argument is not None else ()
+                        values = find_literals(project, launch, argument.value) if argument is not None else ()
                         if argument is not None and values:
                             what = f"{kernel.name}: {name} is {values[0].value}"
                             yield Near(launch.module.path, argument.span.line, what)

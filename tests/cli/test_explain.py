@@ -36,7 +36,7 @@ def test_each_parameter_is_told_with_its_kind_its_use_and_its_way(doctor: Callab
         "hints": [],
         "findings": [],
     }
-    assert told["bs"]["findings"] == [{"code": "TRD201", "severity": "error"}]
+    assert told["bs"]["findings"] == [{"code": "TRD201", "severity": "warning"}]
 
 
 WHY = """\
@@ -195,7 +195,7 @@ others
   kv_lens_ptr     unknown   torch.tensor(kv_lens, dtype=torch.int32, device='...
   stride_mask_bs  per call  mask.stride(0)
 
-stride_mask_qo  TRD201 (error)
+stride_mask_qo  TRD201 (warning)
   ragged_attention_mask.py:37: `kv_lens` is an argument of `build_mask`
   ragged_attention_mask.py:40: `max_kv_len_per_req` is `max(kv_lens)`
   ragged_attention_mask.py:47
@@ -203,12 +203,12 @@ stride_mask_qo  TRD201 (error)
   ragged_attention_mask.py:22
     `stride_mask_qo` is a constexpr of `ragged_mask_kernel`
 
-bs  TRD201 (error)
+bs  TRD201 (warning)
   ragged_attention_mask.py:37: the length of `kv_lens`
   ragged_attention_mask.py:39: `bs` is `len(kv_lens)`
   ragged_attention_mask.py:23: `bs` is a constexpr of `ragged_mask_kernel`
 
-max_kv_len_per_req  TRD201 (error)
+max_kv_len_per_req  TRD201 (warning)
   ragged_attention_mask.py:37: `kv_lens` is an argument of `build_mask`
   ragged_attention_mask.py:40: `max_kv_len_per_req` is `max(kv_lens)`
   ragged_attention_mask.py:24
@@ -236,7 +236,7 @@ others
   kv_lens_ptr     unknown   torch.ten...
   stride_mask_bs  per call  mask.stri...
 
-stride_mask_qo  TRD201 (error)
+stride_mask_qo  TRD201 (warning)
   ragged_attention_mask.py:37
     `kv_lens` is an argument of
     `build_mask`
@@ -250,7 +250,7 @@ stride_mask_qo  TRD201 (error)
     `stride_mask_qo` is a constexpr of
     `ragged_mask_kernel`
 
-bs  TRD201 (error)
+bs  TRD201 (warning)
   ragged_attention_mask.py:37
     the length of `kv_lens`
   ragged_attention_mask.py:39
@@ -259,7 +259,7 @@ bs  TRD201 (error)
     `bs` is a constexpr of
     `ragged_mask_kernel`
 
-max_kv_len_per_req  TRD201 (error)
+max_kv_len_per_req  TRD201 (warning)
   ragged_attention_mask.py:37
     `kv_lens` is an argument of
     `build_mask`

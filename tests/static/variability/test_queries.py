@@ -1,4 +1,4 @@
-"""What is known of a launch's argument besides its variability: whether it is an integer for certain."""
+"""What is known of a launch's argument besides its variability: whether it is an integer, which literals it may be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.queries import is_integer
+from triton_doctor.static.variability.queries import find_literals, is_integer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,3 +98,62 @@ def test_integer_for_certain(tmp_path: Path, text: str) -> None:
 )
 def test_no_integer_for_certain(tmp_path: Path, text: str) -> None:
     assert not all_are_integers(tmp_path, text + LAUNCH)
+
+
+@emptying_scan_caches()
+def literals_of(folder: Path, text: str, **others: str) -> list[tuple[object, int]]:
+    """The literals that `n` may be at the launch of `text`, each with its line in `text`."""
+    (launch,) = (project := project_of(folder, a=HEAD + text, **others)).launches
+    found = find_literals(project, launch, launch.launch.arguments[1].value)
+    return [(one.value, one.line - HEAD.count("\n") if one.path == "a.py" else one.line) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "literals"),
+    [
+        pytest.param("def run(x):\n    kernel[(1,)](x, 8)\n", [(8, 2)], id="written at the launch"),
+        pytest.param("def run(x):\n    n = 8\n" + LAUNCH, [(8, 2)], id="assigned"),
+        pytest.param("def run(x, c):\n    n = 8 if c else 8.0\n" + LAUNCH, [(8, 2), (8.0, 2)], id="one of two"),
+        pytest.param(
+            "def run(x, c):\n    n = 8\n    if c:\n        n = 4\n" + LAUNCH, [(4, 4), (8, 2)], id="on two ways"
+        ),
+        pytest.param("def run(x, n=8):\n" + LAUNCH, [(8, 1)], id="a default"),
+        pytest.param("def run(x, n=True):\n" + LAUNCH + "\nrun(1, 1)\n", [(True, 1), (1, 4)], id="passed for a flag"),
+        pytest.param(
+            "def run(x, n=8):\n    def inner():\n    " + LAUNCH + "    inner()\n", [(8, 1)], id="of an outer function"
+        ),
+        pytest.param("N = 8\n\ndef run(x):\n    kernel[(1,)](x, N)\n", [(8, 1)], id="a constant"),
+        pytest.param("def run(x):\n    m, n = 4, 8\n" + LAUNCH, [(8, 2)], id="unpacked"),
+        pytest.param("def run(x, n=8):\n    assert n > 4\n" + LAUNCH, [(8, 1)], id="tested"),
+        pytest.param("def run(x, n=8):\n    run(x, n)\n" + LAUNCH, [(8, 1)], id="passed on to itself"),
+    ],
+)
+def test_literals_that_an_argument_may_be(tmp_path: Path, text: str, literals: list[tuple[object, int]]) -> None:
+    found = literals_of(tmp_path, text)
+
+    assert [(type(value), value, line) for value, line in found] == [
+        (type(value), value, line) for value, line in literals
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("def run(x):\n    n = 4 + 4\n", id="computed"),
+        pytest.param("def run(x):\n    n = float(8)\n", id="converted"),
+        pytest.param("def run(x, m=None):\n    n = m.n or 8\n", id="in place of what is false"),
+        pytest.param("def run(x):\n    ns = [8]\n    n = ns[0]\n", id="an item of a list by name"),
+        pytest.param("def run(x):\n    x = torch.empty(8)\n    n = x.shape[0]\n", id="an axis"),
+        pytest.param("def run(x):\n    n = 1 << 3\n", id="shifted"),
+        pytest.param("def run(x):\n    global n\n    n = 8\n", id="a global that the function sets"),
+        pytest.param("def run(x):\n    for n in range(8):\n        pass\n", id="a count below it"),
+    ],
+)
+def test_value_that_is_no_literal(tmp_path: Path, text: str) -> None:
+    assert literals_of(tmp_path, text + LAUNCH) == []
+
+
+def test_literal_of_another_module_has_its_line_there(tmp_path: Path) -> None:
+    text = "from sizes import N\n\ndef run(x):\n    kernel[(1,)](x, N)\n"
+
+    assert literals_of(tmp_path, text, sizes="# sizes\nN = 8\n") == [(8, 2)]

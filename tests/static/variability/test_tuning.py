@@ -54,7 +54,7 @@ def found(doctor: Doctor, *options: str) -> list[tuple[str, str, str, list[str]]
 def test_constexpr_in_the_key_is_one_finding(doctor: Doctor, write: Write) -> None:
     write("a.py", source())
 
-    assert found(doctor) == [("TRD201", "n_rows", "error", ["n_rows"])]
+    assert found(doctor) == [("TRD201", "n_rows", "warning", ["n_rows"])]
 
 
 def test_message_names_every_name_of_the_key_that_changes(doctor: Doctor, write: Write) -> None:
@@ -75,8 +75,8 @@ def test_plain_argument_in_the_key_stays_a_finding_of_its_own(doctor: Doctor, wr
     write("a.py", source(key='["n_rows", "n_cols"]'))
 
     assert found(doctor) == [
-        ("TRD201", "n_rows", "error", ["n_rows", "n_cols"]),
-        ("TRD301", "n_cols", "error", ["n_rows", "n_cols"]),
+        ("TRD201", "n_rows", "warning", ["n_rows", "n_cols"]),
+        ("TRD301", "n_cols", "warning", ["n_rows", "n_cols"]),
     ]
 
 

@@ -70,7 +70,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
 def _severity(worst: ParameterSource) -> Severity:
     if worst.excuse or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
         return Severity.INFO
-    return Severity.ERROR if worst.number.from_data else Severity.WARNING
+    return Severity.ERROR if worst.number.from_data and not worst.number.hints else Severity.WARNING
 
 
 def _is_coarse(expr: Expr) -> bool:

@@ -75,9 +75,8 @@ def check(project: Project) -> Iterator[Finding]:
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
     if worst.kind is Variability.LOGARITHMIC or worst.excuse or _is_capped(parameter, worst):
         return Severity.INFO
-    if worst.number.from_data or (is_tuned and not worst.number.rests_on_words):
-        return Severity.ERROR
-    return Severity.WARNING
+    is_stated = not worst.number.hints  # what names, positions and words suggest may be otherwise
+    return Severity.ERROR if is_stated and (worst.number.from_data or is_tuned) else Severity.WARNING
 
 
 def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:

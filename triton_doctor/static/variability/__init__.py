@@ -7,6 +7,7 @@ In: an expression at a `ProgramPoint`. Out: a `Value`; of a number, an `Abstract
 - A **dim** is one axis of a tensor whose **origin** is an argument, or another value out of sight.
 - A **hint** says that a dim follows the data, or the model. Hints are collected; `AbstractNumber.decide` weighs them.
 - A **trace** is the path of a value, one note a step.
+- A **query** reads what else a value carries: whether it is an integer for certain, which literals it may be.
 
 `models` has what is known of calls out of the project. `parameters` gives each parameter of a kernel with its sources.
 

@@ -15,7 +15,7 @@ from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumbe
 from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import notes_of
-from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.trace import Note, Passed
 from triton_doctor.static.variability.values import Context, Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
@@ -57,11 +57,10 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     root = Origin(
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
     )
-    number = _number(param, root)
-    if param.annotation == "int" and (
+    is_integer = param.annotation == "int" and (
         param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
-    ):
-        number = number._replace(is_integer=True)
+    )
+    number = _number(param, root)._replace(is_integer=is_integer, literals=(Passed(function, param.name),))
     return SymbolicValue(root=root, number=number, origin=function)
 
 

@@ -36,7 +36,7 @@ def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
 
 def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     if len(operands) == 1:
-        return join(operands)
+        return operands[0].computed()
     left, right = operands
     folded = _folded(op, left, right)
     if folded is not None:
@@ -148,7 +148,7 @@ def power_of_two(number: AbstractNumber) -> AbstractNumber:
     low = None if number.low is None else _next_power(number.low)
     high = None if number.high is None else _next_power(number.high)
     kind = Variability.LOGARITHMIC if number.kind is Variability.PER_CALL else number.kind
-    return number._replace(kind=kind, power=True, low=low, high=high, size=None, literal=...)
+    return number._replace(kind=kind, power=True, low=low, high=high, size=None, literal=..., literals=())
 
 
 def logarithm(number: AbstractNumber) -> AbstractNumber:

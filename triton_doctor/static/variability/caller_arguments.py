@@ -21,10 +21,9 @@ from triton_doctor.static.variability.lattice import (
     choice,
     join,
     lean,
-    least_certain,
 )
-from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
-from triton_doctor.static.variability.trace import Note
+from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.trace import Note, Passed
 from triton_doctor.static.variability.values import (
     Shape,
     Strides,
@@ -33,6 +32,7 @@ from triton_doctor.static.variability.values import (
     TupleValue,
     Union,
     Value,
+    least_certain,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +85,10 @@ class CallerArguments:
         """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
         number = self._answer(thing, frame, _VALUE) or number_of(thing)
         is_integer = thing.number.is_integer or (id(thing.origin), thing.root.name) in self._integers
-        return number.typed(is_integer=is_integer and not thing.nullable)
+        is_integer = is_integer and not thing.nullable
+        if (number.is_integer, number.literals) == (is_integer, thing.number.literals):
+            return number
+        return number._replace(is_integer=is_integer, literals=thing.number.literals)
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
@@ -169,6 +172,20 @@ class CallerArguments:
                 atoms=join(found).atoms, trail=found[0].trail
             )
         return None
+
+    def passed(self, parameter: Passed, depth: int) -> Iterator[Value]:
+        """Its default, and what each caller passes for it; `depth` calls lead here."""
+        interpreter, (function, name) = self._interpreter, parameter
+        home = interpreter.project.names.home(function)
+        default = next(param.default for param in function.params if param.name == name)
+        if default is not None:
+            outer = home.functions.get(function.parent or "<module>") or function
+            yield interpreter.value(default, end_of(interpreter.frame(home, outer, depth), function.line))
+        for caller, bound in self.called(function)[:MOST_CALLERS] if depth < MOST_DEPTH else ():
+            if name in bound:
+                frame = interpreter.frame(caller.module, caller.function, depth + 1)
+                site = caller.site
+                yield interpreter.value(bound[name], ProgramPoint(frame, site.order, site.arms, line=site.line))
 
     def _are_integers(
         self,

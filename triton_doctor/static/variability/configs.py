@@ -20,7 +20,7 @@ from triton_doctor.static.python.ir import (
     TupleExpr,
     dotted,
 )
-from triton_doctor.static.variability.definitions import find_definitions
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS
 from triton_doctor.static.variability.program_point import ProgramPoint, end_of
@@ -163,14 +163,7 @@ def _followed(source: _Source) -> _Source | None:
     interpreter, expr, point = source
     frame = point.frame
     if isinstance(expr, Name):
-        definitions = find_definitions(interpreter, expr.id, point)
-        if len(definitions.found) != 1 or definitions.param is not None:
-            return None
-        (only,) = definitions.found
-        home = only.point.frame.function
-        grows = any(_appends(site.call, only.name) for site in home.calls)
-        is_only = len(home.bindings.get(only.name, ())) == 1
-        return _Source(interpreter, only.value, only.point) if is_only and not grows else None
+        return _assigned(interpreter, expr.id, point)
     if isinstance(expr, Call):
         function = interpreter.callers.reached(frame.module, frame.function, expr.func)
         if function is not None and len(function.returns) == 1 and frame.depth < MOST_DEPTH:
@@ -178,6 +171,31 @@ def _followed(source: _Source) -> _Source | None:
             inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth + 1)
             return _Source(interpreter, returned.value, ProgramPoint(inner, returned.order))
     return None
+
+
+def _assigned(interpreter: Interpreter, name: str, point: ProgramPoint) -> _Source | None:
+    """The one assignment of `name`, here, in an outer scope or in another module; None where a call makes it longer."""
+    frame = point.frame
+    module, function = frame.module, frame.function
+    bindings = function.bindings.get(name, ())
+    if name in function.globals or (not bindings and any(param.name == name for param in function.params)):
+        return None
+    if bindings:
+        found = reaching_definitions(function, name, point.order, point.arms)
+        if len(bindings) > 1 or not found.bindings or any(_appends(site.call, name) for site in function.calls):
+            return None
+        (only,) = bindings
+        is_passed = not found.certain and any(param.name == name for param in function.params)
+        inner = ProgramPoint(frame, only.order, only.arms)
+        return _Source(interpreter, only.value, inner) if not is_passed else None
+    outer = module.functions.get(function.parent or "<module>")
+    if function.qualname == "<module>" or outer is None:
+        imported = interpreter.project.names.defining(module, name) if name in module.imports else None
+        module, name = imported if imported is not None else (module, name)
+        outer = module.functions.get("<module>") if imported is not None else None
+    if outer is None or frame.depth >= MOST_DEPTH:
+        return None
+    return _assigned(interpreter, name, end_of(interpreter.frame(module, outer, frame.depth + 1)))
 
 
 def _appends(call: Call, name: str) -> bool:

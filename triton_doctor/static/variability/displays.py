@@ -9,6 +9,7 @@ from triton_doctor.static.python.ir import Call, Const, Name, Star
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import HANDFUL, AbstractNumber, Variability
+from triton_doctor.static.variability.trace import Literal
 from triton_doctor.static.variability.values import DictValue, Lazy, ListValue, Shape, Strides, TupleValue, Value
 
 if TYPE_CHECKING:
@@ -17,14 +18,21 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import ProgramPoint
 
 
-def literal_value(literal: object) -> AbstractNumber:
+def literal_value(literal: object, point: ProgramPoint) -> AbstractNumber:
     """A number, a flag, a word, None or `...`."""
+    literals = (Literal(literal, type(literal), point.frame.module.path, point.line),)
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
         return AbstractNumber(
-            Variability.FIXED, low=literal, high=literal, power=power, literal=literal, is_integer=True
+            Variability.FIXED,
+            low=literal,
+            high=literal,
+            power=power,
+            literal=literal,
+            is_integer=True,
+            literals=literals,
         )
-    return AbstractNumber(Variability.FIXED, literal=literal)
+    return AbstractNumber(Variability.FIXED, literal=literal, literals=literals)
 
 
 def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint) -> TupleValue:

@@ -174,10 +174,15 @@ def _bounded(
     if len(limit.choices) == 1:
         (literal,) = limit.choices
         return FIXED._replace(
-            literal=literal, low=literal, high=literal, is_integer=number.is_integer, trail=number.trail
+            literal=literal,
+            low=literal,
+            high=literal,
+            is_integer=number.is_integer,
+            literals=number.literals,
+            trail=number.trail,
         )
     if limit.choices:
-        return FEW._replace(is_integer=number.is_integer, trail=number.trail)
+        return FEW._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
     high = _high(interpreter, limit, point.frame)
     if isinstance(high, int) and (number.high is None or high < number.high):
         return number._replace(high=high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Const, Expr, Slice, dotted
+from triton_doctor.static.python.ir import Attr, Const, Expr, Name, Slice, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.axis_context import AxisContext
@@ -30,6 +30,8 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 
@@ -227,7 +229,7 @@ def part(
             return either([one for one in found if one is not None])
         case SymbolicValue(root, number, _):
             named = root.item_called(f"{root.name}[{position}]")
-            return held_item(value, None if open_ else position)._replace(root=named, number=number)
+            return held_item(value, None if open_ else position)._replace(root=named, number=number.computed())
         case _:
             return UNKNOWN
 
@@ -273,7 +275,7 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
         case SymbolicValue(root, number, origin):
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
-            one = number._replace(terms=frozenset(), is_integer=items == "int")
+            one = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
             return held_item(value, None)._replace(root=inner, number=one)
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
@@ -283,3 +285,8 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             return value
         case _:
             return UNKNOWN
+
+
+def keeps_items(expr: Expr, options: Sequence[Value]) -> bool:
+    """Whether `expr`, one of `options`, has the items that it was made with: of a name or attribute shapes alone do."""
+    return not isinstance(expr, Name | Attr) or all(isinstance(option, Shape | Strides) for option in options)

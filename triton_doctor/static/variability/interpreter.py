@@ -32,7 +32,7 @@ from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
-from triton_doctor.static.variability.indexing import attribute, element, item, part, starred
+from triton_doctor.static.variability.indexing import attribute, element, item, keeps_items, part, starred
 from triton_doctor.static.variability.lattice import (
     FEW,
     UNKNOWN,
@@ -40,7 +40,6 @@ from triton_doctor.static.variability.lattice import (
     Variability,
     choice,
     join,
-    least_certain,
 )
 from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import length
@@ -56,14 +55,15 @@ from triton_doctor.static.variability.values import (
     Context,
     Instance,
     Shape,
-    Strides,
     SymbolicValue,
     Tensor,
     TupleValue,
     Union,
     Value,
+    compute,
     either,
-    uncertain,
+    forget_items,
+    least_certain,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Interpreter:
     def at(self, launch: LinkedLaunch) -> ProgramPoint:
         """The program point of a launch, in its function entered from wherever it is called."""
         frame = self.frame(launch.module, launch.function)
-        return ProgramPoint(frame, launch.launch.order, launch.launch.arms)
+        return ProgramPoint(frame, launch.launch.order, launch.launch.arms, line=launch.launch.span.line)
 
     def frame(self, module: Module, function: Function, depth: int = 0) -> CallFrame:
         """`function` entered from wherever it is called; one frame for each depth, so that its values are kept."""
@@ -138,21 +138,22 @@ class Interpreter:
             case Union(options):
                 return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
-                return join([self.as_number(option, frame) for option in value.items]).typed(is_integer=False)
+                joined = join([self.as_number(option, frame) for option in value.items])
+                return joined.computed().typed(is_integer=False)
             case _:
                 return UNKNOWN
 
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.shape[position]`."""
-        return axes.axis(self, value, position, frame).typed(is_integer=True)
+        return axes.axis(self, value, position, frame).as_size()
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """`value.numel()`."""
-        return axes.explained(self, tensors.numel(value), frame).typed(is_integer=True)
+        return axes.explained(self, tensors.numel(value), frame).as_size()
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""
-        return axes.stride(self, value, position, frame).typed(is_integer=True)
+        return axes.stride(self, value, position, frame).as_size()
 
     def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
         """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
@@ -178,7 +179,7 @@ class Interpreter:
             case Attr(base, name):
                 return self._attribute(base, name, point)
             case Const(literal):
-                return literal_value(literal)
+                return literal_value(literal, point)
             case Unpacked(of, None, size, _, before):
                 return starred(self, self.value(of, point), before, size - before, point.frame)
             case Unpacked(of, int(position), size, open_):
@@ -196,7 +197,7 @@ class Interpreter:
                 values = [self.value(option, point) for option in options]
                 if are_layouts(options):
                     return least_certain(self.as_number(value, point.frame) for value in values)
-                return either(values)
+                return either(values) if test is not None else compute(either(values))
             case TupleExpr(items):
                 return pack(self, items, point)
             case DictExpr(items):
@@ -205,7 +206,7 @@ class Interpreter:
                 return each(self, expr, point)
             case IterItem(source):
                 found = element(self, self.value(source, point), point.frame)
-                return uncertain(found) if isinstance(source, Name | Attr) else found
+                return forget_items(found) if isinstance(source, Name | Attr) else found
             case Star(of):
                 return self.value(of, point)
             case _:
@@ -213,12 +214,12 @@ class Interpreter:
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
-        return length(self, value, frame).typed(is_integer=True)
+        return length(self, value, frame).as_size()
 
     def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:
             return declared(self.project, name, point.frame)
-        return uncertain(self._attribute_of(self.value(base, point), base, name, point))
+        return forget_items(self._attribute_of(self.value(base, point), base, name, point))
 
     def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
         match value:
@@ -242,14 +243,14 @@ class Interpreter:
         if not known:
             return UNKNOWN
         one = limited_item(self, self._either(known, options, point), of, position, point)
-        return one if _keeps_items(of, options) else uncertain(one)
+        return one if keeps_items(of, options) else forget_items(one)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
         value = self.value(base, point)
         options = value.options if isinstance(value, Union) else (value,)
         found = self._either([item(self, option, base, key, point) for option in options], options, point)
         one = limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
-        return one if _keeps_items(base, options) else uncertain(one)
+        return one if keeps_items(base, options) else forget_items(one)
 
     def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
         """One of the parts `found` of `options`."""
@@ -267,7 +268,7 @@ class Interpreter:
             function = None
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        value = self._called(call, point) if function is None else self._entered(function, call, point)
+        value = compute(self._called(call, point) if function is None else self._entered(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
@@ -293,8 +294,3 @@ class Interpreter:
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
         return either([note_returned(value, one, frame) for one, value in found])
-
-
-def _keeps_items(expr: Expr, options: Sequence[Value]) -> bool:
-    """Whether `expr`, one of `options`, has the items that it was made with: of a name or attribute shapes alone do."""
-    return not isinstance(expr, Name | Attr) or all(isinstance(option, Shape | Strides) for option in options)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from triton_doctor.static.variability.dims import DimFactor, DimProduct
-    from triton_doctor.static.variability.trace import Note
+    from triton_doctor.static.variability.trace import Literal, Note, Passed
 
 # Up to so many values, a value that changes per call is one of a handful: a kernel has that many variants at the most.
 HANDFUL = 16
@@ -65,12 +65,12 @@ class AbstractNumber(NamedTuple):
 
     `low` and `high` bound it where that is known, `power` says that it is a power of two, `literal` holds what it is
     in the source. `terms` decide while the kind is UNKNOWN; then `floor` is the greatest kind of the decided operands.
-    Of a value that is settled, `terms` are what decided it.
-    `size` is its spelling as a product of axes, `atoms` the undecided axes that it was computed from.
-    `from_data` where it was read out of a tensor or is the length of a sequence. `is_capped` where `min` cuts it to
-    `high`. `only_shown` where nobody but benchmarks, tests and examples passes it, `one_for_some_caller` where it is an
-    axis of which some caller has one item. `is_integer` where it is one for certain: not None, not a truth value, not a
-    fraction. `trail` runs from the source to here.
+    Of a value that is settled, `terms` are what decided it. `size` is its spelling as a product of axes, `atoms` the
+    undecided axes that it was computed from. `from_data` where it was read out of a tensor or is the length of a
+    sequence. `is_capped` where `min` cuts it to `high`. `only_shown` where nobody but benchmarks, tests and examples
+    passes it, `one_for_some_caller` where it is an axis of which some caller has one item. `is_integer` where it is
+    one for certain: not None, not a truth value, not a fraction. `literals` are some that it may be as they are
+    written, or a parameter for which callers pass some. `trail` runs from the source to here.
     """
 
     kind: Variability
@@ -87,6 +87,7 @@ class AbstractNumber(NamedTuple):
     only_shown: bool = False
     one_for_some_caller: bool = False
     is_integer: bool = False
+    literals: tuple[Literal | Passed, ...] = ()
     trail: tuple[Note, ...] = ()
 
     def decide(self) -> Variability:
@@ -148,6 +149,14 @@ class AbstractNumber(NamedTuple):
     def typed(self, *, is_integer: bool) -> AbstractNumber:
         """The same value, which is an integer for certain, or need not be one."""
         return self if self.is_integer is is_integer else self._replace(is_integer=is_integer)
+
+    def computed(self) -> AbstractNumber:
+        """The same value, which no literal is as it is written."""
+        return self._replace(literals=()) if self.literals else self
+
+    def as_size(self) -> AbstractNumber:
+        """The same value, which is an integer, and no literal."""
+        return self if self.is_integer and not self.literals else self._replace(is_integer=True, literals=())
 
     def settle(self) -> AbstractNumber:
         """The same value, of which what is seen later says no more."""
@@ -272,7 +281,10 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     joined = join(moving or operands)
     if len(operands) < 2:
         return joined
-    joined = joined.typed(is_integer=all(operand.is_integer for operand in operands))
+    literals = tuple(dict.fromkeys(one for operand in operands for one in operand.literals))
+    is_integer = all(operand.is_integer for operand in operands)
+    if (joined.is_integer, joined.literals) != (is_integer, literals):
+        joined = joined._replace(is_integer=is_integer, literals=literals)
     if len({operand.size for operand in moving}) == 1:
         joined = joined._replace(size=moving[0].size)
     lows = [operand.low for operand in operands]
@@ -286,10 +298,3 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         if all(operand.power for operand in operands):
             joined = joined._replace(power=True)
     return joined
-
-
-def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
-    """Which layout it is, is not known: what is true of each of them is true."""
-    options = list(numbers)
-    chosen = next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])
-    return chosen.typed(is_integer=all(option.is_integer for option in options))

@@ -30,18 +30,22 @@ class CallFrame:
 
 
 class ProgramPoint(NamedTuple):
-    """A point in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names."""
+    """A point in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names.
+
+    `line` is that of the statement.
+    """
 
     frame: CallFrame
     order: int
     arms: tuple[BranchArm, ...] = ()
     local: Mapping[str, Value] | None = None
+    line: int = 0
 
     def binding(self, local: Mapping[str, Value]) -> ProgramPoint:
         """The same point, with further local names."""
-        return ProgramPoint(self.frame, self.order, self.arms, {**(self.local or {}), **local})
+        return self._replace(local={**(self.local or {}), **local})
 
 
-def end_of(frame: CallFrame) -> ProgramPoint:
-    """The point after all of a function's statements."""
-    return ProgramPoint(frame, 1 << 30)
+def end_of(frame: CallFrame, line: int = 0) -> ProgramPoint:
+    """The point after all of a function's statements, for an expression on `line`."""
+    return ProgramPoint(frame, 1 << 30, line=line)

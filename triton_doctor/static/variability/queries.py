@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.python.ir import Conditional, Const, Expr, Name
-from triton_doctor.static.variability.definitions import Definition, find_arguments, find_definitions
+from triton_doctor.static.variability.lattice import AbstractNumber
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.program_point import end_of
+from triton_doctor.static.variability.trace import Literal
+from triton_doctor.static.variability.values import SymbolicValue, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
-
-
-class Literal(NamedTuple):
-    """A literal, and the line that it stands in."""
-
-    value: object
-    path: str
-    line: int
+    from triton_doctor.static.variability.trace import Passed
+    from triton_doctor.static.variability.values import Value
 
 
 def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
@@ -38,7 +32,7 @@ def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
 def find_literals(project: Project, launch: LinkedLaunch, expr: Expr) -> tuple[Literal, ...]:
     """The literals that `expr` may be at `launch`; there may be other values, which are not found."""
     interpreter = interpreter_of(project)
-    return _collect(interpreter, Definition("", expr, interpreter.at(launch), launch.launch.span.line))
+    return _literals_at(interpreter, expr, interpreter.at(launch))
 
 
 def find_module_literals(project: Project, path: str, expr: Expr, line: int) -> tuple[Literal, ...]:
@@ -48,34 +42,43 @@ def find_module_literals(project: Project, path: str, expr: Expr, line: int) -> 
     top = module.functions.get("<module>") if module is not None else None
     if module is None or top is None:
         return ()
-    return _collect(interpreter, Definition("", expr, end_of(interpreter.frame(module, top)), line))
+    return _literals_at(interpreter, expr, end_of(interpreter.frame(module, top), line))
 
 
-def _collect(interpreter: Interpreter, definition: Definition) -> tuple[Literal, ...]:
-    return tuple(dict.fromkeys(_literals_of(interpreter, definition)))
+def _literals_at(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> tuple[Literal, ...]:
+    with suppress(RecursionError):
+        return with_own_stack(lambda: _literals_of(interpreter, interpreter.value(expr, point)))
+    return ()
 
 
-def _literals_of(interpreter: Interpreter, definition: Definition) -> Iterator[Literal]:
-    match definition.value:
-        case Const(value):
-            yield Literal(value, definition.point.frame.module.path, definition.line)
-        case Conditional(test, options) if test is not None:
-            for option in options:
-                yield from _literals_of(interpreter, definition._replace(value=option))
-        case Name(name):
-            point = definition.point
-            key = ("literals", point.frame, name, point.order, point.arms)
-            yield from interpreter.evaluations.answer(
-                key, lambda: _literals_of_name(interpreter, name, point), neutral=(), beyond=()
-            )
+def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tuple[Literal, ...]:
+    """The literals that `value` may be, and those that callers pass where it is a parameter."""
+    match value:
+        case AbstractNumber():
+            sources = value.literals
+        case SymbolicValue():
+            sources = value.number.literals
+        case Union(options):
+            return tuple(dict.fromkeys(one for option in options for one in _literals_of(interpreter, option, depth)))
         case _:
-            pass
-
-
-def _literals_of_name(interpreter: Interpreter, name: str, point: ProgramPoint) -> tuple[Literal, ...]:
-    definitions = find_definitions(interpreter, name, point)
-    found = dict.fromkeys(one for each in definitions.found for one in _literals_of(interpreter, each))
-    if definitions.param is not None:
-        passed = find_arguments(interpreter, definitions.param, point.frame).found
-        found.update(dict.fromkeys(one for each in passed for one in _literals_of(interpreter, each)))
+            return ()
+    found: dict[Literal, None] = {}
+    for source in sources:
+        found |= dict.fromkeys(
+            [source] if isinstance(source, Literal) else _literals_passed(interpreter, source, depth)
+        )
     return tuple(found)
+
+
+def _literals_passed(interpreter: Interpreter, parameter: Passed, depth: int) -> tuple[Literal, ...]:
+    key = ("literals", id(parameter.function), parameter.name, depth)
+    return interpreter.evaluations.answer(
+        key,
+        lambda: tuple(
+            one
+            for value in interpreter.asked.passed(parameter, depth)
+            for one in _literals_of(interpreter, value, depth + 1)
+        ),
+        neutral=(),
+        beyond=(),
+    )

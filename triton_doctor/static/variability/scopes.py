@@ -17,7 +17,7 @@ from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.host_tensors import unless_written
-from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, least_certain
+from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import (
     names_bucket,
     names_features,
@@ -30,7 +30,7 @@ from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import may_note_assigned
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either, uncertain
+from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either, forget_items, least_certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +50,7 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     found = reaching_definitions(frame.function, name, point.order, point.arms)
     contents = frame.function.text.contents
     if name in contents.globals:
-        return uncertain(_outer(interpreter, name, frame))  # anybody may set it
+        return forget_items(_outer(interpreter, name, frame))  # anybody may set it
     flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
     if found.certain and len(found.bindings) == 1:
         value = _bound(interpreter, found.bindings[0], frame, flags)
@@ -86,7 +86,7 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
     if known is not None:
         return known
     active = (id(frame), binding.name, binding.order)
-    point = ProgramPoint(frame, binding.order, (*binding.arms, *flags))
+    point = ProgramPoint(frame, binding.order, (*binding.arms, *flags), line=binding.line)
     value = interpreter.evaluations.once(active, partial(interpreter.value, binding.value, point), None)
     if value is None:
         return None
@@ -164,7 +164,8 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):
         if names_bucket(binding.name):
-            return UNKNOWN._replace(is_integer=value.is_integer, trail=value.trail).stepping(step)
+            kept = UNKNOWN._replace(is_integer=value.is_integer, literals=value.literals, trail=value.trail)
+            return kept.stepping(step)
         is_height = _is_height(binding, frame)
         hinted = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
         return _hint_from_output(hinted, binding.name, frame).stepping(step)

@@ -44,7 +44,7 @@ def _indexed(
         if isinstance(value, SymbolicValue):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
             root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
-            return SymbolicValue(root=root, number=value.number._replace(terms=frozenset()))
+            return SymbolicValue(root=root, number=value.number._replace(terms=frozenset(), literals=()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return Tensor() if value.contents is not None else from_data(Subscript(base, key), None, point)
         if not all(isinstance(one, Const) for one in keys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, choice
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -194,8 +194,9 @@ def either(values: Iterable[Value]) -> Value:
             same = _in_another_layout(option, options) if isinstance(option, SymbolicValue) else None
             if same is None:
                 options.append(option)
-            elif isinstance(option, SymbolicValue) and not option.contiguous:
-                options[same] = option
+            elif isinstance(option, SymbolicValue) and isinstance(other := options[same], SymbolicValue):
+                kept = other if option.contiguous else option
+                options[same] = kept._replace(nullable=option.nullable or other.nullable)
     if len(options) > 1:
         given = [value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)]
         if given and len(given) < len(options):
@@ -210,17 +211,40 @@ def either(values: Iterable[Value]) -> Value:
     return Union(options=tuple(options[:8]))
 
 
+def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
+    """Which layout it is, is not known: what is true of each of them is true."""
+    options = list(numbers)
+    chosen = next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])
+    return chosen.typed(is_integer=all(option.is_integer for option in options))
+
+
 def uncertain(value: Value) -> Value:
     """`value`, where something else may stand too: None, or what somebody else stores there."""
     match value:
         case AbstractNumber():
             return value.typed(is_integer=False)
-        case SymbolicValue(nullable=False):
+        case SymbolicValue(nullable=False) if value.origin is not None or value.number.is_integer:
             return value._replace(nullable=True)
         case Union(options):
             return Union(tuple(uncertain(option) for option in options))
         case _:
             return value
+
+
+def compute(value: Value) -> Value:
+    """`value`, of which no number is a literal as it is written."""
+    match value:
+        case AbstractNumber():
+            return value.computed()
+        case Union(options) if any(isinstance(option, AbstractNumber) for option in options):
+            return Union(tuple(compute(option) for option in options))
+        case _:
+            return value
+
+
+def forget_items(value: Value) -> Value:
+    """`value`, where others may have stored something else: neither an integer for certain nor one of the literals."""
+    return compute(uncertain(value))
 
 
 def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None:

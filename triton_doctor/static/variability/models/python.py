@@ -287,5 +287,5 @@ def _range(bounds: list[AbstractNumber]) -> ListValue:
             kind = Variability.FEW if last - first <= HANDFUL else Variability.PER_CALL
             item = AbstractNumber(kind=kind, low=first, high=max(last - 1, first), is_integer=True)
             return ListValue(item=item, length=joined)
-    item = joined._replace(literal=..., size=None, low=None, high=None, is_integer=True)
+    item = joined._replace(literal=..., size=None, low=None, high=None, is_integer=True, literals=())
     return ListValue(item=item, length=joined)
