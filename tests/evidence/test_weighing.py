@@ -253,21 +253,21 @@ def test_compiles_of_tuning_have_a_price_where_no_round_tells_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize("recording", ["ragged_mask_constexpr.jsonl", "ragged_mask_constexpr_second_process.jsonl"])
-def test_real_run_adds_the_lengths_that_come_from_the_command_line(
-    doctor: Callable[..., Outcome], recording: str
+def test_real_run_confirms_the_lengths_of_a_table_of_kernels_and_adds_what_its_source_hides(
+    doctor: Callable[..., Outcome], write: Callable[..., Path], recording: str
 ) -> None:
-    programs = ROOT / "tests" / "runtime" / "programs"
+    program = ROOT / "tests" / "runtime" / "programs" / "ragged_mask.py"
+    hidden = write("ragged_mask.py", program.read_text().replace("KERNELS[REST[0]]", "REST[0]"))
 
-    outcome = doctor(
-        "check", "--recording", str(RECORDINGS / recording), str(programs / "ragged_mask.py"), "--output-format", "json"
-    )
+    verdicts = {}
+    for path in (program, hidden):
+        outcome = doctor("check", "--recording", str(RECORDINGS / recording), str(path), "--output-format", "json")
+        weighed = {one["parameter"]: one["evidence"] for one in json.loads(outcome.out)["findings"] if one["evidence"]}
+        assert {one["values"] for one in weighed.values()} == {40}
+        verdicts[path] = {name: one["verdict"] for name, one in weighed.items()}
 
-    added = {one["parameter"]: one["evidence"] for one in json.loads(outcome.out)["findings"] if one["evidence"]}
-    assert {name: one["verdict"] for name, one in added.items()} == {
-        "stride_mask_qo": "added",
-        "max_kv_len_per_req": "added",
-    }
-    assert {one["values"] for one in added.values()} == {40}
+    lengths = ("stride_mask_qo", "max_kv_len_per_req")
+    assert verdicts == {program: dict.fromkeys(lengths, "confirmed"), hidden: dict.fromkeys(lengths, "added")}
 
 
 def test_real_run_confirms_the_founding_case_and_its_fixed_form_has_nothing_to_confirm(

@@ -151,4 +151,4 @@ def test_finding_is_information_only_where_nothing_in_the_project_runs_it(
     found = [one for one in scan(texts, Settings(root=root), cwd=root).findings if one.facts.parameter == "n"]
 
     assert [one.severity for one in found] == [severity]
-    assert ("; nothing in the project calls `" in found[0].message) is (severity is INFO)
+    assert ("; nothing in the project runs `" in found[0].message) is (severity is INFO)

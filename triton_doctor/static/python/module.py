@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _HARDWARE = frozenset(
     "ascend npu cann cambricon mlu kunlunxin enflame gcu mthreads musa tsingmicro iluvatar metax".split()
 )
-# One of these stands in the text of every kernel that masks elements; block pointers check boundaries instead.
-_MASKING = (b"mask", b"boundary_check", b"where")
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -114,11 +112,6 @@ class Kernel:
     def key(self) -> tuple[str, str, int]:
         """What tells it from every other kernel of the project."""
         return (self.path, self.qualname, self.span.line)
-
-    @property
-    def may_mask(self) -> bool:
-        """Whether it, or what it calls, may leave out some of the elements that it loads or stores."""
-        return bool(self.passes) or any(map(self.text.holds, _MASKING))
 
     @property
     def heuristics_out_of_sight(self) -> bool:

@@ -127,7 +127,7 @@ class AxisMeanings:
         for at, axis in enumerate(axes):
             if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
-            elif (axis == "M" and at) or any(width in axes for width in name_words.names_of_width(axis)):
+            elif (axis in ("M", "m") and at) or any(width in axes for width in name_words.names_of_width(axis)):
                 meanings[at] = None  # a height beside its width is no number of heads
         is_open = meanings[-1:] == [None] and axes[-1].lower() != "s"
         if is_open and len(axes) == _WITH_HEADS and axes[0] in _BATCHES and _names_heads(axes[1:3]):

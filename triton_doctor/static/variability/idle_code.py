@@ -59,4 +59,4 @@ def _explain_out_of_reach(interpreter: Interpreter, launch: LinkedLaunch) -> str
     module, function = launch.module, launch.function
     if interpreter.reachability.reaches(module, function):
         return None
-    return f"nothing in the project calls `{(function.class_name or function.name).rpartition('.')[2]}`"
+    return f"nothing in the project runs `{(function.class_name or function.name).rpartition('.')[2]}`"

@@ -20,7 +20,6 @@ from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.parameter_uses import ParameterUses, keys
 from triton_doctor.static.variability.program_point import CallFrame, end_of
 from triton_doctor.static.variability.values import DictValue
-from triton_doctor.static.variability.whole_blocks import explain_whole_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,7 +36,7 @@ class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
     `excuse` says why a change costs no program much: the launch is that of a test, a benchmark or a tutorial, describes
-    another to a profiler, is in code that nothing in the project calls, or gives a size that comes in whole blocks.
+    another to a profiler, or is in code that nothing in the project runs.
     """
 
     launch: LinkedLaunch
@@ -133,10 +132,10 @@ class Parameters:
                 use=self._uses.of(kernel, param.name),
                 sources=given,
                 need=self._uses.need(kernel, param.name),
-                worst=self._worst(given, kernel),
+                worst=self._worst(given),
             )
 
-    def _worst(self, sources: Sequence[ParameterSource], kernel: Kernel) -> ParameterSource | None:
+    def _worst(self, sources: Sequence[ParameterSource]) -> ParameterSource | None:
         """The source that changes most often, of equals one that a program runs; None where all are UNKNOWN."""
         known = sorted(
             (source for source in sources if source.kind is not Variability.UNKNOWN),
@@ -145,17 +144,15 @@ class Parameters:
         if not known or known[0].kind is not Variability.PER_CALL:
             return known[0] if known else None
         changing = [source for source in known if source.kind is Variability.PER_CALL]
-        first = self._excused(changing[0], kernel)
+        first = self._excused(changing[0])
         if first.excuse is None:
             return first
-        others = (self._excused(source, kernel) for source in changing[1:])
+        others = (self._excused(source) for source in changing[1:])
         return next((source for source in others if source.excuse is None), first)
 
-    def _excused(self, source: ParameterSource, kernel: Kernel) -> ParameterSource:
+    def _excused(self, source: ParameterSource) -> ParameterSource:
         """`source`, with the reason why a program does not mind that it changes."""
-        asked = (self._interpreter, source.launch)
-        excuse = explain_idle_launch(*asked, source.number) or explain_whole_blocks(*asked, kernel, source.number)
-        return source._replace(excuse=excuse)
+        return source._replace(excuse=explain_idle_launch(self._interpreter, source.launch, source.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]

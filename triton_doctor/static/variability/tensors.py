@@ -56,7 +56,7 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
             if note is None or toward is None:
                 applied = apply_hints(known(position=position), root.path, root.line)
             elif note.is_written:
-                noted = AxisContext(noted=toward, is_weight=root.weight)
+                noted = AxisContext(noted=toward, is_weight=root.weight or note.is_weight)
                 text, path, line = f"{text}: {note.says}", note.path or root.path, note.line
                 applied = apply_hints(noted, path, line)
             else:

@@ -28,6 +28,12 @@ _BEFORE_AXES = tuple(re.compile(rf"{name}\s*,\s*[\"']") for name in ("Tensor", "
 _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _BRACKET = re.compile(r"[()\[\]]")
 _BRACKET_OR_COMMA = re.compile(r"[()\[\],]")
+# What lives as long as the model. Weights may be those of a softmax, or of the experts of a token.
+_OF_WEIGHT = re.compile(
+    r"\b(?:(?:codebooks?|centroids?)(?! *(?:ind|id))|learn(?:ed|able)|(?:weight|projection|rotation) matri(?:x|ces)"
+    r"|(?:lookup|embedding) tables?)\b",
+    re.IGNORECASE,
+)
 _BEFORE_SHAPE = re.compile(r"(?:shape|size|dims?|layout)\s*[:=]?\s*(?:is|are|of)?\s*[`'\"]*\Z", re.IGNORECASE)
 
 
@@ -36,7 +42,8 @@ class ShapeNote(NamedTuple):
 
     `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
     `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
-    whether another axis than the last has a stride of 1. `path` is its file, where that is not the function's.
+    whether another axis than the last has a stride of 1. `path` is its file, where that is not the function's. It
+    `is_weight` where it is said to be of what lives as long as the model.
     """
 
     axes: tuple[str, ...]
@@ -46,6 +53,7 @@ class ShapeNote(NamedTuple):
     meanings: tuple[bool | None, ...] = ()
     is_row_major: bool = True
     path: str | None = None
+    is_weight: bool = False
 
     @property
     def rank(self) -> int | None:
@@ -95,7 +103,9 @@ def read_note(text: str, kind: str, line: int) -> ShapeNote | None:
                 return None
             axes = tuple(one if one == second else UNCLEAR for one, second in zip(axes, other, strict=True))
         end = until
-    return ShapeNote(axes, quote, kind, line) if any(axes) else None
+    if not any(axes):
+        return None
+    return ShapeNote(axes, quote, kind, line, is_weight=_OF_WEIGHT.search(text) is not None)
 
 
 def _plainer(one: str, other: str) -> str:
