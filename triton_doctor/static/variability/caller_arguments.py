@@ -12,7 +12,8 @@ from triton_doctor.static.variability import axes, tensors, views
 from triton_doctor.static.variability.arguments import argument_value, default_point, number_of
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.guards import limited_axis
-from triton_doctor.static.variability.hints import agreed, apply_hints
+from triton_doctor.static.variability.hint_weights import agreed
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.indexing import element, held_item
 from triton_doctor.static.variability.lattice import (
     UNKNOWN,

@@ -1,7 +1,7 @@
 """The one table of hints: what suggests that a size follows the data, or the model.
 
-A builder describes a size as an `AxisContext`. `apply_hints` gives the rows of `HINTS` that apply; `weigh` says what
-they decide together. `join` in `lattice` only unites hints.
+A builder describes a size as an `AxisContext`. `apply_hints` gives the rows of `HINTS` that apply; `weigh` in
+`hint_weights` says what they decide together. `join` in `lattice` only unites hints.
 
 To add a hint, add a row; where no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
 """
@@ -24,10 +24,8 @@ from triton_doctor.static.variability.name_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-# What the data's side must weigh, and again for each unit of weight on the model's side.
-EVIDENCE = 2
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
 MANY_AXES = 4
 
@@ -271,44 +269,3 @@ def _applying(context: AxisContext) -> tuple[Hint, ...]:
 def apply_hints(context: AxisContext, path: str | None, line: int | None) -> frozenset[AppliedHint]:
     """The hints that apply to a size of which `context` is known from `line` of `path`."""
     return frozenset([AppliedHint(hint, path, line) for hint in _applying(context)])
-
-
-def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
-    """The hints of a size that is any of several: toward the data those that all have, toward the model all."""
-    every = list(opinions)
-    rows = [{one.hint for one in applied} for applied in every]
-    return frozenset(
-        one
-        for applied in every
-        for one in applied
-        if one.hint.toward is Toward.MODEL or all(one.hint in shared for shared in rows)
-    )
-
-
-class Weights(NamedTuple):
-    """What hints weigh toward the data, and toward the model."""
-
-    data: int
-    model: int
-
-
-@lru_cache(maxsize=8192)
-def weights(applied: frozenset[AppliedHint]) -> Weights:
-    """What `applied` weigh; a hint that was seen at several lines counts once."""
-    hints = {one.hint for one in applied}
-    data = sum(hint.weight for hint in hints if hint.toward is Toward.DATA)
-    return Weights(data, sum(hint.weight for hint in hints) - data)
-
-
-def weight_needed(model: int) -> int:
-    """What the hints toward the data must weigh where those toward the model weigh `model`."""
-    return EVIDENCE * (1 + model)
-
-
-@lru_cache(maxsize=8192)
-def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
-    """What `applied` decide; None where they leave it open."""
-    found = weights(applied)
-    if found.data >= weight_needed(found.model):
-        return Toward.DATA
-    return Toward.MODEL if found.model > found.data else None

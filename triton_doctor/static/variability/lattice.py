@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hints import AppliedHint, weigh, weights
+from triton_doctor.static.variability.hint_weights import pool, weigh, weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from triton_doctor.static.variability.dims import DimFactor, DimProduct
+    from triton_doctor.static.variability.hints import AppliedHint
     from triton_doctor.static.variability.trace import Literal, Note, Passed
 
 # Up to so many values, a value that changes per call is one of a handful: a kernel has that many variants at the most.
@@ -116,7 +117,7 @@ class AbstractNumber(NamedTuple):
     @property
     def hints(self) -> frozenset[AppliedHint]:
         """The hints that decide the value, or that come nearest to it; none where its origin decides."""
-        return pool(self.terms)
+        return pool([term.hints for term in self.terms])
 
     @property
     def rests_on_words(self) -> bool:
@@ -175,27 +176,6 @@ FEW = AbstractNumber(kind=Variability.FEW)
 FIXED = AbstractNumber(kind=Variability.FIXED)
 
 
-def pool(terms: Collection[Term]) -> frozenset[AppliedHint]:
-    """The hints that speak for what is computed from all of `terms`.
-
-    Those of the terms that follow the data by themselves, if there are any. Else, of the undecided terms, the hints
-    toward the data of all, and the hints toward the model that they have in common.
-    """
-    if len(terms) <= 1:
-        return next(iter(terms), _NO_HINTS).hints
-    decided = {term: weigh(term.hints) for term in terms}
-    if _DATA in decided.values():
-        return frozenset[AppliedHint]().union(*(term.hints for term, side in decided.items() if side is _DATA))
-    chosen = [term for term, side in decided.items() if side is None] or list(terms)
-    shared = [{one.hint for one in term.hints} for term in chosen]
-    return frozenset(
-        one
-        for term in chosen
-        for one in term.hints
-        if one.hint.toward is _DATA or all(one.hint in hints for hints in shared)
-    )
-
-
 @lru_cache(maxsize=8192)
 def decide_terms(terms: frozenset[Term], floor: Variability = Variability.FIXED) -> Variability:
     """The kind of what is computed from `terms` and a value of the kind `floor`.
@@ -219,7 +199,7 @@ def _decide_together(terms: Collection[Term]) -> Variability | None:
     if not terms:
         return None
     sides = {weigh(term.hints) for term in terms}
-    if Toward.DATA in sides or (None in sides and weigh(pool(terms)) is Toward.DATA):
+    if Toward.DATA in sides or (None in sides and weigh(pool([term.hints for term in terms])) is Toward.DATA):
         return Variability.PER_CALL
     return Variability.UNKNOWN if None in sides else Variability.PER_MODEL
 
