@@ -55,6 +55,12 @@ def names_in_python(folder: Path) -> set[str]:
     return names - NOT_ITS_OWN - NO_VARIABLES
 
 
+def is_library(path: Path) -> bool:
+    """Whether `path` is a library, not the line of text that `tests.tritons.quicken` leaves under its name."""
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def read_constants(library: Path) -> bytes:
     """The section .rodata of a 64-bit ELF file, where its texts stand: a tenth of it."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -74,7 +80,9 @@ def names_in_libraries(folder: Path) -> set[str]:
     """The names of the table, and all in the form of Triton's, that stand in the shared libraries."""
     words = set[bytes]()
     for library in (folder / "triton" / "_C").glob("*.so"):
-        words |= set(re.findall(rb"[A-Z][A-Z0-9_x]{7,}+(?![A-Za-z])", read_constants(library)))
+        if is_library(library):
+            words |= set(re.findall(rb"[A-Z][A-Z0-9_x]{7,}+(?![A-Za-z])", read_constants(library)))
+    assert words
     names = {word.decode() for word in words}
     names = {name for name in names if name in variables() or name.startswith("TRITON_")}
     return names - NO_VARIABLES

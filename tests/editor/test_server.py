@@ -53,7 +53,7 @@ def test_diagnostics_are_of_the_whole_folder_and_follow_unsaved_text(project: Pa
         async with editing(project) as editor:
             (finding,) = await editor.codes(caller, "TRD201")
             assert finding.range == types.Range(types.Position(4, 21), types.Position(4, 30))
-            assert finding.severity is types.DiagnosticSeverity.Error
+            assert finding.severity is types.DiagnosticSeverity.Warning
             assert finding.code_description is not None
             assert "TRD201" in finding.code_description.href
             (unused,) = await editor.codes(kernels, "TRD202")
