@@ -148,9 +148,9 @@ class Resolver:
         return DefinitionPlace(owner.path, forward, kind) if kind is DefinitionKind.FUNCTION else None
 
     def _definition(self, found: DefinitionPlace | None) -> Definition | None:
-        if found is None:
+        module = None if found is None else self._modules.get(found.path)
+        if found is None or module is None:  # a module whose text does not parse is found by its name all the same
             return None
-        module = self._modules[found.path]
         match found.kind:
             case DefinitionKind.MODULE:
                 return module
