@@ -7,12 +7,11 @@ from typing import Any
 
 import torch
 
-from tests.gpu.operators.tensors import HEAD, HEADS, counts, lengths, plain
+from tests.gpu.operators.tensors import HEAD, HEADS, plain
 
 REPOSITORY = "ScalingIntelligence/hydragen"
 COMMIT = "1ea2255db0778f5cf47a4f72a535dc77a8b6b7bd"
 UNUSED = ("flash_attn", "flash_attn.flash_attn_interface")
-HELD = HEADS // 2
 
 
 def call(module: str, name: str, *arguments: object) -> Any:
@@ -27,11 +26,4 @@ def combine(batch: int, length: int) -> object:
     return call("attention", "combine_lse_triton", outputs[0], sums[0], outputs[1], sums[1])
 
 
-def decode(batch: int, length: int) -> object:
-    """One token of each sequence against a cache with room for `length`."""
-    query = plain(batch, 1, HEADS, HEAD, dtype=torch.float16)
-    keys, values = (plain(batch, length, HELD, HEAD, dtype=torch.float16) for _ in range(2))
-    return call("flash", "flash_attention_seqlen", query, keys, values, counts(lengths(batch, length)))
-
-
-OPERATORS = {"combine": combine, "decode": decode}
+OPERATORS = {"combine": combine}
