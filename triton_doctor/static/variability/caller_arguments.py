@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import collections.abc
     from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.project.calls.call_graph import Caller
+    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
