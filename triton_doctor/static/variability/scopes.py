@@ -14,6 +14,7 @@ from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
+from triton_doctor.static.variability.grown_lists import EMPTY_LISTS, grown_list
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.host_tensors import unless_written
@@ -87,12 +88,18 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
         return known
     active = (id(frame), binding.name, binding.order)
     point = ProgramPoint(frame, binding.order, (*binding.arms, *flags), line=binding.line)
-    value = interpreter.evaluations.once(active, partial(interpreter.value, binding.value, point), None)
+    value = interpreter.evaluations.once(active, partial(_assigned, interpreter, binding, point), None)
     if value is None:
         return None
     value = _named(value, binding, frame)
     frame.values[key] = value
     return value
+
+
+def _assigned(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value:
+    """What `binding` assigns at `point`: a list that is empty there, as it is once it is filled."""
+    grown = grown_list(interpreter, binding, point.frame) if binding.value in EMPTY_LISTS else None
+    return interpreter.value(binding.value, point) if grown is None else grown
 
 
 def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
