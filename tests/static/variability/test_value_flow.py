@@ -485,7 +485,7 @@ CASES = {
         ),
         "the greatest of a list that nobody passes": (
             """
-            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]: list[torch.Tensor]):
+            def launch(hidden_states: list[Float[torch.Tensor, "num_tokens hidden"]]):
                 longest = max(t.shape[0] for t in hidden_states)
                 kernel[(1,)](hidden_states[0], longest)
             """,
@@ -731,14 +731,6 @@ MISSED = {
     "tokens as the reduction in the gradient of the weight",
     "in an autograd function",
     "by functools.partial",
-    "the greatest of a list that nobody passes",
-    "a list joined along the first axis",
-    "rearranged to rows",
-    "a list grows in a loop",
-    "by an assert",
-    "by an assert of whole shapes",
-    "by a check of the callee",
-    "by an elementwise operation",
 }
 ROWS = [
     pytest.param(

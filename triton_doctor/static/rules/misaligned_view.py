@@ -96,7 +96,10 @@ def _finding(
             "aligned to 16 bytes only at some values: Triton compiles a variant for each case, and the unaligned "
             "one uses narrower loads"
         ),
-        advice=f"pass `{spell(view.base)}` and the offset separately, or pad the offsets to multiples of 16 bytes",
+        advice=(
+            f"pass `{spell(view.base)}` and the offset separately, with the offset in `do_not_specialize`, or begin at "
+            "multiples of 16 elements"
+        ),
         facts=Facts(
             kernel=kernel.name,
             kernel_location=Location(kernel.path, kernel.span.line),

@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import layouts, tensors, views
+from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.hint_weights import weights
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
 from triton_doctor.static.variability.values import SymbolicValue
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int,
     if own.kind is not Variability.UNKNOWN:
         return own
     if isinstance(value, SymbolicValue):
-        return _outranked(own, partial(interpreter.asked.axis, value, position, frame))
+        known = _outranked(own, partial(interpreter.asked.axis, value, position, frame))
+        return _as_shared(interpreter, known, value, position, frame)
     return explained(interpreter, own, frame)
 
 
@@ -78,8 +81,35 @@ def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> 
         return None
     thing = SymbolicValue(root, UNKNOWN, function)
     if isinstance(factor, Dim):
-        return interpreter.asked.axis(thing, factor.position, frame)
+        asked = interpreter.asked.axis(thing, factor.position, frame)
+        own = tensors.axis_of_root(root, factor.position) if asked is None else asked
+        shared = _as_shared(interpreter, own, thing, factor.position, frame)
+        return shared if shared is not own else asked
     return interpreter.asked.rest(thing, factor.front, factor.back, frame)
+
+
+def _as_shared(
+    interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
+) -> AbstractNumber:
+    """An axis of an argument with what is known of those that its function checks to be as long."""
+    function = thing.origin
+    if function is None or thing.held is not None or known.decide() is not Variability.UNKNOWN:
+        return known
+    for beside in interpreter.checks.of(function):
+        other = beside.beside(thing.root.name, position, thing.root.rank)
+        param = next((one for one in function.params if other is not None and one.name == other.tensor), None)
+        if param is None or other is None or other.position is None:
+            continue
+        inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
+        key = (id(function), "shared", thing.root.name, position)
+        tensor = interpreter.asked.argument(param, inner)
+        found = interpreter.evaluations.once(key, partial(axis, interpreter, tensor, other.position, inner), None)
+        if found is None:
+            continue
+        if found.kind is not Variability.UNKNOWN:
+            return found._replace(size=known.size)
+        known = known.add_hints(found.hints)
+    return known
 
 
 def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:
@@ -100,9 +130,16 @@ def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) ->
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked is None or (asked.only_shown and decided is Variability.PER_CALL):
         return own
-    if _is_rest(own) and asked.decide() is not Variability.PER_CALL and _is_guess(asked):
+    if asked.decide() is Variability.PER_MODEL and _is_guess(asked) and (_is_rest(own) or _is_clearer(own, asked)):
         return own
     return asked._replace(size=own.size)
+
+
+def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
+    """Whether the author writes that an axis follows the data, and the callers' guess that it does not is weaker."""
+    if own.decide() is not Variability.PER_CALL or lean(own) <= weights(asked.hints).model or asked.one_for_some_caller:
+        return False
+    return any(one.hint.in_words and one.hint.toward is Toward.DATA for one in own.hints)
 
 
 def _is_rest(own: AbstractNumber) -> bool:

@@ -180,6 +180,8 @@ class AxisMeanings:
     def _of_axis(self, tensor: str, position: int, steps: int) -> bool | None:
         axes = self._axes.get(tensor, ())
         if OPEN in axes or not -len(axes) <= position < len(axes):
+            if name_words.names_weight(tensor):
+                return False
             return True if position == 0 and not axes else None
         return self._of_text(axes[position], steps - 1) if steps else None
 

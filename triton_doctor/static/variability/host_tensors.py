@@ -116,12 +116,13 @@ def unless_written(value: Tensor, name: str, function: Function) -> Tensor:
     """The tensor that is called `name` in `function`, without its contents where something there may change them."""
     if value.contents is None:
         return value
-    written = function.shows(_stores(name)) or any(_may_write(site.call, name) for site in function.calls)
+    written = function.shows(stores_items(name)) or any(_may_write(site.call, name) for site in function.calls)
     return value._replace(contents=None) if written else value
 
 
 @cached_in_scan()
-def _stores(name: str) -> TextPattern:
+def stores_items(name: str) -> TextPattern:
+    """What storing an item of `name` looks like."""
     return TextPattern(name, _BEFORE, _STORED)
 
 

@@ -51,6 +51,7 @@ from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
+from triton_doctor.static.variability.shared_axes import AxisChecks
 from triton_doctor.static.variability.values import (
     Context,
     Instance,
@@ -95,6 +96,7 @@ class Interpreter:
         self.evaluations = Evaluations()
         self.asked = CallerArguments(self)
         self.layouts = Layouts(self)
+        self.checks = AxisChecks(self)
 
     @cached_property
     def callers(self) -> CallGraph:

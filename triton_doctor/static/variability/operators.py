@@ -9,6 +9,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import AbstractNumber
+from triton_doctor.static.variability.lengths import is_used_as_tensor
 from triton_doctor.static.variability.models.torch_results import combined, multiplied
 from triton_doctor.static.variability.slices import step_length
 from triton_doctor.static.variability.values import Shape, SymbolicValue, Tensor, TupleValue
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # `[1] * x.dim()`: tensors have few axes.
 _MOST_ITEMS = 8
+_NO_TENSORS = (None, "int", "float", "bool", "str", "dtype")
 
 
 def operate(interpreter: Interpreter, op: str, operands: Sequence[Expr], point: ProgramPoint) -> Value:
@@ -45,7 +47,7 @@ def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame
     numbers = [operand for operand in operands if isinstance(operand, AbstractNumber)]
     if len(numbers) == len(operands):
         return apply(op, numbers)
-    if any(isinstance(operand, Tensor) for operand in operands):
+    if any(isinstance(operand, Tensor) or _is_passed_tensor(operand) for operand in operands):
         things = [operand for operand in operands if isinstance(operand, Tensor | SymbolicValue)]
         found = combined(things) if op != "@" else multiplied(*things) if len(things) == 2 else None
         return with_contents(things[0] if found is None else found, op, operands)
@@ -57,6 +59,16 @@ def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame
             return TupleValue(items * times)
         case _:
             return apply(op, [interpreter.as_number(operand, frame) for operand in operands])
+
+
+def _is_passed_tensor(value: Value) -> bool:
+    """Whether it is an argument that its function, or its annotation, shows to be a tensor."""
+    if not isinstance(value, SymbolicValue) or value.origin is None or value.held is not None:
+        return False
+    if is_used_as_tensor(value):
+        return True
+    annotated = (one.annotation for one in value.origin.params if one.name == value.root.name)
+    return next(annotated, None) not in _NO_TENSORS and value.root.note is not None
 
 
 def _items(interpreter: Interpreter, value: TupleValue | Shape, frame: CallFrame) -> Sequence[Value | Lazy]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.python.ir import Const, TupleExpr
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.arithmetic import apply
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.indexing import element
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
 from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.values import Value
 
+# What has one axis may be spread over others that are not known: `x + bias`.
+_LEAST_KNOWN = 2
 AnyTensor: TypeAlias = "Tensor | SymbolicValue"
 
 _REDUCING = frozenset(
@@ -91,9 +94,9 @@ def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
     known = [one for one in operands if tensors.rank(one) is not None]
     if not known or len(operands) == 1:
         return operands[0]
-    if len(known) < len(operands):
-        return operands[0]
     count = max(tensors.rank(one) or 0 for one in known)
+    if len(known) < len(operands) and count < _LEAST_KNOWN:
+        return next(one for one in operands if tensors.rank(one) is None)
     columns = (
         [tensors.axis_at(one, position - count) for one in known if (tensors.rank(one) or 0) >= count - position]
         for position in range(count)
@@ -105,7 +108,7 @@ def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
 def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:
     """The length that axes of different tensors have in common."""
     longer = [axis for axis in axes if axis.literal != 1] or axes
-    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), longer[0])
+    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=lean))
 
 
 def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) -> Tensor | None:
@@ -160,6 +163,8 @@ def concatenated(interpreter: Interpreter, call: Call, point: ProgramPoint) -> V
     """`cat(parts, dim)`: along one axis as long as all parts together."""
     parts = interpreter.value(call.args[0], point)
     dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
+    if isinstance(parts, SymbolicValue):
+        return _joined_list(interpreter, parts, dim, point)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
@@ -172,12 +177,20 @@ def concatenated(interpreter: Interpreter, call: Call, point: ProgramPoint) -> V
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
+def _joined_list(interpreter: Interpreter, parts: SymbolicValue, dim: int | None, point: ProgramPoint) -> Tensor:
+    """`cat(parts, dim)` of a list that is passed: along one axis it changes as often as that of any part does."""
+    one = element(interpreter, parts, point.frame)
+    if dim is None or not isinstance(one, Tensor | SymbolicValue):
+        return Tensor(open=UNKNOWN)
+    axis = interpreter.axis(one, dim, point.frame)
+    total = axis if axis.decide() is Variability.PER_CALL else UNKNOWN
+    found = views.with_axes(one, dim, (total._replace(size=None),), replaced=True)
+    return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
+
+
 def apply_all(op: str, numbers: Sequence[AbstractNumber]) -> AbstractNumber:
     """`a + b + c`."""
-    result = numbers[0]
-    for number in numbers[1:]:
-        result = apply(op, [result, number])
-    return result
+    return reduce(lambda one, other: apply(op, [one, other]), numbers)
 
 
 def _item_of(parts: Value) -> AnyTensor | None:

@@ -1,0 +1,103 @@
+"""einops: `rearrange(x, "b t h d -> (b t) h d")`, whose pattern says what becomes of each axis."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber
+from triton_doctor.static.variability.values import SymbolicValue, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from triton_doctor.static.python.ir import Call
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
+
+_FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
+_OPEN = "..."
+_GROUP = re.compile(r"\.\.\.|\(([^()]*)\)|(\w+)")
+
+
+def is_pattern_call(name: str, call: Call) -> bool:
+    """Whether a call of `name` is given a pattern: `torch.reduce` and `x.repeat` are not."""
+    match call.args:
+        case (_, Const(str(pattern)), *_):
+            return name in _FUNCTIONS and "->" in pattern
+        case _:
+            return False
+
+
+def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor | None:
+    """What a call with a pattern makes of its tensor; None where it is given something else, or an open group."""
+    value = interpreter.value(call.args[0], point)
+    assert isinstance(call.args[1], Const)
+    before, _, after = str(call.args[1].value).partition("->")
+    if not isinstance(value, Tensor | SymbolicValue) or "(..." in before.replace(" ", ""):
+        return None
+    lengths = {name: interpreter.number(size, point) for name, size in call.keywords if name is not None}
+    open_axes = _name_axes(interpreter, value, _groups(before), lengths, point)
+    front: list[AbstractNumber] = []
+    back: list[AbstractNumber] = []
+    row = front
+    for group in _groups(after):
+        if group == [_OPEN]:
+            if open_axes is None:
+                return None
+            row = back
+        else:
+            row.append(_length(group, lengths, open_axes))
+    is_open = row is back
+    return Tensor(front=tuple(front), back=tuple(back), open=open_axes if is_open else None)
+
+
+def _groups(side: str) -> list[list[str]]:
+    """The axes of one side of a pattern, each by the names that it is composed of: none for an axis of one item."""
+    found = []
+    for group in _GROUP.finditer(side):
+        names = (group[1] or "").split() if group[0].startswith("(") else [group[0]]
+        found.append([name for name in names if name != "1"])
+    return found
+
+
+def _name_axes(
+    interpreter: Interpreter,
+    value: Tensor | SymbolicValue,
+    groups: Sequence[Sequence[str]],
+    lengths: dict[str, AbstractNumber],
+    point: ProgramPoint,
+) -> AbstractNumber | None:
+    """Add the lengths of what `groups` name to `lengths`; the product of the axes that the pattern leaves open."""
+    count = len(groups)
+    at_open = next((at for at, group in enumerate(groups) if list(group) == [_OPEN]), None)
+    rest: AbstractNumber | None = None
+    whole: Tensor | SymbolicValue = value
+    if at_open is None:
+        whole = views.of_rank(value, count)
+    else:
+        bare = views.expose(value, at_open, count - at_open - 1)
+        if bare is not None and bare.open is not None:
+            rest, whole = bare.open, bare
+        elif bare is not None:
+            inner = bare.front[at_open : len(bare.front) - (count - at_open - 1)]
+            rest, whole = tensors.product(inner), bare
+    for at, group in enumerate(groups):
+        if at == at_open:
+            continue
+        position = at if at_open is None or at < at_open else at - count
+        axis = interpreter.axis(whole, position, point.frame)
+        unknown = [name for name in group if name not in lengths]
+        if len(unknown) == 1:
+            others = [lengths[name] for name in group if name in lengths]
+            lengths[unknown[0]] = tensors.left(axis, others) if others else axis
+    return rest
+
+
+def _length(
+    group: Sequence[str], lengths: Mapping[str, AbstractNumber], open_axes: AbstractNumber | None
+) -> AbstractNumber:
+    factors = [(open_axes or UNKNOWN) if name == _OPEN else lengths.get(name, UNKNOWN) for name in group]
+    return tensors.product(factors)

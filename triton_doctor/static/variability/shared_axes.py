@@ -1,0 +1,138 @@
+"""Axes that tensors of a function have in common, as its checks say: `assert a.shape[0] == b.shape[0]`.
+
+Checks in what the function calls count too, where it passes them its own arguments: `check(a, b)`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.python.ir import Name
+from triton_doctor.static.variability.axis_names import keeps_shape, read_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.variability.interpreter import Interpreter
+
+# A check of one tensor compares none with another.
+_LEAST_PASSED = 2
+_TERM = r"([A-Za-z_]\w*)(?:\.shape\[\s*(-?\d)\s*\]|\.size\(\s*(-?\d)\s*\)|(\.shape\b(?!\[)|\.size\(\s*\)(?!\[)))?"
+_NO_MORE = r"(?![\w.(\[]|\s*(?:[-+*/%<>]|\bif\b))"
+_EQUAL = re.compile(rf"(?<![\w.])(?<![-+*/%] ){_TERM}{_NO_MORE}\s*(==|!=)\s*(?={_TERM}{_NO_MORE})")
+_CHECK = re.compile(
+    r"^[ \t]*(?:assert\b|(?:\w+\.)*_check\()(?P<asserted>[^\n]*)"
+    r"|^[ \t]*if\b(?P<refused>[^\n]*):[ \t]*(?:#[^\n]*)?\n?[ \t]*raise\b",
+    re.MULTILINE,
+)
+
+
+class NamedAxis(NamedTuple):
+    """An axis of an argument; `position` None for all of its axes."""
+
+    tensor: str
+    position: int | None
+
+
+class SharedAxes(NamedTuple):
+    """Two axes of arguments of one function that are as long as each other, or that no call goes on with."""
+
+    one: NamedAxis
+    other: NamedAxis
+
+    def beside(self, tensor: str, position: int, rank: int | None) -> NamedAxis | None:
+        """The axis as long as that of `tensor` at `position`; None where this speaks of others."""
+        for own, other in ((self.one, self.other), (self.other, self.one)):
+            if own.tensor != tensor:
+                continue
+            if own.position is None:
+                return NamedAxis(other.tensor, position)
+            if own.position == position or (rank is not None and (own.position - position) % rank == 0):
+                return other
+        return None
+
+
+class AxisChecks:
+    """Tells what the checks of functions say; each is read once."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        """Nothing is read yet."""
+        self._interpreter = interpreter
+        self._known: dict[int, tuple[SharedAxes, ...]] = {}
+
+    def of(self, function: Function) -> tuple[SharedAxes, ...]:
+        """What the checks of `function`, and of what it calls with two of its arguments or more, say."""
+        found = self._known.get(id(function))
+        if found is None:
+            found = self._known[id(function)] = (*checked_axes(function), *self._called(function))
+        return found
+
+    def _called(self, function: Function) -> Iterator[SharedAxes]:
+        """What the checks in what `function` calls, whatever it is given, say of its arguments."""
+        home = self._interpreter.project.names.home(function)
+        names = _kept_arguments(function)
+        for site in function.calls:
+            passed = {arg.id for arg in site.call.args if isinstance(arg, Name)} & names
+            if len(passed) < _LEAST_PASSED or site.arms:
+                continue
+            callee = self._interpreter.callers.reached(home, function, site.call.func)
+            if callee is None or callee is function:
+                continue
+            own = {param: arg.id for param, arg in bind(callee, site.call).items() if isinstance(arg, Name)}
+            for one, other in checked_axes(callee):
+                left, right = own.get(one.tensor), own.get(other.tensor)
+                if left is not None and right is not None and {left, right} <= names:
+                    yield SharedAxes(one._replace(tensor=left), other._replace(tensor=right))
+
+
+@cached_in_scan()
+def checked_axes(function: Function) -> tuple[SharedAxes, ...]:
+    """The axes of arguments of `function` that its own checks compare."""
+    if not (function.holds(b"assert") or function.holds(b"raise") or function.holds(b"_check")):
+        return ()
+    if not (function.holds(b".shape") or function.holds(b".size")):
+        return ()
+    return tuple(_read(function))
+
+
+def _read(function: Function) -> Iterator[SharedAxes]:
+    names = _kept_arguments(function)
+    for check in _CHECK.finditer(function.text.text):
+        text, wanted, breaks = check["asserted"], "==", " or "
+        if text is None:
+            text, wanted, breaks = check["refused"], "!=", " and "
+        if breaks in text:
+            continue
+        for found in _EQUAL.finditer(text):
+            if found[5] != wanted:
+                continue
+            one, other = _axis(function, found.groups()[:4]), _axis(function, found.groups()[5:9])
+            if one is None or other is None or one == other or (one.position is None) != (other.position is None):
+                continue
+            if one.tensor in names and other.tensor in names:
+                yield SharedAxes(one, other)
+
+
+def _axis(function: Function, groups: tuple[str | None, ...]) -> NamedAxis | None:
+    """The axis that a side of a comparison is: spelled out, or a name that is bound to one."""
+    name, by_shape, by_size, whole = groups
+    assert name is not None
+    at = by_shape or by_size
+    if at is not None or whole is not None:
+        return NamedAxis(name, int(at) if at is not None else None)
+    bound = function.bindings.get(name, ())
+    read = read_axis(bound[0].value) if len(bound) == 1 else None
+    return NamedAxis(read.tensor, read.position) if read is not None else None
+
+
+def _kept_arguments(function: Function) -> frozenset[str]:
+    """The arguments that `function` does not bind to something of another shape."""
+    return frozenset(
+        param.name
+        for param in function.params
+        if all(keeps_shape(one.value, param.name) for one in function.bindings.get(param.name, ()))
+    )
