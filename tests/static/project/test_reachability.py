@@ -38,6 +38,29 @@ def wrap(x):
 APPLIED = OPS.replace(
     "def launch(x):", "class Op(torch.autograd.Function):\n  @staticmethod\n  def forward(ctx, x):"
 ) + ("\n  @staticmethod\n  def backward(ctx, y):\n    return y\n\n\nop = Op.apply\n")
+OPERATOR = OPS.replace(
+    "def launch(x):", "@torch.library.custom_op('own::launch', mutates_args=())\ndef launch(x: torch.Tensor) -> None:"
+) + (
+    """
+
+@launch.register_fake
+def _(x):
+    return None
+
+
+launch.register_autograd(used)
+
+
+class Op(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.ops.own.launch(x)
+
+    @staticmethod
+    def backward(ctx, y):
+        return y
+"""
+)
 FOR_MAIN = "\n\nif __name__ == '__main__':\n"
 INFO, WARNING = Severity.INFO, Severity.WARNING
 
@@ -139,6 +162,34 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         pytest.param({"ops.py": APPLIED, "main.py": "from ops import used, op\n"}, INFO, id="autograd, never applied"),
         pytest.param(
             {"ops.py": APPLIED, "main.py": "from ops import op\n\ndef f(x):\n    op(x)\n"}, WARNING, id="applied"
+        ),
+        pytest.param(
+            {"ops.py": OPERATOR, "main.py": "from ops import used\n"},
+            INFO,
+            id="operator, only called by an autograd function that nothing applies",
+        ),
+        pytest.param(
+            {"ops.py": OPERATOR, "main.py": "from ops import Op\n\ndef f(x):\n    return Op.apply(x)\n"},
+            WARNING,
+            id="operator, called by an autograd function that is applied",
+        ),
+        pytest.param(
+            {
+                "ops.py": OPERATOR,
+                "main.py": "import torch\nfrom ops import used\n\ndef f(x):\n"
+                "    return torch.ops.own.launch.default(x)\n",
+            },
+            WARNING,
+            id="operator, called by its name in a file that does not say Triton",
+        ),
+        pytest.param(
+            {
+                "ops.py": OPERATOR.replace("register_autograd(used)", "register_autograd(again)")
+                + "\n\ndef again(ctx, y):\n    return torch.ops.own.launch(y)\n",
+                "main.py": "from ops import used\n",
+            },
+            WARNING,
+            id="operator, called by what differentiates one",
         ),
     ],
 )

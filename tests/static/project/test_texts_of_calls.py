@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.project.calls.call_graph import calling
+from triton_doctor.static.project.calls.called_names import calling
 from triton_doctor.static.variability.attribute_stores import giving, storing
 
 if TYPE_CHECKING:

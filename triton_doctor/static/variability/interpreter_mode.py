@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity
-from triton_doctor.static.project.calls.call_graph import calls_of
+from triton_doctor.static.project.calls.called_names import calls_of
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.variables import INTERPRET, parse_version, turns_interpreter_on
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
-    from triton_doctor.static.project.calls.call_graph import Caller
+    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import Project
 
 CODE_KINDS = frozenset({"python", "notebook"})

@@ -13,7 +13,7 @@ from triton_doctor.static.variability.launch_hints import interpreter_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.project.calls.call_graph import Caller
+    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module

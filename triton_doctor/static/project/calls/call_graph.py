@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.calls.called_names import (
+    CALLS,
+    CalledName,
+    Caller,
+    called_name,
+    calling,
+    calls_of,
+    read_calls,
+)
+from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, naming_operator, operator_calls, operators
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.names.applied_names import APPLIED_NAMES, is_applied
 from triton_doctor.static.project.names.resolver import DefinitionKind
-from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
+from triton_doctor.static.python.ir import Call, Expr, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import BranchArm, CallSite, Function
+    from triton_doctor.static.python.function import BranchArm, Function
     from triton_doctor.static.python.module import Kernel, Module
 
-# A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
-_BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
-_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
 _DESCRIBES = TextPattern("launch_metadata")
 # `launch_metadata` takes the grid, the compiled kernel and the arguments; it has little beside it but a helper.
 _METADATA_PARAMS, _MOST_HELPERS = 3, 2
-_AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
-
-
-class Caller(NamedTuple):
-    """A call, and the function that makes it."""
-
-    module: Module
-    function: Function
-    site: CallSite
 
 
 class CallGraph:
@@ -82,6 +78,19 @@ class CallGraph:
             yield from self.without_triton(module, function)
         if member is not None:
             yield from self._by_applied_names(module.path, wanted, function)
+        else:
+            for operator in operators(module).get(function.name, ()):
+                yield from self._by_operator(operator)
+
+    def _by_operator(self, operator: str) -> Iterator[Caller]:
+        """The calls of a torch operator, in any file that imports torch."""
+        modules, tests = self._project.modules, self._project.tests
+        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", but=tests):
+            yield from operator_calls(modules[path], operator)
+        for path in modules.bystanders("torch", naming_operator(operator)):
+            module = modules.get(path) if path not in tests else None
+            if module is not None:
+                yield from operator_calls(module, operator)
 
     def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module` in files that import that module, and do not say Triton."""
@@ -184,7 +193,7 @@ class CallGraph:
 
     def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
         """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
-        called = _called_name(module, function, func)
+        called = called_name(module, function, func)
         key = self._reached(module.path, called) if called is not None else None
         home = self._project.modules.get(key[0]) if key is not None else None
         return home.functions.get(key[1]) if home is not None and key is not None else None
@@ -208,73 +217,6 @@ def read_metadata(module: Module, name: str) -> tuple[str, ...]:
 
 
 METADATA = declare_query("launch metadata", read_metadata, lambda name: _DESCRIBES)
-
-
-class CalledName(NamedTuple):
-    """What a call runs, as far as its module tells: a dotted `name`.
-
-    `local` is the qualified name of a function of that module where it is one that is nested in the caller, or a method
-    of its class; `is_own` says that it can be no other than such a method.
-    """
-
-    name: str
-    local: str | None
-    is_own: bool
-
-
-def _called_name(module: Module, function: Function, func: Expr) -> CalledName | None:
-    name = dotted(func)
-    if name is None:
-        return None
-    local, is_own = None, False
-    match func:
-        case Name(own):
-            local = f"{function.qualname}.<locals>.{own}"
-        case Attr(Name("self" | "cls"), own) if function.class_name is not None:
-            local, is_own = f"{function.class_name}.{own}", True
-        case _:
-            pass
-    return CalledName(name, local if local in module.functions else None, is_own)
-
-
-def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
-    """What each of the calls that `calls_of` gives runs; None where its function is no dotted name."""
-    return tuple(_called_name(module, caller.function, caller.site.call.func) for caller in calls_of(module, name))
-
-
-@cached_in_scan()
-def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
-    """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
-    sign = calling(name)
-    return tuple(
-        Caller(module, function, site)
-        for function in module.functions.values()
-        if function.shows(sign)
-        for site in function.calls
-        if _called(site.call.func) == name
-    )
-
-
-@cached_in_scan()
-def calling(name: str) -> TextPattern:
-    """What the text of every call of `name` has, and that of its definition has not."""
-    return TextPattern(name, _BEFORE, _AFTER)
-
-
-CALLS = declare_query("calls", read_calls, calling)
-
-
-def _called(func: Expr) -> str | None:
-    name = _last(func)
-    return _last(func.base) if name == "apply" and isinstance(func, Attr) else name
-
-
-def _last(expr: Expr) -> str | None:
-    match expr:
-        case Name(name) | Attr(_, name):
-            return name
-        case _:
-            return None
 
 
 def is_test_function(function: Function) -> bool:

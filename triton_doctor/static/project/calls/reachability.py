@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.call_graph import is_test_function
+from triton_doctor.static.project.calls.operators import describes, only_registers, operators
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
@@ -66,9 +67,12 @@ class Reachability:
             if forward is None or f"{function.class_name}.backward" not in module.functions:
                 return True
             name, entered = function.class_name.rpartition(".")[2], forward
-        if any(_may_register(decorator) for decorator in function.decorators):
+        own_operators = operators(module).get(function.name, ()) if function.class_name is None else ()
+        if not own_operators and any(_may_register(decorator) for decorator in function.decorators):
             return True
         callers = list(self._callers.of(module, entered, of_tests=True))
+        if own_operators and not callers:
+            return True
         own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
         names = {name, *_aliases(module, name)}
         if any(self._is_used(module, one, own) for one in sorted(names)):
@@ -143,7 +147,7 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
         functions=tuple(
             one.qualname
             for one in module.functions.values()
-            if one is not top and not one.is_for_main and not is_test_function(one) and one.shows(mention(name))
+            if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
         ),
     )
     return found if any(found) else None
@@ -156,6 +160,11 @@ def mention(name: str) -> TextPattern:
 
 
 MENTIONS = declare_query("mentions", read_mentions, mention)
+
+
+def _says(function: Function, name: str) -> bool:
+    """Whether `function` says `name`, other than as the operator that it describes."""
+    return function.text.times(mention(name)) > sum(describes(one, name) for one in function.decorators)
 
 
 def _counts(path: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
@@ -205,7 +214,8 @@ def _expressions(function: Function, name: str) -> Iterator[Expr]:
     """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
     bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
     values = (one.value for one in bindings if not _is_alias(one.value, name))
-    return every_part(*values, *(site.call for site in function.calls if not _is_for_main(site.arms)))
+    calls = (site.call for site in function.calls if not _is_for_main(site.arms))
+    return every_part(*values, *(call for call in calls if not only_registers(call, name)))
 
 
 def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:

@@ -41,9 +41,11 @@ class ImportIndex:
         """The files that may name what `home` defines as `name`, by path: itself, and importers.
 
         They import the name; or its module, or a package whose `__init__` does, which hands it on, and take it there.
-        Where `member` is given, they also say `something.member`.
+        Where `member` is given, they also say `something.member`. No `home` is that of what is no file of the scan.
         """
         key = (name, home, member)
+        if key not in self._naming and not home:
+            self._naming[key] = NamingFiles(frozenset({name}), tuple(sorted(self._importing.get(name, ()))))
         if key not in self._naming:
             words, modules = {name, last_name(home)}, {home}
             for _ in range(_MOST_HOPS):

@@ -108,14 +108,14 @@ class TrackedModules(Mapping[str, "Module"]):
         word: str,
         *,
         name: str,
-        home: str,
+        home: str = "",
         member: str | None = None,
         but: Container[str] = (),
     ) -> Iterator[tuple[str, Said]]:
         """Ask the modules that may name what `home` defines as `name`, by path, `but` those of some tests.
 
         Yields the paths of those that have something to say, with what they say. Where `member` is given, only modules
-        that have `something.member` are asked.
+        that have `something.member` are asked. Without a `home`, those that import a module called `name` are.
         """
         words, paths = self._library.naming(name, home, member)
         question = ModuleQuery(query.kind, word)

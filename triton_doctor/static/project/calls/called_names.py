@@ -1,0 +1,96 @@
+"""Calls to the names that they call by, and names to the calls in a module."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
+from triton_doctor.static.sources.source_text import TextPattern
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import CallSite, Function
+    from triton_doctor.static.python.module import Module
+
+# A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
+_BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
+
+
+class Caller(NamedTuple):
+    """A call, and the function that makes it."""
+
+    module: Module
+    function: Function
+    site: CallSite
+
+
+class CalledName(NamedTuple):
+    """What a call runs, as far as its module tells: a dotted `name`.
+
+    `local` is the qualified name of a function of that module where it is one that is nested in the caller, or a method
+    of its class; `is_own` says that it can be no other than such a method.
+    """
+
+    name: str
+    local: str | None
+    is_own: bool
+
+
+def called_name(module: Module, function: Function, func: Expr) -> CalledName | None:
+    """What calling `func` in `function` of `module` runs; None where `func` is no dotted name."""
+    name = dotted(func)
+    if name is None:
+        return None
+    local, is_own = None, False
+    match func:
+        case Name(own):
+            local = f"{function.qualname}.<locals>.{own}"
+        case Attr(Name("self" | "cls"), own) if function.class_name is not None:
+            local, is_own = f"{function.class_name}.{own}", True
+        case _:
+            pass
+    return CalledName(name, local if local in module.functions else None, is_own)
+
+
+def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
+    """What each of the calls that `calls_of` gives runs; None where its function is no dotted name."""
+    return tuple(called_name(module, caller.function, caller.site.call.func) for caller in calls_of(module, name))
+
+
+@cached_in_scan()
+def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
+    """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
+    sign = calling(name)
+    return tuple(
+        Caller(module, function, site)
+        for function in module.functions.values()
+        if function.shows(sign)
+        for site in function.calls
+        if _called(site.call.func) == name
+    )
+
+
+@cached_in_scan()
+def calling(name: str) -> TextPattern:
+    """What the text of every call of `name` has, and that of its definition has not."""
+    return TextPattern(name, _BEFORE, _AFTER)
+
+
+CALLS = declare_query("calls", read_calls, calling)
+
+
+def _called(func: Expr) -> str | None:
+    name = _last(func)
+    return _last(func.base) if name == "apply" and isinstance(func, Attr) else name
+
+
+def _last(expr: Expr) -> str | None:
+    match expr:
+        case Name(name) | Attr(_, name):
+            return name
+        case _:
+            return None
