@@ -742,7 +742,6 @@ CASES = {
 MISSED = {
     "tokens as the reduction in the gradient of the weight",
     "in an autograd function",
-    "by functools.partial",
 }
 ROWS = [
     pytest.param(
