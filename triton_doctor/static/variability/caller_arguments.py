@@ -148,6 +148,8 @@ class CallerArguments:
             and self._are_integers(callers, name, function, frame, (*found, *varying, *shown))
         ):
             self._integers.add((id(function), name))
+        if len(varying) == 1:
+            return varying[0]
         if varying:
             # What is certain of one caller is not told by what another's author wrote.
             return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.lattice import AbstractNumber
 
+_COVERED = AxisContext(is_covered=True)
+
 
 class KernelHints:
     """Adds the hints of kernels. What the grid of a launch spans is looked for once, where that can matter."""
@@ -43,21 +45,21 @@ class KernelHints:
         number = hint_from_name(number, name, kernel.path, line, is_height=is_height)
         if number.kind is not Variability.UNKNOWN:
             return number
-        if number.size is not None or _is_argument(expr, launch):
-            described = AxisContext(is_described=name in described_as_data(kernel))
-            number = number.add_hints(apply_hints(described, kernel.path, line))
-        loaded = AxisContext(is_loaded=name in kernel.replaced and bool(number.atoms))
-        number = number.add_hints(apply_hints(loaded, kernel.path, line))
-        number = number.add_hints(
-            apply_hints(AxisContext(is_attended=self._is_attended(number, launch, kernel, name)), kernel.path, line)
-        )
-        covered = AxisContext(is_covered=True)
+        known: list[AxisContext] = []
+        if (number.size is not None or _is_argument(expr, launch)) and name in described_as_data(kernel):
+            known.append(AxisContext(is_described=True))
+        if number.atoms and name in kernel.replaced:
+            known.append(AxisContext(is_loaded=True))
+        if self._is_attended(number, launch, kernel, name):
+            known.append(AxisContext(is_attended=True))
+        for context in known:
+            number = number.add_hints(apply_hints(context, kernel.path, line))
         is_count = _is_count(number, expr, launch)
         if (name in kernel.walked and (number.atoms or number.from_data)) or (
-            is_count and name in kernel.walked | kernel.bounds
+            is_count and (name in kernel.walked or name in kernel.bounds)
         ):
-            return number.add_hints(apply_hints(covered, kernel.path, line))
-        spanned_by_grid = number.add_hints(apply_hints(covered, launch.module.path, launch.launch.span.line))
+            return number.add_hints(apply_hints(_COVERED, kernel.path, line))
+        spanned_by_grid = number.add_hints(apply_hints(_COVERED, launch.module.path, launch.launch.span.line))
         if spanned_by_grid.decide() is number.decide():
             return number
         is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))

@@ -36,10 +36,8 @@ class ParameterUses:
         self._project = project
         self._launches = launches
 
-    def of(self, kernel: Kernel, name: str) -> str:
-        """The use of the parameter `name`."""
-        if self.need(kernel, name) is not None:
-            return "compile_time"
+    def without_need(self, kernel: Kernel, name: str) -> str:
+        """The use of the parameter `name` of which there is no `need` while the kernel compiles."""
         return "read" if name in kernel.read or self._serves(kernel, name) else "unread"
 
     def need(self, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> str | None:

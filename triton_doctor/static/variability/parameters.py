@@ -36,7 +36,7 @@ class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
     `excuse` says why a change costs no program much: the launch is that of a test, a benchmark or a tutorial, describes
-    another to a profiler, or is in code that nothing in the project runs.
+    another to a profiler, or is in code that nothing in the project runs. `kind` is how often `number` changes.
     """
 
     launch: LinkedLaunch
@@ -44,12 +44,12 @@ class ParameterSource(NamedTuple):
     span: Span
     expr: Expr | None
     number: AbstractNumber
+    kind: Variability
     excuse: str | None
 
-    @property
-    def kind(self) -> Variability:
-        """How often this value changes."""
-        return self.number.decide()
+    def with_number(self, number: AbstractNumber) -> ParameterSource:
+        """The source where the value is known to be `number`."""
+        return self if number is self.number else self._replace(number=number, kind=number.decide())
 
 
 class Parameter(NamedTuple):
@@ -126,12 +126,13 @@ class Parameters:
                     sources[name].append(source)
         for param in params:
             given = tuple(self._confirmed(source, kernel, param) for source in sources[param.name])
+            need = self._uses.need(kernel, param.name)
             yield Parameter(
                 kernel=kernel,
                 param=param,
-                use=self._uses.of(kernel, param.name),
+                use="compile_time" if need is not None else self._uses.without_need(kernel, param.name),
                 sources=given,
-                need=self._uses.need(kernel, param.name),
+                need=need,
                 worst=self._worst(given),
             )
 
@@ -166,12 +167,14 @@ class Parameters:
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
         for name, one in arguments.items():
             if name in names:
+                number = interpreter.as_number(one.value, frame)
                 source = ParameterSource(
                     launch=launch,
                     path=launch.module.path,
                     span=one.span,
                     expr=one.expr,
-                    number=interpreter.as_number(one.value, frame),
+                    number=number,
+                    kind=number.decide(),
                     excuse=excuse,
                 )
                 found.append((name, source))
@@ -180,12 +183,14 @@ class Parameters:
                 table = DictValue(items={name: one.value for name, one in arguments.items()}, open=True)
                 value = self._heuristic(heuristic.value, kernel, table)
                 if value is not None:
+                    number = interpreter.as_number(value, frame)
                     source = ParameterSource(
                         launch=launch,
                         path=kernel.path,
                         span=heuristic.span,
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
-                        number=interpreter.as_number(value, frame),
+                        number=number,
+                        kind=number.decide(),
                         excuse=excuse,
                     )
                     found.append((heuristic.param, source))
@@ -244,9 +249,8 @@ class Parameters:
         """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
         if param.name in self._project.declared:
             frame = self._interpreter.at(source.launch).frame
-            return source._replace(number=declared(self._project, param.name, frame))
-        hinted = self._hints.add_to(source.number, source.expr, source.launch, kernel, param)
-        return source._replace(number=hinted)
+            return source.with_number(declared(self._project, param.name, frame))
+        return source.with_number(self._hints.add_to(source.number, source.expr, source.launch, kernel, param))
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.python.reaching_definitions import flags_at, reaching_definitions
+from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
 from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
@@ -52,30 +52,33 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     contents = frame.function.text.contents
     if name in contents.globals:
         return forget_items(_outer(interpreter, name, frame))  # anybody may set it
-    flags = flags_at(frame.function, point.arms) if found.bindings and point.arms else ()
-    if found.certain and len(found.bindings) == 1:
-        value = _bound(interpreter, found.bindings[0], frame, flags)
+    if not found.bindings:
+        value = _passed(interpreter, name, frame)
         if value is None:
-            return UNKNOWN
-        return limited(interpreter, value, name, point) if contents.limits else value
+            return _outer(interpreter, name, frame)
+    else:
+        value = _defined(interpreter, name, found, point)
+        if value is None:
+            return _outer(interpreter, name, frame) if not found.certain else UNKNOWN
+    return limited(interpreter, value, name, point) if contents.limits else value
+
+
+def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, point: ProgramPoint) -> Value | None:
+    """What the assignments `found` make of `name`, or what it was before; None where all of them rest on themselves."""
+    frame = point.frame
+    flags = flags_at(frame.function, point.arms) if point.arms else ()
+    if found.certain and len(found.bindings) == 1:
+        return _bound(interpreter, found.bindings[0], frame, flags)
     values = [value for binding in found.bindings if (value := _bound(interpreter, binding, frame, flags)) is not None]
     if len(values) > 1 and are_layouts(
         [binding.value for binding in found.bindings if not _is_itself(name, binding.value)]
     ):
         values = [least_certain(interpreter.as_number(value, frame) for value in values)]
     if not found.certain:
-        param = next((param for param in frame.function.params if param.name == name), None)
-        if param is not None:
-            key = (name, -1)
-            if key not in frame.values:
-                frame.values[key] = parameter(interpreter, param, frame)
-            values.append(frame.values[key])
-        elif not values:
-            return _outer(interpreter, name, frame)
-    if not values:
-        return UNKNOWN
-    value = either(values)
-    return limited(interpreter, value, name, point) if contents.limits else value
+        passed = _passed(interpreter, name, frame)
+        if passed is not None:
+            values.append(passed)
+    return either(values) if values else None
 
 
 def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
@@ -100,6 +103,17 @@ def _assigned(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -
     """What `binding` assigns at `point`: a list that is empty there, as it is once it is filled."""
     grown = grown_list(interpreter, binding, point.frame) if binding.value in EMPTY_LISTS else None
     return interpreter.value(binding.value, point) if grown is None else grown
+
+
+def _passed(interpreter: Interpreter, name: str, frame: CallFrame) -> Value | None:
+    """What the function of `frame` is handed as `name`; None where it has no such parameter."""
+    key = (name, -1)
+    known = frame.values.get(key)
+    if known is None:
+        param = next((param for param in frame.function.params if param.name == name), None)
+        if param is not None:
+            known = frame.values[key] = parameter(interpreter, param, frame)
+    return known
 
 
 def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:

@@ -1,0 +1,76 @@
+"""AngelSlim's eight and four bits, and what it chooses of long prompts."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import torch
+
+from tests.gpu.operators.tensors import HEAD, HEADS, HIDDEN, plain
+
+REPOSITORY = "Tencent/AngelSlim"
+COMMIT = "67394ce55f6b6cfae702575fbc3c7a05c13fdd74"
+SPARSE = "angelslim.compressor.sparsity.algorithms"
+BARE = (
+    "angelslim",
+    "angelslim.compressor",
+    "angelslim.compressor.diffusion",
+    "angelslim.compressor.diffusion.kernels",
+    "angelslim.compressor.diffusion.kernels.python",
+    "angelslim.compressor.diffusion.kernels.python.gemm",
+    "angelslim.compressor.diffusion.kernels.python.quantizers",
+    "angelslim.compressor.sparsity",
+    SPARSE,
+    f"{SPARSE}.cosa",
+    f"{SPARSE}.cosa.ops",
+    f"{SPARSE}.stem",
+    f"{SPARSE}.stem.ops",
+    f"{SPARSE}.vecattention",
+    f"{SPARSE}.vecattention.ops",
+)
+GROUP, WIDE, STRIDE, BLOCK = 128, 1024, 16, 128
+LONG = ((1, 2048), (2, 2048), (1, 4096), (1, 6144), (2, 8192), (1, 10240), (1, 12288), (1, 14336))
+SHAPES_OF = dict.fromkeys(("cosa", "stem", "columns"), LONG)
+
+
+def call(module: str, name: str, *arguments: object, **more: object) -> Any:
+    """Call a function of the library."""
+    return getattr(importlib.import_module(module), name)(*arguments, **more)
+
+
+def eight_bits(batch: int, length: int) -> object:
+    """All tokens in eight bits, and by a weight of eight bits."""
+    python = "angelslim.compressor.diffusion.kernels.python"
+    tokens = plain(batch * length, HIDDEN)
+    call(f"{python}.quantizers.fp8_per_token_group", "fp8_per_token_group_quant_triton", tokens, GROUP)
+    call(f"{python}.quantizers.fp8_per_block", "fp8_per_block_quant_triton", plain(WIDE, HIDDEN))
+    codes, weight = (plain(*size).to(torch.float8_e4m3fn) for size in ((batch * length, HIDDEN), (WIDE, HIDDEN)))
+    scales = plain(batch * length, HIDDEN // GROUP, dtype=torch.float32)
+    each = plain(WIDE // GROUP, HIDDEN // GROUP, dtype=torch.float32)
+    return call(f"{python}.gemm.fp8_gemm", "fp8_gemm_triton_block", codes, scales, weight, each)
+
+
+def cosa(batch: int, length: int) -> object:
+    """What the blocks of a long prompt see of each other, by every sixteenth token."""
+    made = [plain(batch, HEADS, length, HEAD) for _ in range(2)]
+    seen = call(f"{SPARSE}.cosa.ops.proxy", "flat_group_gemm_fuse_reshape", *made, STRIDE, 0, length // STRIDE)
+    numbers = BLOCK // STRIDE, BLOCK, 0, length // STRIDE, length // STRIDE, HEAD**-0.5
+    return call(f"{SPARSE}.cosa.ops.proxy", "fused_cosa_proxy", seen, *numbers)
+
+
+def stem(batch: int, length: int) -> object:
+    """The same by another method."""
+    made = [plain(batch, HEADS, length, HEAD) for _ in range(2)]
+    module = f"{SPARSE}.stem.ops.stem_kernel"
+    return call(module, "flat_group_gemm_fuse_reshape", *made, STRIDE, 0, length // STRIDE)
+
+
+def columns(batch: int, length: int) -> object:
+    """The keys that each block of a long prompt is to see."""
+    made = plain(batch, HEADS, length // BLOCK, HEAD), plain(batch, HEADS, length, HEAD)
+    module = f"{SPARSE}.vecattention.ops.vecattention_kernel"
+    return call(module, "fuse_qk_softmax_minp_wo_causal", *made, 0, 3.0)
+
+
+OPERATORS = {"eight-bits": eight_bits, "cosa": cosa, "stem": stem, "columns": columns}
