@@ -14,6 +14,8 @@ from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.settings import load_settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.launches.argument_positions import match_positions
+from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.parameters import parameters
 
@@ -545,6 +547,16 @@ CASES = {
             """,
             "per_call",
         ),
+        "a shape that has a name is unpacked": (
+            """
+            def launch(data):
+                shape = data.shape
+                batch, heads, dim, T = shape
+                groups = T // 32
+                kernel[(1,)](data, batch * groups)
+            """,
+            "per_call",
+        ),
         "a size that is unpacked": (
             """
             def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
@@ -762,3 +774,29 @@ def test_size_keeps_its_kind_on_the_way_to_the_launch(code: str, expected: str, 
     (tmp_path / "sizes.py").write_text(sizes, encoding="utf-8")
 
     assert kind_of_size(tmp_path) == expected
+
+
+STRIDES = """
+@triton.jit
+def strided(x, y, z, xs0, xs1, ys0, ys1, ys2, zs0, zs1, zs2, SIZE: tl.constexpr):
+    tl.store(x + tl.arange(0, 16), SIZE)
+
+def launch(x: Float[torch.Tensor, "num_tokens dim"], y, z):
+    strided[(1,)](x, y, z, *x.stride(), *y.stride(), *z.stride(), 16)
+"""
+
+
+@pytest.mark.parametrize(("last", "bound"), [("ys2", ["ys0", "ys1", "ys2", "zs0"]), ("w0", [])])
+@emptying_scan_caches()
+def test_strides_of_two_tensors_go_to_parameters_that_are_named_alike(
+    last: str, bound: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "ops.py").write_text(PRELUDE + STRIDES.replace("ys2", last), encoding="utf-8")
+    settings = load_settings(tmp_path)
+    project = whole_project(Database(list(find_files([tmp_path], settings, cwd=tmp_path))), settings, tmp_path)
+    (launch,) = project.launches
+    counts = {"x.stride()": 2}
+
+    found = match_positions(launch.launch, launch.kernels[0], lambda starred: counts.get(spell(starred)))
+
+    assert [param for param, _, _ in found if param in ("ys0", "ys1", last, "zs0")] == bound

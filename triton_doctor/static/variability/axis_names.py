@@ -56,7 +56,7 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     counts: dict[str, set[int]] = {}
     for bindings in function.bindings.values():
         for binding in bindings:
-            read = read_axis(binding.value) if type(binding.value) in _READING else None
+            read = read_axis(_spelled_out(binding.value, function)) if type(binding.value) in _READING else None
             if read is not None and binding.order <= _rebound(function, read.tensor):
                 names.setdefault(read.tensor, {}).setdefault(read.position, binding.name)
                 if read.rank is not None:
@@ -67,6 +67,22 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     # What is unpacked into three here and into two there has no number of axes of its own.
     known = ((tensor, found.pop()) for tensor, found in counts.items() if len(found) == 1)
     return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
+
+
+def _spelled_out(value: Expr, function: Function) -> Expr:
+    """`value`, with the shape that it reads: `shape = x.shape`, `B, T = shape`."""
+    match value:
+        case Unpacked(Name(name)) | Subscript(Name(name), Const(int())):
+            match [one.value for one in function.bindings.get(name, ())]:
+                case [Attr(Name(), "shape") | Call(Attr(Name(), "size"), (), ()) as shape]:
+                    if isinstance(value, Unpacked):
+                        return value._replace(value=shape)
+                    return value._replace(base=shape) if isinstance(shape, Attr) else value
+                case _:
+                    pass
+        case _:
+            pass
+    return value
 
 
 class ReadAxis(NamedTuple):

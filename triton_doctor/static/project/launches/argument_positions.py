@@ -7,6 +7,7 @@ strides are those between.
 
 from __future__ import annotations
 
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Star, Unpacked, dotted
@@ -33,11 +34,9 @@ def match_positions(
         return
     counts = [_count(argument, count_of) for argument in arguments]
     total = _positional_count(launch, kernel)
-    unknown = counts.count(None)
-    if total is not None and unknown == 1:
-        rest = total - sum(count or 0 for count in counts)
-        counts = [rest if count is None else count for count in counts] if rest >= 0 else counts
     names = [param.name for param in kernel.params]
+    if total is not None and None in counts:
+        counts = _filled_up(counts, names[:total])
     front = next((index for index, count in enumerate(counts) if count is None), len(counts))
     yield from _placed(arguments[:front], counts[:front], names)
     if front < len(counts) and total is not None:
@@ -59,6 +58,32 @@ def cannot_bind(launch: Launch, kernel: Kernel) -> bool:
 
 def _count(argument: Argument, count_of: Callable[[Expr], int | None]) -> int | None:
     return count_of(argument.value.value) if isinstance(argument.value, Star) else 1
+
+
+def _filled_up(counts: list[int | None], names: Sequence[str]) -> list[int | None]:
+    """`counts` of arguments that give all of `names`, with those that are not known, where only one number is possible.
+
+    Several are alike where the names are: `*k.stride(), *v.stride()` for `k0, k1, v0, v1`.
+    """
+    unknown = counts.count(None)
+    rest = len(names) - sum(count or 0 for count in counts)
+    if rest < 0 or rest % unknown:
+        return counts
+    filled = [rest // unknown if count is None else count for count in counts]
+    if unknown > 1:
+        starts = accumulate(filled, initial=0)
+        starred = [
+            names[at : at + own] for at, own, count in zip(starts, filled, counts, strict=False) if count is None
+        ]
+        shared = _shared_beginning([name for group in starred for name in group])
+        if not all(_shared_beginning(group) > shared for group in starred):
+            return counts
+    return list(filled)
+
+
+def _shared_beginning(names: Sequence[str]) -> int:
+    """How many letters all of `names` begin with alike."""
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def _placed(
