@@ -87,9 +87,9 @@ class CallGraph:
     def _by_operator(self, operator: str) -> Iterator[Caller]:
         """The calls of a torch operator, in any file that imports torch."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", but=tests):
+        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", member="ops", but=tests):
             yield from operator_calls(modules[path], operator)
-        for path in modules.bystanders("torch", naming_operator(operator)):
+        for path in modules.bystanders("torch", naming_operator(operator), member="ops"):
             module = modules.get(path) if path not in tests else None
             if module is not None:
                 yield from operator_calls(module, operator)

@@ -203,15 +203,16 @@ class Database:
         return (path for path in paths if name in self._sources(path) or name in self.words(path))
 
     def importers(self, name: str) -> tuple[str, ...]:
-        """The Python files that import a module called `name`, or something of it; all are searched once a name."""
+        """The Python files that import a module called `name`, or something of it."""
         if name not in self._importers_by_name:
             self._importers_by_name[name] = tuple(self.importing(name, self.python))
         return self._importers_by_name[name]
 
     def bystanders(self, name: str) -> tuple[str, ...]:
-        """The bystanders among the Python files that import a module called `name`, or something of it."""
+        """The bystanders that import a module called `name`, or something of it; that say it where it has a dot."""
         if name not in self._bystanders_by_name:
-            self._bystanders_by_name[name] = tuple(self.importing(name, self._bystanders))
+            saying = (path for path in self._bystanders if name.encode() in self.python[path])
+            self._bystanders_by_name[name] = tuple(saying if "." in name else self.importing(name, self._bystanders))
         return self._bystanders_by_name[name]
 
     def handling(self, paths: Sequence[str], signs: Iterable[TextPattern]) -> Sequence[str]:

@@ -41,11 +41,14 @@ class ImportIndex:
         """The files that may name what `home` defines as `name`, by path: itself, and importers.
 
         They import the name; or its module, or a package whose `__init__` does, which hands it on, and take it there.
-        Where `member` is given, they also say `something.member`. No `home` is that of what is no file of the scan.
+        Where `member` is given, they also say `something.member`. Where there is no `home`, `name` is a module that is
+        no file of the scan, and they import it and say `name.member`.
         """
         key = (name, home, member)
         if key not in self._naming and not home:
-            self._naming[key] = NamingFiles(frozenset({name}), tuple(sorted(self._importing.get(name, ()))))
+            sign = b"" if member is None else f"{name}.{member}".encode()
+            found = (path for path in self._importing.get(name, ()) if sign in self._texts[path])
+            self._naming[key] = NamingFiles(frozenset({name}), tuple(sorted(found)))
         if key not in self._naming:
             words, modules = {name, last_name(home)}, {home}
             for _ in range(_MOST_HOPS):

@@ -115,7 +115,8 @@ class TrackedModules(Mapping[str, "Module"]):
         """Ask the modules that may name what `home` defines as `name`, by path, `but` those of some tests.
 
         Yields the paths of those that have something to say, with what they say. Where `member` is given, only modules
-        that have `something.member` are asked. Without a `home`, those that import a module called `name` are.
+        that have `something.member` are asked. Without a `home`, they import a module called `name`, which is
+        no file of the scan, and have `name.member`.
         """
         words, paths = self._library.naming(name, home, member)
         question = ModuleQuery(query.kind, word)
@@ -138,13 +139,14 @@ class TrackedModules(Mapping[str, "Module"]):
         found = self._library.importers(name)
         return found if signs is None else self._library.handling(found, signs)
 
-    def bystanders(self, name: str, sign: TextPattern) -> Sequence[str]:
+    def bystanders(self, name: str, sign: TextPattern, *, member: str | None = None) -> Sequence[str]:
         """The files without Triton, by path, that import a module called `name`, or something of it, and show `sign`.
 
-        The answer depends on that no other file imports it. It reads none.
+        Where `member` is given, those that say `name.member`, which no file can that does not import `name`. The answer
+        depends on that no other file imports it. It reads none.
         """
         self._unimported.add(name)
-        found = self._library.bystanders(name)
+        found = self._library.bystanders(name if member is None else f"{name}.{member}")
         showing = self._library.showing(sign, found)
         return [path for path in found if path in showing]
 
