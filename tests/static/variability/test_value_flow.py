@@ -557,6 +557,63 @@ CASES = {
             """,
             "per_call",
         ),
+        "the quotient of divmod": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                count, left = divmod(hidden_states.shape[0], 64)
+                kernel[(1,)](hidden_states, count)
+            """,
+            "per_call",
+        ),
+        "a shape that is mapped": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, columns = map(int, hidden_states.shape)
+                kernel[(1,)](hidden_states, rows)
+            """,
+            "per_call",
+        ),
+        "tensors that are broadcast": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], bias):
+                spread, bias = torch.broadcast_tensors(hidden_states, bias)
+                kernel[(1,)](spread, spread.shape[0])
+            """,
+            "per_call",
+        ),
+        "rows that are picked": (
+            """
+            def launch(table, rows: Float[torch.Tensor, "num_tokens"]):
+                picked = table[rows]
+                kernel[(1,)](picked, picked.shape[0])
+            """,
+            "per_call",
+        ),
+        "a size stored in a dict": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = {}
+                sizes["rows"] = hidden_states.shape[0]
+                kernel[(1,)](hidden_states, sizes["rows"])
+            """,
+            "per_call",
+        ),
+        "what is unique, and where": (
+            """
+            def launch(ids):
+                unique, places = torch.unique(ids, return_inverse=True)
+                kernel[(1,)](unique, unique.shape[0])
+            """,
+            "per_call",
+        ),
+        "positions that are not zero": (
+            """
+            def launch(mask):
+                found = mask.nonzero(as_tuple=True)[0]
+                kernel[(1,)](found, found.numel())
+            """,
+            "per_call",
+        ),
         "a size that is unpacked": (
             """
             def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):

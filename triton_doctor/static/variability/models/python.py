@@ -14,6 +14,7 @@ from triton_doctor.static.variability.host_tensors import filled, read_out
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.models.patterns import is_pattern_call, rearranged
+from triton_doctor.static.variability.models.several import SEVERAL, several
 from triton_doctor.static.variability.models.torch import (
     ALLOCATING,
     KEEPING,
@@ -120,6 +121,8 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         return DictValue({key: interpreter.value(value, point) for key, value in call.keywords if key})
     if not call.args:
         return out_of_sight(call, point)
+    if name in SEVERAL:
+        return several(interpreter, name, call, point) or out_of_sight(call, point)
     if is_pattern_call(name, call):
         return rearranged(interpreter, call, point) or out_of_sight(call, point)
     match name:
