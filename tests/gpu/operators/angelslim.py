@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tests.gpu.operators.tensors import HEAD, HEADS, HIDDEN, plain
+from tests.gpu.operators.tensors import HEAD, HEADS, HIDDEN, normal, plain
 
 REPOSITORY = "Tencent/AngelSlim"
 COMMIT = "67394ce55f6b6cfae702575fbc3c7a05c13fdd74"
@@ -20,6 +20,9 @@ BARE = (
     "angelslim.compressor.diffusion.kernels.python",
     "angelslim.compressor.diffusion.kernels.python.gemm",
     "angelslim.compressor.diffusion.kernels.python.quantizers",
+    "angelslim.compressor.mcore_qad",
+    "angelslim.compressor.mcore_qad.quant",
+    "angelslim.compressor.mcore_qad.quant.kernels",
     "angelslim.compressor.sparsity",
     SPARSE,
     f"{SPARSE}.cosa",
@@ -29,6 +32,7 @@ BARE = (
     f"{SPARSE}.vecattention",
     f"{SPARSE}.vecattention.ops",
 )
+EXPERTS, SMALL = 4, 16
 GROUP, WIDE, STRIDE, BLOCK, CHUNK = 128, 1024, 16, 128, 2048
 LONG = ((1, 2048), (2, 2048), (1, 4096), (1, 6144), (2, 8192), (1, 10240), (1, 12288), (1, 14336))
 SHAPES_OF = dict.fromkeys(("cosa", "stem", "columns"), LONG)
@@ -49,6 +53,16 @@ def eight_bits(batch: int, length: int) -> object:
     scales = plain(batch * length, HIDDEN // GROUP, dtype=torch.float32)
     each = plain(WIDE // GROUP, HIDDEN // GROUP, dtype=torch.float32)
     return call(f"{python}.gemm.fp8_gemm", "fp8_gemm_triton_block", codes, scales, weight, each)
+
+
+def four_bits(batch: int, length: int) -> object:
+    """The weights of experts in four bits, at every step, with the gradient of their scales."""
+    kernels = "angelslim.compressor.mcore_qad.quant.kernels"
+    weight, scales = plain(EXPERTS, WIDE, HIDDEN), (EXPERTS, WIDE, HIDDEN // SMALL)
+    made = weight, normal(*scales, dtype=torch.float32), plain(*scales, dtype=torch.float32)
+    call(f"{kernels}.triton_int4_group", "triton_int4_group", *made, SMALL, 1.0)
+    each = plain(EXPERTS, 1, 1, dtype=torch.float32)
+    return call(f"{kernels}.triton_nvfp4", "triton_nvfp4", *made, each, SMALL, 1.0)
 
 
 def cosa(batch: int, length: int) -> object:
@@ -72,4 +86,4 @@ def columns(batch: int, length: int) -> None:
         call(module, "fuse_qk_softmax_minp_wo_causal", queries, keys, first // BLOCK, 3.0)
 
 
-OPERATORS = {"eight-bits": eight_bits, "cosa": cosa, "stem": stem, "columns": columns}
+OPERATORS = {"eight-bits": eight_bits, "four-bits": four_bits, "cosa": cosa, "stem": stem, "columns": columns}

@@ -737,12 +737,37 @@ CASES = {
             "per_call",
         ),
     },
+    "position by position": {
+        "zip with a shape": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, width = (factor * size for factor, size in zip((2, 4), x.shape, strict=True))
+                kernel[(1,)](x, width)
+            """,
+            "per_model",
+        ),
+        "zip with a tuple of sizes": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                tokens, hidden = x.shape
+                width, rows = [2 * size if even else size for even, size in zip((True, False), (hidden, tokens))]
+                kernel[(1,)](x, rows)
+            """,
+            "per_call",
+        ),
+        "enumerate": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, width = [size + axis for axis, size in enumerate(x.shape)]
+                kernel[(1,)](x, width)
+            """,
+            "per_model",
+        ),
+    },
 }
 # What is not followed yet.
 MISSED = {
-    "tokens as the reduction in the gradient of the weight",
     "in an autograd function",
-    "by functools.partial",
 }
 ROWS = [
     pytest.param(

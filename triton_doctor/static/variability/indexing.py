@@ -253,7 +253,8 @@ def held_item(thing: SymbolicValue, position: int | None) -> SymbolicValue:
     """An item of `thing`, of which the callers may tell where it is a parameter."""
     if thing.origin is None or thing.held is not None:
         return SymbolicValue(root=thing.root, number=thing.number)
-    return SymbolicValue(thing.root, thing.number, thing.origin, held=HeldItem(thing.root.name, position))
+    held = HeldItem(thing.root.name, position)
+    return SymbolicValue(thing.root, thing.number, thing.origin, held=held, kept_out=thing.kept_out)
 
 
 def _is_list(thing: SymbolicValue) -> bool:

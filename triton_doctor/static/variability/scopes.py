@@ -12,6 +12,7 @@ from triton_doctor.static.python.reaching_definitions import ReachingDefinitions
 from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
+from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.grown_lists import grown_list, is_empty_list
 from triton_doctor.static.variability.guards import limited
@@ -52,7 +53,7 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in contents.globals:
         return forget_items(_outer(interpreter, name, frame))  # anybody may set it
     if not found.bindings:
-        value = _passed(interpreter, name, frame)
+        value = _passed(interpreter, name, point)
         if value is None:
             return _outer(interpreter, name, frame)
     else:
@@ -74,7 +75,7 @@ def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, po
     ):
         values = [least_certain(interpreter.as_number(value, frame) for value in values)]
     if not found.certain:
-        passed = _passed(interpreter, name, frame)
+        passed = _passed(interpreter, name, point)
         if passed is not None:
             values.append(passed)
     return either(values) if values else None
@@ -104,14 +105,18 @@ def _assigned(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -
     return interpreter.value(binding.value, point) if grown is None else grown
 
 
-def _passed(interpreter: Interpreter, name: str, frame: CallFrame) -> Value | None:
-    """What the function of `frame` is handed as `name`; None where it has no such parameter."""
+def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value | None:
+    """What the function is handed as `name` where it comes to `point`; None where it has no such parameter."""
+    frame = point.frame
     key = (name, -1)
     known = frame.values.get(key)
     if known is None:
         param = next((param for param in frame.function.params if param.name == name), None)
         if param is not None:
             known = frame.values[key] = parameter(interpreter, param, frame)
+    if point.arms and isinstance(known, SymbolicValue) and known.origin is frame.function:
+        kept_out = callers_kept_out(interpreter, frame, point.arms)
+        return known._replace(kept_out=kept_out) if kept_out else known
     return known
 
 

@@ -24,7 +24,8 @@ from triton_doctor.static.variability.models.torch import (
     like,
     tensor_method,
 )
-from triton_doctor.static.variability.models.torch_results import concatenated, contracted, stacked
+from triton_doctor.static.variability.models.torch_products import contracted
+from triton_doctor.static.variability.models.torch_results import concatenated, stacked
 from triton_doctor.static.variability.origins import from_data, out_of_sight
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
