@@ -147,6 +147,15 @@ def names_items(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_output_gradient(name: str) -> bool:
+    """Whether a tensor's name says that it is the gradient of an output: `grad_output`, `dout`, `dy`."""
+    said = words(name)
+    return bool(said & {"dout", "dy", "do"}) or (
+        bool(said & {"grad", "d"}) and bool(said & {"out", "output", "y", "o"})
+    )
+
+
+@lru_cache(maxsize=4096)
 def names_mask(name: str) -> bool:
     """Whether a tensor's name says that it is a mask of tokens: `attention_mask`, not `expert_mask`."""
     return bool(words(name) & {"mask", "masks"}) and not _names_setting(name)
