@@ -814,9 +814,7 @@ CASES = {
 }
 # What is not followed yet.
 MISSED = {
-    "tokens as the reduction in the gradient of the weight",
     "in an autograd function",
-    "by functools.partial",
 }
 ROWS = [
     pytest.param(

@@ -14,6 +14,7 @@ from triton_doctor.static.project.calls.called_names import (
     read_calls,
 )
 from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, naming_operator, operator_calls, operators
+from triton_doctor.static.project.calls.partials import calls_of_partials
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
@@ -81,6 +82,7 @@ class CallGraph:
         else:
             for operator in operators(module).get(function.name, ()):
                 yield from self._by_operator(operator)
+            yield from (Caller(module, caller, site) for caller, site in calls_of_partials(module, function))
 
     def _by_operator(self, operator: str) -> Iterator[Caller]:
         """The calls of a torch operator, in any file that imports torch."""
