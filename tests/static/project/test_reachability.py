@@ -250,8 +250,17 @@ def test_branch_is_taken_by_who_calls_a_function_that_its_project_never_calls() 
     assert _severities(without_caller) == {Severity.ERROR}
 
 
-def _severities(text: str) -> set[Severity]:
-    source = SourceFile("/project/ops.py", "ops.py", FileKind.PYTHON, text.encode())
+def test_branch_is_taken_by_who_imports_a_function_that_a_package_exports() -> None:
+    text = GUARDED.format(test="plain", passed="")
+
+    assert _severities(text, exports="from pkg.ops import run\n") == {INFO}
+    assert _severities(text, exports="from pkg.ops import launch\n") == {Severity.ERROR}
+    assert _severities(text, exports="from .ops import *\n") == {Severity.ERROR}
+
+
+def _severities(text: str, *, exports: str = "") -> set[Severity]:
     root = Path("/project")
-    findings = scan([source], Settings(root=root), cwd=root).findings
+    texts = {"pkg/__init__.py": exports, "pkg/ops.py": text}
+    sources = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, one.encode()) for path, one in texts.items()]
+    findings = scan(sources, Settings(root=root), cwd=root).findings
     return {one.severity for one in findings if one.code == "TRD201"}

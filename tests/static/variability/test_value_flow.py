@@ -794,6 +794,53 @@ CASES = {
             "per_call",
         ),
     },
+    "flags that hold a test": {
+        "inside": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"], plain):
+                n = x.shape[0]
+                small = n <= 16
+                fused = small and not plain
+                if fused:
+                    kernel[(1,)](x, n)
+            """,
+            "few",
+        ),
+        "a way out": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                n = x.shape[0]
+                large = n > 16
+                if large:
+                    raise ValueError(n)
+                kernel[(1,)](x, n)
+            """,
+            "few",
+        ),
+        "what it speaks of is bound anew": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"], y: Float[torch.Tensor, "num_tokens hidden"]):
+                n = x.shape[0]
+                small = n <= 16
+                n = y.shape[0]
+                if small:
+                    kernel[(1,)](x, n)
+            """,
+            "per_call",
+        ),
+        "in a loop after it": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"], ys: list[torch.Tensor]):
+                n = x.shape[0]
+                small = n <= 16
+                for y in ys:
+                    if small:
+                        kernel[(1,)](x, n)
+                    n = x.shape[0] + len(ys)
+            """,
+            "per_call",
+        ),
+    },
     "position by position": {
         "zip with a shape": (
             """

@@ -1,6 +1,7 @@
 """Launches to the argument that keeps every caller in sight from them, where there is one.
 
 `if causal:` around a launch is never taken where `causal` is False by default and no caller of the project passes it.
+Of a function that a package exports, nobody knows all callers.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> st
         if param is None or param.variadic or param.name in function.bindings:
             continue
         if callers is None:
+            if interpreter.reachability.exports(launch.module, function):
+                return None
             callers = _callers(interpreter, launch)
         truths = {_truth(_passed(one, function, param), is_none=name is not None) for one in callers}
         if truths == {not arm.is_true}:

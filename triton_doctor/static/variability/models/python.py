@@ -59,7 +59,7 @@ _MACHINE = frozenset(
 _INTEGER_FUNCTIONS = frozenset(
     "len int cdiv next_power_of_2 numel nelement dim ndimension bit_length device_count".split()
 )
-_INTEGER_OF_MODULES = frozenset({"math.ceil", "math.floor", "math.gcd", "math.isqrt"})
+_INTEGER_OF_MATH = frozenset({"ceil", "floor", "gcd", "isqrt"})
 _INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
 
 
@@ -86,7 +86,7 @@ def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Val
 def typed_result(value: Value, call: Call) -> Value:
     """`value`, the result of `call`, as the integer that it is for certain, or need not be."""
     name = call.func.name if isinstance(call.func, Attr) else call.func.id if isinstance(call.func, Name) else ""
-    is_integer = name in _INTEGER_FUNCTIONS or dotted(call.func) in _INTEGER_OF_MODULES
+    is_integer = name in _INTEGER_FUNCTIONS or (name in _INTEGER_OF_MATH and dotted(call.func) == f"math.{name}")
     if name in ("size", "stride") and isinstance(call.func, Attr):
         is_integer = len(call.args) == 1
     match value:
