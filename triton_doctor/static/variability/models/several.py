@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Call, Const, Lambda, Name
+from triton_doctor.static.python.ir import Call, Const, Name
 from triton_doctor.static.variability.arithmetic import apply
-from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import UNKNOWN
 from triton_doctor.static.variability.models.torch_results import combined
 from triton_doctor.static.variability.origins import from_data
@@ -30,21 +29,11 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
             return TupleValue([apply("//", numbers), apply("%", numbers)])
         case "map", (Name(function), items) if function in _NUMBERS:
             return interpreter.value(items, point)
-        case "map", (Lambda((param,), body), items):
-            return _mapped(interpreter, param, body, interpreter.value(items, point), point)
         case "broadcast_tensors", args:
             tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
         case _:
             return None
-
-
-def _mapped(interpreter: Interpreter, param: str, body: Expr, items: Value, point: ProgramPoint) -> Value:
-    """`body` for each of `items`, called `param`."""
-    if isinstance(items, TupleValue) and not items.open and items.starred is None:
-        return TupleValue([interpreter.value(body, point.binding({param: item})) for item in items.items])
-    item = interpreter.value(body, point.binding({param: element(interpreter, items, point.frame)}))
-    return ListValue(item=item, length=interpreter.length(items, point.frame))
 
 
 def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
