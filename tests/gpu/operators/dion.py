@@ -11,15 +11,16 @@ from tests.gpu.operators.tensors import DEVICE, plain
 REPOSITORY = "microsoft/dion"
 COMMIT = "0a059a4542e5aa74b40dcd1dce363836c7afcd48"
 BARE = ("dion",)
+STACKED = 4
 SIZES = ((512, 512), (1024, 512), (512, 2048))
 
 
 def orthogonal(batch: int, length: int) -> object:
-    """The updates of a model's weights, at every step; `batch` of one size are stacked."""
+    """The updates of a model's weights, at every step; some of one size are stacked."""
     library = importlib.import_module("dion.newton_schulz_triton")
     for size in SIZES:
         library.newton_schulz_triton(plain(*size))
-    return library.newton_schulz_triton_fast(plain(batch, *SIZES[0]))
+    return library.newton_schulz_triton_fast(plain(STACKED, *SIZES[0]))
 
 
 def apply(batch: int, length: int) -> object:

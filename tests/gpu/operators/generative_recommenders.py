@@ -44,9 +44,9 @@ def attention_sorted(batch: int, length: int) -> object:
 
 def cached(batch: int, length: int) -> object:
     """The newest of each history against what is kept."""
-    room = length + NEW
+    room, new = length + NEW + batch, NEW + batch
     keys = [plain(batch * room, HEADS, HEAD) for _ in range(2)]
-    made = plain(batch * NEW, HEADS, HEAD), *keys, ends([room] * batch)
+    made = plain(batch * new, HEADS, HEAD), *keys, ends([room] * batch)
     return call("triton_hstu_attention", "triton_cached_hstu_mha", room, HEAD**-0.5, *made)
 
 
@@ -91,16 +91,16 @@ def jagged(batch: int, length: int) -> object:
     call("triton_jagged", "triton_jagged_dense_bmm_add", *made)
     made = length, ends(sizes), normal(sum(sizes), HIDDEN), normal(batch, HIDDEN)
     call("triton_jagged", "triton_jagged_dense_broadcast_add", *made)
-    new = [NEW] * batch
+    new = lengths(batch, NEW + batch)
     joined = normal(sum(sizes), HIDDEN), normal(sum(new), HIDDEN), ends(sizes), ends(new)
-    return call("triton_jagged", "triton_concat_2D_jagged", length + NEW, *joined)
+    return call("triton_jagged", "triton_concat_2D_jagged", length + max(new), *joined)
 
 
 def split(batch: int, length: int) -> object:
     """Histories apart from what is new, forward and backward."""
-    sizes, new = lengths(batch, length), [NEW] * batch
+    sizes, new = lengths(batch, length), lengths(batch, NEW + batch)
     values = normal(sum(sizes) + sum(new), HIDDEN)
-    made = length + NEW, values, sum(sizes), sum(new), length, NEW, ends(sizes), ends(new)
+    made = length + max(new), values, sum(sizes), sum(new), length, max(new), ends(sizes), ends(new)
     return call("triton_jagged_tensors", "triton_split_2D_jagged", *made)[0]
 
 

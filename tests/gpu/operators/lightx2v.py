@@ -38,8 +38,8 @@ BARE = (
     "lightx2v.models.video_encoders.hf.ltx2.video_vae",
 )
 UNUSED = ("loguru",)
-WIDE, RANKS, BLOCK, CHOSEN, AUXILIARY, GROUP, HEIGHT, WIDTH = 1024, 2, 64, 4, 16, 32, 8, 12
-# Clips: so many frames.
+WIDE, RANKS, BLOCK, SHARE, GROUP = 1024, 2, 64, 0.5, 32
+# Clips: so many frames, and a few more pixels high and wide.
 CLIPS = ((1, 3), (1, 4), (2, 5), (1, 7), (1, 9), (2, 13), (1, 17), (1, 21))
 SHAPES_OF = {"window": CLIPS}
 
@@ -95,25 +95,23 @@ def eight_bits(batch: int, length: int) -> object:
 
 
 def ranks(batch: int, length: int) -> object:
-    """Queries, keys and values laid out for other ranks, and back; `length` tokens are of this rank."""
+    """Queries, keys and values laid out for other ranks, and back; `length` tokens and a text are of this rank."""
     module = "common.ops.attn.kernels.ulysses_layout"
+    text = 8 * batch
     query, keys, values = (plain(length, HEADS, HEAD) for _ in range(3))
     sent = call(module, "qkv_pre", query, keys, values, RANKS)
-    more = [plain(AUXILIARY, HEADS, HEAD) for _ in range(3)]
-    call(module, "qkv_post", sent, *more, 0, AUXILIARY, True)
+    more = [plain(text, HEADS, HEAD) for _ in range(3)]
+    call(module, "qkv_post", sent, *more, 0, text, True)
     seen = plain(RANKS * length, HEADS // RANKS * HEAD)
     return call(module, "attn_post", call(module, "attn_pre", seen, length, RANKS, HEADS // RANKS, HEAD))
 
 
 def sparse(batch: int, length: int) -> object:
-    """A clip that sees some blocks, and what the blocks are chosen by."""
-    tokens, blocks = BLOCK * (-(-length // BLOCK) + CHOSEN), -(-length // BLOCK) + CHOSEN
-    query, keys, values = (plain(batch, HEADS, tokens, HEAD) for _ in range(3))
-    call("common.ops.attn.utils.sla_util", "mean_pool", query, BLOCK)
-    seen = torch.ones(batch, HEADS, blocks, blocks, device=DEVICE, dtype=torch.int8)
-    table = torch.zeros(batch, HEADS, blocks, CHOSEN, device=DEVICE, dtype=torch.int32)
+    """A clip that sees a share of its blocks."""
+    query, keys, values = (plain(batch, HEADS, length, HEAD) for _ in range(3))
+    seen = call("common.ops.attn.utils.sla_util", "get_block_map", query, keys, SHARE, BLOCK, BLOCK)
     attend = importlib.import_module("lightx2v.common.ops.attn.kernels.sla_kernel")._attention
-    return attend.apply(query, keys, values, seen, table, CHOSEN, BLOCK, BLOCK)
+    return attend.apply(query, keys, values, *seen, BLOCK, BLOCK)
 
 
 def cache(batch: int, length: int) -> object:
@@ -129,7 +127,7 @@ def cache(batch: int, length: int) -> object:
 
 def window(batch: int, length: int) -> object:
     """A clip whose pixels see those near them."""
-    made = [plain(batch, length, HEIGHT, WIDTH, HEADS, HEAD) for _ in range(3)]
+    made = [plain(batch, length, length + 4, length + 2, HEADS, HEAD) for _ in range(3)]
     return call(f"{VAE}.triton_na", "na3d", *made, (3, 3, 3))
 
 

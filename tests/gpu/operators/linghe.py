@@ -132,10 +132,33 @@ def turn(batch: int, length: int) -> object:
     return call("utils.transpose", "opt_transpose", tokens)
 
 
+def rotate_packed(batch: int, length: int) -> object:
+    """Sequences one after another, rotated with their norms."""
+    ends, total = starts([length] * batch), batch * length
+    angles = plain(length, HEAD // 2, dtype=torch.float32)
+    made = plain(total, (HEADS + 2 * HELD) * HEAD), plain(HEAD), plain(HEAD), angles
+    call("utils.rope", "varlen_qk_norm_and_half_rope_forward", *made, ends, ends, H=HEADS, h=HELD)
+    made = plain(total, HEADS, 192), plain(total, HEADS, 256), plain(total, 1, 64)
+    more = {"cu_seqlens_q": ends, "cu_seqlens_kv": ends}
+    return call("utils.rope", "mla_rope_forward", *made, plain(length, 64, dtype=torch.float32), **more)
+
+
+def rotate_backward(batch: int, length: int) -> object:
+    """The gradients of what was rotated."""
+    query, keys = plain(batch, length, HEADS, HEAD), plain(batch, length, HELD, HEAD)
+    angles = plain(length, HEAD // 2, dtype=torch.float32)
+    turned = plain(length, batch, HEADS, HEAD), plain(length, batch, HELD, HEAD)
+    call("utils.rope", "half_rope_backward", *turned, angles, inplace=True)
+    made = query, keys, plain(batch, length, HELD, HEAD), plain(length, batch, (HEADS + 2 * HELD) * HEAD)
+    return call("utils.rope", "qk_norm_and_half_rope_backward", *made, plain(HEAD), plain(HEAD), angles)
+
+
 OPERATORS = {
     "linear-attention": linear_attention,
     "latent-attention": latent_attention,
     "rotate": rotate,
+    "rotate-packed": rotate_packed,
+    "rotate-backward": rotate_backward,
     "norm": norm,
     "gate": gate,
     "eight-bits": eight_bits,

@@ -14,7 +14,7 @@ REPOSITORY = "interestingLSY/swiftLLM"
 COMMIT = "682cf9a28f97f7490409981a2f181528f377eb5d"
 BARE = ("swiftllm", "swiftllm.worker", "swiftllm.worker.kernels")
 UNUSED = ("swiftllm.model_config", "swiftllm.engine_config", "transformers")
-HELD, LAYERS, REQUESTS, ROOM, PIECE, WIDE = HEADS // 2, 2, 16, 128, 128, 1024
+HELD, LAYERS, REQUESTS, ROOM, WIDE = HEADS // 2, 2, 16, 128, 1024
 MODEL = SimpleNamespace(num_layers=LAYERS, num_q_heads=HEADS, num_kv_heads=HELD, head_dim=HEAD)
 ENGINE = SimpleNamespace(block_size=PAGE, max_blocks_per_seq=ROOM, max_seqs_in_block_table=REQUESTS)
 
@@ -30,9 +30,14 @@ def half(*shape: int) -> torch.Tensor:
 
 
 def state(batch: int, length: int, *, prompts: bool) -> SimpleNamespace:
-    """What the engine knows of a step: prompts alone, or one token of each request alone."""
+    """What the engine knows of a step: prompts alone, or one token of each request alone.
+
+    The pieces of a sequence are as long as the engine makes them.
+    """
     sizes = lengths(batch, length)
-    tokens = sum(sizes) if prompts else batch
+    tokens, piece = sum(sizes) if prompts else batch, 2048
+    while HELD * sum(sizes) / piece < 1024 and piece // 2 >= 64 and length / (piece // 2) <= 128:
+        piece //= 2
     return SimpleNamespace(
         batch_size=batch,
         num_tokens=tokens,
@@ -46,8 +51,8 @@ def state(batch: int, length: int, *, prompts: bool) -> SimpleNamespace:
         num_decoding_seqs=0 if prompts else batch,
         decoding_seq_lens=counts(sizes),
         max_decoding_len=0 if prompts else length,
-        seq_block_size=PIECE,
-        num_seq_blocks=-(-length // PIECE),
+        seq_block_size=piece,
+        num_seq_blocks=-(-length // piece),
         position_cos=plain(tokens, HEAD // 2, dtype=torch.float32),
         position_sin=plain(tokens, HEAD // 2, dtype=torch.float32),
     )

@@ -203,3 +203,64 @@ def test_finding_is_information_only_where_nothing_in_the_project_runs_it(
 
     assert [one.severity for one in found] == [severity]
     assert ("; nothing in the project runs `" in found[0].message) is (severity is INFO)
+
+
+GUARDED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, n: tl.constexpr):
+    tl.store(x, n)
+
+
+def launch(x, counts, plain=False, mask=None):
+    if {test}:
+        kernel[(1,)](x, counts.max().item())
+
+
+def run(x, counts, plain):
+    launch(x, counts{passed})
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "passed", "is_taken"),
+    [
+        pytest.param("plain", "", False, id="default"),
+        pytest.param("not plain", "", True, id="default leads there"),
+        pytest.param("plain", ", plain", True, id="passed on"),
+        pytest.param("plain", ", plain=True", True, id="overridden"),
+        pytest.param("not plain", ", plain=True", False, id="overridden, leads elsewhere"),
+        pytest.param("plain", ", *x", True, id="perhaps overridden"),
+        pytest.param("mask is not None", "", False, id="None by default"),
+        pytest.param("mask is None", ", mask=x", True, id="perhaps None"),
+        pytest.param("plain and mask is None", "", False, id="one of two"),
+        pytest.param("plain or mask is None", "", True, id="either"),
+    ],
+)
+def test_branch_that_no_caller_takes_is_information(test: str, passed: str, is_taken: bool) -> None:
+    assert _severities(GUARDED.format(test=test, passed=passed)) == {Severity.ERROR if is_taken else INFO}
+
+
+def test_branch_is_taken_by_who_calls_a_function_that_its_project_never_calls() -> None:
+    without_caller = GUARDED.format(test="plain", passed="").partition("def run")[0]
+
+    assert _severities(without_caller) == {Severity.ERROR}
+
+
+def test_branch_is_taken_by_who_imports_a_function_that_a_package_exports() -> None:
+    text = GUARDED.format(test="plain", passed="")
+
+    assert _severities(text, exports="from pkg.ops import run\n") == {INFO}
+    assert _severities(text, exports="from pkg.ops import launch\n") == {Severity.ERROR}
+    assert _severities(text, exports="from .ops import *\n") == {Severity.ERROR}
+
+
+def _severities(text: str, *, exports: str = "") -> set[Severity]:
+    root = Path("/project")
+    texts = {"pkg/__init__.py": exports, "pkg/ops.py": text}
+    sources = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, one.encode()) for path, one in texts.items()]
+    findings = scan(sources, Settings(root=root), cwd=root).findings
+    return {one.severity for one in findings if one.code == "TRD201"}

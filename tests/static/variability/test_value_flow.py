@@ -557,6 +557,63 @@ CASES = {
             """,
             "per_call",
         ),
+        "the quotient of divmod": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                count, left = divmod(hidden_states.shape[0], 64)
+                kernel[(1,)](hidden_states, count)
+            """,
+            "per_call",
+        ),
+        "a shape that is mapped": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, columns = map(int, hidden_states.shape)
+                kernel[(1,)](hidden_states, rows)
+            """,
+            "per_call",
+        ),
+        "tensors that are broadcast": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], bias):
+                spread, bias = torch.broadcast_tensors(hidden_states, bias)
+                kernel[(1,)](spread, spread.shape[0])
+            """,
+            "per_call",
+        ),
+        "rows that are picked": (
+            """
+            def launch(table, rows: Float[torch.Tensor, "num_tokens"]):
+                picked = table[rows]
+                kernel[(1,)](picked, picked.shape[0])
+            """,
+            "per_call",
+        ),
+        "a size stored in a dict": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = {}
+                sizes["rows"] = hidden_states.shape[0]
+                kernel[(1,)](hidden_states, sizes["rows"])
+            """,
+            "per_call",
+        ),
+        "what is unique, and where": (
+            """
+            def launch(ids):
+                unique, places = torch.unique(ids, return_inverse=True)
+                kernel[(1,)](unique, unique.shape[0])
+            """,
+            "per_call",
+        ),
+        "positions that are not zero": (
+            """
+            def launch(mask):
+                found = mask.nonzero(as_tuple=True)[0]
+                kernel[(1,)](found, found.numel())
+            """,
+            "per_call",
+        ),
         "a size that is unpacked": (
             """
             def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
@@ -737,12 +794,84 @@ CASES = {
             "per_call",
         ),
     },
+    "flags that hold a test": {
+        "inside": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"], plain):
+                n = x.shape[0]
+                small = n <= 16
+                fused = small and not plain
+                if fused:
+                    kernel[(1,)](x, n)
+            """,
+            "few",
+        ),
+        "a way out": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                n = x.shape[0]
+                large = n > 16
+                if large:
+                    raise ValueError(n)
+                kernel[(1,)](x, n)
+            """,
+            "few",
+        ),
+        "what it speaks of is bound anew": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"], y: Float[torch.Tensor, "num_tokens hidden"]):
+                n = x.shape[0]
+                small = n <= 16
+                n = y.shape[0]
+                if small:
+                    kernel[(1,)](x, n)
+            """,
+            "per_call",
+        ),
+        "in a loop after it": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"], ys: list[torch.Tensor]):
+                n = x.shape[0]
+                small = n <= 16
+                for y in ys:
+                    if small:
+                        kernel[(1,)](x, n)
+                    n = x.shape[0] + len(ys)
+            """,
+            "per_call",
+        ),
+    },
+    "position by position": {
+        "zip with a shape": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, width = (factor * size for factor, size in zip((2, 4), x.shape, strict=True))
+                kernel[(1,)](x, width)
+            """,
+            "per_model",
+        ),
+        "zip with a tuple of sizes": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                tokens, hidden = x.shape
+                width, rows = [2 * size if even else size for even, size in zip((True, False), (hidden, tokens))]
+                kernel[(1,)](x, rows)
+            """,
+            "per_call",
+        ),
+        "enumerate": (
+            """
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                rows, width = [size + axis for axis, size in enumerate(x.shape)]
+                kernel[(1,)](x, width)
+            """,
+            "per_model",
+        ),
+    },
 }
 # What is not followed yet.
 MISSED = {
-    "tokens as the reduction in the gradient of the weight",
     "in an autograd function",
-    "by functools.partial",
 }
 ROWS = [
     pytest.param(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from triton_doctor.static.python.function import BranchArm
+
 
 def is_main_guard(test: ast.expr | None) -> bool:
     """Whether it is `__name__ == "__main__"`."""
@@ -80,6 +82,45 @@ def given_name(test: ast.expr | None, *, holds: bool) -> str | None:
             return given_name(operand, holds=not holds)
         case _:
             return None
+
+
+class FlagTests:
+    """The flags of a function to the tests that they hold: `small = n <= 16`, and later `if small:`."""
+
+    def __init__(self) -> None:
+        """No flag is assigned yet."""
+        self._tests: dict[str, tuple[ast.expr, tuple[BranchArm, ...]]] = {}
+
+    def assign(self, name: str, value: ast.expr, arms: tuple[BranchArm, ...]) -> None:
+        """Take in `name = value` inside `arms`."""
+        if isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp):
+            self._tests[name] = self.spell_out(value, arms), arms
+
+    def forget(self, name: str) -> None:
+        """Leave out what was said of `name`, which is bound anew."""
+        if self._tests:
+            self._tests = {
+                flag: (test, arms)
+                for flag, (test, arms) in self._tests.items()
+                if flag != name and not any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(test))
+            }
+
+    def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:
+        """`test`, made inside `arms`, with the tests that its flags hold in their place.
+
+        In a loop that the flag stands before, what it speaks of may have changed.
+        """
+        match test:
+            case ast.Name(id=name) if name in self._tests:
+                held, own = self._tests[name]
+                within = arms[: len(own)] == own and not any(arm.loop for arm in arms[len(own) :])
+                return held if within else test
+            case ast.BoolOp(op=op, values=values):
+                return ast.BoolOp(op, [self.spell_out(one, arms) for one in values])
+            case ast.UnaryOp(op=ast.Not() as op, operand=operand):
+                return ast.UnaryOp(op, self.spell_out(operand, arms))
+            case _:
+                return test
 
 
 class Bounded(NamedTuple):

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.conditions import (
+    FlagTests,
     catches_compile_error,
     decided_flag,
     expects_error,
@@ -29,7 +30,7 @@ from triton_doctor.static.python.function import (
     Stored,
 )
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Subscript, Unpacked
-from triton_doctor.static.python.lower import Lowering
+from triton_doctor.static.python.lower import Lowering, annotation_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,6 +74,7 @@ class Body:
         self._limits: dict[str, list[AssertedBound]] = {}
         self._none_tests: dict[str, list[NoneTest]] = {}
         self._globals: set[str] = set()
+        self._flags = FlagTests()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
         self.for_main: set[int] = set()
 
@@ -103,7 +105,7 @@ class Body:
 
     def release(self) -> None:
         """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
-        del self._lowering, self._evaluate
+        del self._lowering, self._evaluate, self._flags
 
     def _statement(self, node: ast.stmt) -> None:
         lower = self._evaluate
@@ -112,6 +114,8 @@ class Body:
                 lowered = lower(value)
                 for target in targets:
                     self._assign(target, lowered, node.lineno)
+                if len(targets) == 1 and isinstance(targets[0], ast.Name):
+                    self._flags.assign(targets[0].id, value, self._arms)
             case ast.Expr(value=value):
                 if not isinstance(value, ast.Constant):
                     lower(value)
@@ -227,12 +231,13 @@ class Body:
             self._lowering.lower(value.right)
 
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
+        self._flags.forget(name)
         self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """Take in what a test which `holds`, or does not, says of names and axes."""
         left = self._left if raises else None
-        for name, axis, high, choices, given in limits_of(test, holds=holds):
+        for name, axis, high, choices, given in limits_of(self._flags.spell_out(test, self._arms), holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
             arms = self._arms
             for one in given:
@@ -279,22 +284,3 @@ class Body:
                 arms=self._arms,
             )
         )
-
-
-def annotation_word(node: ast.expr | None) -> str | None:
-    """The last name of an annotation: `Tensor` of `torch.Tensor`, `int` of `Optional[int]` and of `int | None`."""
-    match node:
-        case None:
-            return None
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Constant(value=str(text)):
-            return text.rsplit(".", 1)[-1].strip()
-        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            return annotation_word(inner)
-        case ast.Subscript(value=base):
-            return annotation_word(base)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return annotation_word(left) if annotation_word(left) not in (None, "None") else annotation_word(right)
-        case _:
-            return None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.function import HostParam
-from triton_doctor.static.python.function_body import Body, annotation_word
-from triton_doctor.static.python.lower import lower_alone
+from triton_doctor.static.python.function_body import Body
+from triton_doctor.static.python.lower import annotation_word, lower_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

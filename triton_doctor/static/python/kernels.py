@@ -7,10 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, listed
-from triton_doctor.static.python.function_body import annotation_word
 from triton_doctor.static.python.ir import Call, Expr
 from triton_doctor.static.python.kernel_body import read_uses
-from triton_doctor.static.python.lower import lower_alone
+from triton_doctor.static.python.lower import annotation_word, lower_alone
 from triton_doctor.static.python.module import Arange, Kernel, Param
 
 if TYPE_CHECKING:

@@ -205,3 +205,22 @@ _LOWER: dict[type[ast.expr], Callable[[Lowering, Any], Expr]] = {
 def lower_alone(node: ast.expr) -> Expr:
     """An expression outside any function's flow: a default, a base class."""
     return Lowering(lambda node, call: None, lambda name, value, line: None).lower(node)
+
+
+def annotation_word(node: ast.expr | None) -> str | None:
+    """The last name of an annotation: `Tensor` of `torch.Tensor`, `int` of `Optional[int]` and of `int | None`."""
+    match node:
+        case None:
+            return None
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Constant(value=str(text)):
+            return text.rsplit(".", 1)[-1].strip()
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return annotation_word(inner)
+        case ast.Subscript(value=base):
+            return annotation_word(base)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return annotation_word(left) if annotation_word(left) not in (None, "None") else annotation_word(right)
+        case _:
+            return None

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 CODE = "TRD201"
 # `if n <= 32:` around a launch keeps it to variants that one warm-up covers.
 _FEW_VALUES = 64
-# `min(512, n)` is 512 for most data, and a block of `min(2048, n)` is 2,048.
-_LARGEST_CAP = 2048
+# `min(512, n)` is 512 for most data, and a grid of `min(8192, n)` is 8,192.
+_LARGEST_CAP = 8192
 # A block with some other bound is one of few powers of two below it.
 _LARGEST_BLOCK = 1024
 

@@ -12,7 +12,12 @@ from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.kernel_notes import note_of_argument
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
-from triton_doctor.static.variability.name_words import are_axes_of_weight, names_weight, works_on_weights
+from triton_doctor.static.variability.name_words import (
+    are_axes_of_weight,
+    names_weight,
+    steps_optimizer,
+    works_on_weights,
+)
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import notes_of
 from triton_doctor.static.variability.trace import Note, Passed
@@ -48,6 +53,7 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     function = frame.function
     names = named_axes(function, param.name)
     weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
+    weight = weight or steps_optimizer(one.name for one in function.params)
     path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):

@@ -198,3 +198,13 @@ def _is_placeholder(value: Value) -> bool:
             return any(axis.literal == 0 for axis in value.front)
         case _:
             return False
+
+
+def stored_item(interpreter: Interpreter, table: Expr, name: str, point: ProgramPoint) -> Value:
+    """`table[name]`, as the function stores it before `point`; UNKNOWN where it does not."""
+    stored = [
+        interpreter.value(one.value, point._replace(order=one.order, line=one.line))
+        for one in point.frame.function.stored
+        if Name(one.base) == table and one.name == name and one.order < point.order
+    ]
+    return either(stored) if stored else UNKNOWN

@@ -70,7 +70,7 @@ class CallerArguments:
     def __init__(self, interpreter: Interpreter) -> None:
         """Nobody is asked yet."""
         self._interpreter = interpreter
-        self._answers: dict[tuple[int, str, Query], tuple[AbstractNumber | None, int]] = {}
+        self._answers: dict[tuple[int, str, Query, frozenset[int]], tuple[AbstractNumber | None, int]] = {}
         self._integers: set[tuple[int, str]] = set()
         self._calls: dict[int, collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]] = {}
         self._arguments: dict[tuple[int, str], SymbolicValue] = {}
@@ -119,7 +119,7 @@ class CallerArguments:
             return None
         if not self._interpreter.asks:
             return None
-        key = (id(function), thing.root.name, query)
+        key = (id(function), thing.root.name, query, thing.kept_out)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
             # What was out of reach from so deep need not be from here.
@@ -135,8 +135,8 @@ class CallerArguments:
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
         callers = self.called(function)
-        for caller, bound in callers[:MOST_CALLERS]:
-            if name in bound:
+        for position, (caller, bound) in enumerate(callers[:MOST_CALLERS]):
+            if name in bound and position not in thing.kept_out:
                 only_shows = self._only_shows(caller, function)
                 serves = serves or not only_shows
                 for number in self._passed(caller, bound[name], thing, query, frame.depth + 1):

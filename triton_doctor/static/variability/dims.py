@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -56,7 +56,13 @@ class Origin:
 
     def item_called(self, name: str) -> Origin:
         """What is taken out of it: of that no axis is known."""
-        return replace(self, name=name, shown_rank=None, hints={}, read_note=_no_note)
+        return Origin(self.path, self.function, name, self.line, None, self.weight, self.item)
+
+    def bound_to(self, name: str, line: int) -> Origin:
+        """The same, which the function calls `name` from `line` on."""
+        return Origin(
+            self.path, self.function, name, line, self.shown_rank, self.weight, self.item, self.hints, self.read_note
+        )
 
 
 class Dim(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Call, Const, Name, Star
+from triton_doctor.static.python.ir import Call, Comprehension, Const, Name, Star, Subscript
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import HANDFUL, AbstractNumber, Variability
@@ -13,7 +13,7 @@ from triton_doctor.static.variability.trace import Literal
 from triton_doctor.static.variability.values import DictValue, Lazy, ListValue, Shape, Strides, TupleValue, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.python.ir import Comprehension, Expr
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
 
@@ -92,9 +92,37 @@ def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramP
         if items is not None:
             one_by_one = (point.binding({name: item}) for item in items)
             return TupleValue([partial(interpreter.value, comprehension.element, inner) for inner in one_by_one])
+    zipped = _zipped(interpreter, comprehension, point)
+    if zipped is not None:
+        return zipped
     one = element(interpreter, source, point.frame)
     length = interpreter.length(source, point.frame)
     if comprehension.filtered and length.decide() is Variability.UNKNOWN:
         length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
     inner = point.binding(dict.fromkeys(comprehension.names, one))
     return ListValue(item=interpreter.value(comprehension.element, inner), length=length)
+
+
+def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> TupleValue | None:
+    """A comprehension over `zip(a, (b, c))` or `enumerate((b, c))`, item by item; None where nothing tells how many."""
+    match comprehension:
+        case Comprehension(one, names, Call(Name("zip"), sources, keywords), False, ()) if len(names) == len(
+            sources
+        ) and all(name == "strict" for name, _ in keywords):
+            pass
+        case Comprehension(one, (_, _) as names, Call(Name("enumerate"), (counted,), ()), False, ()):
+            sources = (counted,)
+        case _:
+            return None
+    known = [_known_items(interpreter, interpreter.value(source, point), point) for source in sources]
+    counts = [len(items) for items in known if items is not None]
+    if not counts:
+        return None
+
+    def at(position: int) -> Value:
+        items = [interpreter.value(Subscript(source, Const(position)), point) for source in sources]
+        if len(items) < len(names):
+            items.insert(0, literal_value(position, point))
+        return interpreter.value(one, point.binding(dict(zip(names, items, strict=True))))
+
+    return TupleValue([partial(at, position) for position in range(min(counts))])

@@ -21,9 +21,17 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame
     from triton_doctor.static.variability.values import Value
 
-EMPTY_LISTS = (TupleExpr(()), Call(Name("list"), (), ()))
 _ADDING = frozenset({"append", "extend"})
 _LEAVING = frozenset({"copy", "index", "count", "sort", "reverse"})
+
+
+def is_empty_list(expr: Expr) -> bool:
+    """Whether it is `[]` or `list()`."""
+    match expr:
+        case TupleExpr(()) | Call(Name("list"), (), ()):
+            return True
+        case _:
+            return False
 
 
 def grown_list(interpreter: Interpreter, binding: Binding, frame: CallFrame) -> ListValue | None:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 def limited(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
     """The value of `name`, as the tests before `point` leave it."""
-    for limit in _limits(interpreter, name, None, point):
-        value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
+    if name in point.frame.function.limits:
+        for limit in _limits(interpreter, name, None, point):
+            value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
     return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
 
 
@@ -57,7 +58,7 @@ def limited_axis(
 def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint) -> Value:
     """The item at `position` of `shape`, as the tests before `point` leave it."""
     match shape, position:
-        case Attr(Name(name), "shape"), int(axis) if point.frame.function.limits:
+        case Attr(Name(name), "shape"), int(axis):
             return limited_axis(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
         case _:
             return value

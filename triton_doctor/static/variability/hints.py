@@ -19,6 +19,7 @@ from triton_doctor.static.variability.name_words import (
     names_length,
     names_mask,
     names_model,
+    names_output_gradient,
     names_pool,
     names_stack,
 )
@@ -115,6 +116,13 @@ HINTS: tuple[Hint, ...] = (
         says="the tensor has an item for each sequence or token",
         example="n = seq_lens.shape[0]",
         applies=lambda axis: axis.is_first and axis.is_activation and names_items(axis.tensor),
+    ),
+    Hint(
+        name="gradient of an output",
+        toward=Toward.DATA,
+        says="it is the first axis of the gradient of an output: its batch, or its rows",
+        example="n = grad_output.shape[0]",
+        applies=lambda axis: axis.is_first and axis.is_activation and names_output_gradient(axis.tensor),
     ),
     Hint(
         name="covered by programs",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.untaken_branches import explain_untaken_branch
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
@@ -50,6 +51,7 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
     if is_test(interpreter, launch):
         return IN_TRIALS
     reason = _explain_out_of_reach(interpreter, launch) if number.hints else None
+    reason = reason or explain_untaken_branch(interpreter, launch)
     if reason is None and interpreter.callers.only_profiles(launch.module, launch.function):
         return _IN_PROFILES
     return reason

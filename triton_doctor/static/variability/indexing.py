@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Attr, Const, Expr, Name, Slice, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
+from triton_doctor.static.variability.attribute_stores import stored_item
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.hints import apply_hints
@@ -116,7 +117,7 @@ def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: P
         case TupleValue(), _ if value.count:
             return either(value.items)
         case DictValue(items, _), Const(str(name)):
-            return items.get(name, UNKNOWN)
+            return items[name] if name in items else stored_item(interpreter, base, name, point)
         case DictValue(items, False), _ if items:
             return _one_of(list(items.values()))
         case ListValue(one, _), Const(int()):
@@ -253,7 +254,8 @@ def held_item(thing: SymbolicValue, position: int | None) -> SymbolicValue:
     """An item of `thing`, of which the callers may tell where it is a parameter."""
     if thing.origin is None or thing.held is not None:
         return SymbolicValue(root=thing.root, number=thing.number)
-    return SymbolicValue(thing.root, thing.number, thing.origin, held=HeldItem(thing.root.name, position))
+    held = HeldItem(thing.root.name, position)
+    return SymbolicValue(thing.root, thing.number, thing.origin, held=held, kept_out=thing.kept_out)
 
 
 def _is_list(thing: SymbolicValue) -> bool:

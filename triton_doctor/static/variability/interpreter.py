@@ -93,6 +93,7 @@ class Interpreter:
         self.asks = asks
         self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
+        self._callees: dict[int, Function | None] = {}
         self.evaluations = Evaluations()
         self.asked = CallerArguments(self)
         self.layouts = Layouts(self)
@@ -244,18 +245,23 @@ class Interpreter:
         known = [one for one in found if one is not None]
         if not known:
             return UNKNOWN
-        one = limited_item(self, self._either(known, options, point), of, position, point)
+        one = self._either(known, options, point)
+        if point.frame.function.limits:
+            one = limited_item(self, one, of, position, point)
         return one if keeps_items(of, options) else forget_items(one)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
         value = self.value(base, point)
         options = value.options if isinstance(value, Union) else (value,)
         found = self._either([item(self, option, base, key, point) for option in options], options, point)
-        one = limited_item(self, found, base, key.value, point) if isinstance(key, Const) else found
-        return one if keeps_items(base, options) else forget_items(one)
+        if isinstance(key, Const) and point.frame.function.limits:
+            found = limited_item(self, found, base, key.value, point)
+        return found if keeps_items(base, options) else forget_items(found)
 
     def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
         """One of the parts `found` of `options`."""
+        if len(options) == 1:
+            return found[0]
         if views.differ_in_order(options) and not any(isinstance(one, Tensor | TupleValue | Shape) for one in found):
             return least_certain(self.as_number(one, point.frame) for one in found)
         return either(found)
@@ -265,22 +271,27 @@ class Interpreter:
         key = ("()", id(call))
         if point.local is None and key in frame.values:
             return frame.values[key]
-        function = self.callers.reached(frame.module, frame.function, call.func)
-        if function is not None and rounds_up(function.name):
-            function = None
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        value = compute(self._called(call, point) if function is None else self._entered(function, call, point))
+        function = self._callee(call, frame)
+        value = compute(self._called(call, point) if function is None else self.entered(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
+
+    def _callee(self, call: Call, frame: CallFrame) -> Function | None:
+        """The function of the project that `call` runs and that is to be read; looked up once for all frames."""
+        if id(call) not in self._callees:
+            found = self.callers.reached(frame.module, frame.function, call.func)
+            self._callees[id(call)] = None if found is None or rounds_up(found.name) else found
+        return self._callees[id(call)]
 
     def _called(self, call: Call, point: ProgramPoint) -> Value:
         """What a call gives that runs no plain function of the project."""
         found = objects.make_object(self, call, point) or objects.called_method(self, call, point)
         return typed_result(call_value(self, call, point), call) if found is None else found
 
-    def _entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
+    def entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """What a function of the project returns to this call."""
         frame = point.frame
         if frame.depth >= MOST_DEPTH:

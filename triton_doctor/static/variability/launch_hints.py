@@ -19,18 +19,30 @@ from triton_doctor.static.variability.axis_names import names_many
 from triton_doctor.static.variability.dims import Dim
 from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
 from triton_doctor.static.variability.interpreter import Interpreter
-from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.parameter_uses import divided_expressions, grid_expressions
+from triton_doctor.static.variability.values import (
+    ListValue,
+    Shape,
+    Strides,
+    SymbolicValue,
+    Tensor,
+    TupleValue,
+    Union,
+    Value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Call
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.dims import ArgumentHints, DimFactor
+    from triton_doctor.static.variability.dims import ArgumentHints, DimFactor, Origin
     from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.program_point import ProgramPoint
 
 
 @cached_in_scan(most=1)
@@ -45,12 +57,45 @@ def thorough_interpreter_of(project: Project) -> Interpreter:
     return Interpreter(project, interpreter_of(project).hints, asks_all=True)
 
 
-def hints_from_launches(project: Project) -> ArgumentHints:
-    """The hints that the launches of `project` add, by path, function and argument, then by axis.
+class _LaunchReader(Interpreter):
+    """Follows inner axes of arguments to launches: no callers are asked, and no calls followed that hold none."""
 
-    Launches speak of what their own functions, and what these call, have for arguments: no callers are asked.
-    """
-    interpreter = Interpreter(project, asks=False)
+    def __init__(self, project: Project) -> None:
+        super().__init__(project, asks=False)
+
+    def entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
+        """What `function` returns; UNKNOWN where this call hands it nothing that holds an inner axis."""
+        handed = (self.value(arg, point) for arg in (*call.args, *(arg for _, arg in call.keywords)))
+        return super().entered(function, call, point) if any(map(_may_hold_inner, handed)) else UNKNOWN
+
+
+def _may_hold_inner(value: Value) -> bool:
+    """Whether an inner axis of a tensor with many axes may be found in `value`."""
+    match value:
+        case AbstractNumber():
+            of_size = (*value.size.over, *value.size.under) if value.size is not None else ()
+            return any(_has_many(atom.root) for atom in (*value.atoms, *of_size))
+        case SymbolicValue(root):
+            return _has_many(root)
+        case Tensor(front, back, rest):
+            return any(map(_may_hold_inner, (*front, *back, *((rest,) if rest is not None else ()))))
+        case Shape(of) | Strides(of):
+            return _may_hold_inner(of)
+        case TupleValue(items) | Union(items):
+            return any(map(_may_hold_inner, items))
+        case ListValue(item, length):
+            return _may_hold_inner(item) or _may_hold_inner(length)
+        case _:
+            return True  # an object
+
+
+def _has_many(root: Origin) -> bool:
+    return root.rank is not None and root.rank >= MANY_AXES
+
+
+def hints_from_launches(project: Project) -> ArgumentHints:
+    """The hints that the launches of `project` add, by path, function and argument, then by axis."""
+    interpreter = _LaunchReader(project)
     found: defaultdict[tuple[str, str, str], dict[int, frozenset[AppliedHint]]] = defaultdict(dict)
     for launch in project.launches:
         for atom, context in _contexts(launch, interpreter) if _says_much(launch) else ():
@@ -81,7 +126,7 @@ def _unpacks_many(function: Function) -> bool:
 
 def _is_inner(axis: Dim) -> bool:
     rank = axis.root.rank
-    return rank is not None and rank >= MANY_AXES and 0 < axis.position < rank - 1
+    return rank is not None and _has_many(axis.root) and 0 < axis.position < rank - 1
 
 
 def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:

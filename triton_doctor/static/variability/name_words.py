@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Words by which people of every library call sizes that follow the data, and sizes that follow the model.
 _DATA_WORDS = frozenset(
@@ -143,6 +147,15 @@ def names_items(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_output_gradient(name: str) -> bool:
+    """Whether a tensor's name says that it is the gradient of an output: `grad_output`, `dout`, `dy`."""
+    said = words(name)
+    return bool(said & {"dout", "dy", "do"}) or (
+        bool(said & {"grad", "d"}) and bool(said & {"out", "output", "y", "o"})
+    )
+
+
+@lru_cache(maxsize=4096)
 def names_mask(name: str) -> bool:
     """Whether a tensor's name says that it is a mask of tokens: `attention_mask`, not `expert_mask`."""
     return bool(words(name) & {"mask", "masks"}) and not _names_setting(name)
@@ -204,6 +217,14 @@ def names_features(name: str) -> bool:
 def works_on_weights(function: str) -> bool:
     """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
     return names_weight(function.strip("_").partition("_")[0])
+
+
+def steps_optimizer(names: Iterable[str]) -> bool:
+    """Whether arguments of these names are those of an optimizer's step: state tensors, or a gradient and its rate."""
+    said = [words(name) for name in names]
+    return any({"exp", "avg"} <= one for one in said) or (
+        any(one & {"grad", "grads"} for one in said) and any(one in ({"lr"}, {"learning", "rate"}) for one in said)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -30,6 +30,7 @@ from triton_doctor.static.variability.program_point import ProgramPoint
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.python.function import BranchArm, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -124,13 +125,18 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
         call = caller.site.call
         arg = bound.get(param.name)
         if arg is not None:
-            inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
-            answers.append(_is_none(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms)))
+            answers.append(is_none_at_call(interpreter, arg, caller, frame))
         elif any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords):
             answers.append(None)
         else:
             answers.append(_by_default(param))
     return _agreed(answers)
+
+
+def is_none_at_call(interpreter: Interpreter, arg: Expr, caller: Caller, frame: CallFrame) -> bool | None:
+    """Whether `arg`, which `caller` passes to the function of `frame`, is None; None where that is not known."""
+    inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
+    return _is_none(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
 
 
 def _by_default(param: HostParam) -> bool | None:

@@ -10,7 +10,8 @@ from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import AbstractNumber
 from triton_doctor.static.variability.lengths import is_used_as_tensor
-from triton_doctor.static.variability.models.torch_results import combined, multiplied
+from triton_doctor.static.variability.models.torch_products import multiplied
+from triton_doctor.static.variability.models.torch_results import combined
 from triton_doctor.static.variability.slices import step_length
 from triton_doctor.static.variability.values import Shape, SymbolicValue, Tensor, TupleValue
 

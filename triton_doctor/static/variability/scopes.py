@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,9 @@ from triton_doctor.static.python.reaching_definitions import ReachingDefinitions
 from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import output_widths
+from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
-from triton_doctor.static.variability.grown_lists import EMPTY_LISTS, grown_list
+from triton_doctor.static.variability.grown_lists import grown_list, is_empty_list
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.host_tensors import unless_written
@@ -53,7 +53,7 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in contents.globals:
         return forget_items(_outer(interpreter, name, frame))  # anybody may set it
     if not found.bindings:
-        value = _passed(interpreter, name, frame)
+        value = _passed(interpreter, name, point)
         if value is None:
             return _outer(interpreter, name, frame)
     else:
@@ -75,7 +75,7 @@ def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, po
     ):
         values = [least_certain(interpreter.as_number(value, frame) for value in values)]
     if not found.certain:
-        passed = _passed(interpreter, name, frame)
+        passed = _passed(interpreter, name, point)
         if passed is not None:
             values.append(passed)
     return either(values) if values else None
@@ -101,18 +101,22 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
 
 def _assigned(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value:
     """What `binding` assigns at `point`: a list that is empty there, as it is once it is filled."""
-    grown = grown_list(interpreter, binding, point.frame) if binding.value in EMPTY_LISTS else None
+    grown = grown_list(interpreter, binding, point.frame) if is_empty_list(binding.value) else None
     return interpreter.value(binding.value, point) if grown is None else grown
 
 
-def _passed(interpreter: Interpreter, name: str, frame: CallFrame) -> Value | None:
-    """What the function of `frame` is handed as `name`; None where it has no such parameter."""
+def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value | None:
+    """What the function is handed as `name` where it comes to `point`; None where it has no such parameter."""
+    frame = point.frame
     key = (name, -1)
     known = frame.values.get(key)
     if known is None:
         param = next((param for param in frame.function.params if param.name == name), None)
         if param is not None:
             known = frame.values[key] = parameter(interpreter, param, frame)
+    if point.arms and isinstance(known, SymbolicValue) and known.origin is frame.function:
+        kept_out = callers_kept_out(interpreter, frame, point.arms)
+        return known._replace(kept_out=kept_out) if kept_out else known
     return known
 
 
@@ -187,13 +191,15 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         if names_bucket(binding.name):
             kept = UNKNOWN._replace(is_integer=value.is_integer, literals=value.literals, trail=value.trail)
             return kept.stepping(step)
-        is_height = _is_height(binding, frame)
-        hinted = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
-        return _hint_from_output(hinted, binding.name, frame).stepping(step)
+        if value.kind is Variability.UNKNOWN and value.size is not None:
+            is_height = _is_height(binding, frame)
+            value = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
+            value = _hint_from_output(value, binding.name, frame)
+        return value.stepping(step)
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
-        return value._replace(root=replace(value.root, name=binding.name, line=binding.line))
+        return value._replace(root=value.root.bound_to(binding.name, binding.line))
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Const, Slice, Subscript, TupleExpr
+from triton_doctor.static.python.ir import Const, Name, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.host_tensors import with_contents
@@ -40,6 +40,8 @@ def _indexed(
     interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
 ) -> Value:
     keys = key.items if isinstance(key, TupleExpr) else (key,)
+    if len(keys) == 1 and isinstance(key, Name) and (rows := _gathered(interpreter, value, key, point)) is not None:
+        return rows
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
         if isinstance(value, SymbolicValue):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
@@ -76,6 +78,15 @@ def _indexed(
         back=(*tail[: len(tail) - back], *(axis for axis, _ in last)),
         moved=AxisOrder(value, (), rest_stays=True) if stays else None,
     )
+
+
+def _gathered(interpreter: Interpreter, value: Tensor | SymbolicValue, key: Name, point: ProgramPoint) -> Tensor | None:
+    """`value[rows]` for a tensor of row numbers: as many rows as it has; None where it is no such tensor."""
+    rows = interpreter.value(key, point)
+    if not isinstance(rows, Tensor | SymbolicValue) or tensors.rank(rows) != 1:
+        return None
+    found = views.with_axes(value, 0, (interpreter.axis(rows, 0, point.frame),), replaced=True)
+    return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
 def _count(keys: Sequence[Expr]) -> int:

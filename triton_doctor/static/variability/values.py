@@ -21,7 +21,8 @@ class SymbolicValue(NamedTuple):
 
     As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
     it is: its callers may tell more. `contiguous` where it was made so, `nullable` where it may be None all the same.
-    `held` says of which parameter it is an item, where it is not the parameter itself.
+    `held` says of which parameter it is an item, where it is not the parameter itself. `kept_out` are the callers that
+    do not come to where it was read, by their positions.
     """
 
     root: Origin
@@ -30,6 +31,7 @@ class SymbolicValue(NamedTuple):
     contiguous: bool = False
     nullable: bool = False
     held: HeldItem | None = None
+    kept_out: frozenset[int] = frozenset()
 
 
 class HeldItem(NamedTuple):
@@ -252,6 +254,6 @@ def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None
     for at, other in enumerate(options):
         if not isinstance(other, SymbolicValue) or thing.contiguous == other.contiguous:
             continue
-        if thing.origin is other.origin and thing.root == other.root:
+        if thing.origin is other.origin and thing.root == other.root and thing.kept_out == other.kept_out:
             return at
     return None

@@ -53,6 +53,14 @@ class Reachability:
             self._known[key] = self._reaches(module, function, frozenset())
         return self._known[key]
 
+    def exports(self, module: Module, function: Function) -> bool:
+        """Whether a package hands `function` of `module`, or its class, on to others, who may call it as they like."""
+        name = (function.class_name or function.name).partition(".")[0]
+        return any(
+            _hands_on(other, imported) or (other.path.endswith("__init__.py") and imported.member == name)
+            for other, _, imported in self._importers_of(module, (name,))
+        )
+
     def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
         while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
             function = module.functions[function.parent]

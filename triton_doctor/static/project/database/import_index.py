@@ -47,8 +47,8 @@ class ImportIndex:
         key = (name, home, member)
         if key not in self._naming and not home:
             sign = b"" if member is None else f"{name}.{member}".encode()
-            found = (path for path in self._importing.get(name, ()) if sign in self._texts[path])
-            self._naming[key] = NamingFiles(frozenset({name}), tuple(sorted(found)))
+            signed = (path for path in self._importing.get(name, ()) if sign in self._texts[path])
+            self._naming[key] = NamingFiles(frozenset({name}), tuple(sorted(signed)))
         if key not in self._naming:
             words, modules = {name, last_name(home)}, {home}
             for _ in range(_MOST_HOPS):

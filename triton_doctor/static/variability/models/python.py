@@ -14,6 +14,7 @@ from triton_doctor.static.variability.host_tensors import filled, read_out
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
 from triton_doctor.static.variability.models.patterns import is_pattern_call, rearranged
+from triton_doctor.static.variability.models.several import SEVERAL, several
 from triton_doctor.static.variability.models.torch import (
     ALLOCATING,
     KEEPING,
@@ -24,7 +25,8 @@ from triton_doctor.static.variability.models.torch import (
     like,
     tensor_method,
 )
-from triton_doctor.static.variability.models.torch_results import concatenated, contracted, stacked
+from triton_doctor.static.variability.models.torch_products import contracted
+from triton_doctor.static.variability.models.torch_results import concatenated, stacked
 from triton_doctor.static.variability.origins import from_data, out_of_sight
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
@@ -57,7 +59,7 @@ _MACHINE = frozenset(
 _INTEGER_FUNCTIONS = frozenset(
     "len int cdiv next_power_of_2 numel nelement dim ndimension bit_length device_count".split()
 )
-_INTEGER_OF_MODULES = frozenset({"math.ceil", "math.floor", "math.gcd", "math.isqrt"})
+_INTEGER_OF_MATH = frozenset({"ceil", "floor", "gcd", "isqrt"})
 _INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
 
 
@@ -84,7 +86,7 @@ def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Val
 def typed_result(value: Value, call: Call) -> Value:
     """`value`, the result of `call`, as the integer that it is for certain, or need not be."""
     name = call.func.name if isinstance(call.func, Attr) else call.func.id if isinstance(call.func, Name) else ""
-    is_integer = name in _INTEGER_FUNCTIONS or dotted(call.func) in _INTEGER_OF_MODULES
+    is_integer = name in _INTEGER_FUNCTIONS or (name in _INTEGER_OF_MATH and dotted(call.func) == f"math.{name}")
     if name in ("size", "stride") and isinstance(call.func, Attr):
         is_integer = len(call.args) == 1
     match value:
@@ -119,6 +121,8 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         return DictValue({key: interpreter.value(value, point) for key, value in call.keywords if key})
     if not call.args:
         return out_of_sight(call, point)
+    if name in SEVERAL:
+        return several(interpreter, name, call, point) or out_of_sight(call, point)
     if is_pattern_call(name, call):
         return rearranged(interpreter, call, point) or out_of_sight(call, point)
     match name:

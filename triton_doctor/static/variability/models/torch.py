@@ -8,6 +8,7 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Star, 
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.host_tensors import read_out, with_contents
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN
+from triton_doctor.static.variability.models.several import found_items
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
 from triton_doctor.static.variability.models.torch_results import MAPPING, RESULTS, result_of
 from triton_doctor.static.variability.origins import is_optional_number, out_of_sight
@@ -74,6 +75,8 @@ def _called(
             return value._replace(contiguous=True)
         case "new_tensor" if call.args:
             return Tensor(front=(interpreter.length(interpreter.value(call.args[0], point), frame),), contiguous=True)
+        case "nonzero" | "unique" if (items := found_items(name, call, base, point)) is not None:
+            return items
         case "nonzero" | "unique" | "masked_select":
             return Tensor(front=(read_out(value, base, name, point),), open=UNKNOWN)
         case _ if name in _VIEWS:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.python.ir import BinaryOp, Call, Conditional, Const, Name, Star, TupleExpr
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.lattice import AbstractNumber
 from triton_doctor.static.variability.name_words import names_shape
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, TupleValue
+from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
 
+AnyTensor: TypeAlias = "Tensor | SymbolicValue"
 # `dim = dim if dim >= 0 else dim + x.ndim` after `dim = -1`.
 _MOST_STEPS = 3
 
@@ -133,3 +134,9 @@ def sizes(interpreter: Interpreter, args: Sequence[Expr], point: ProgramPoint) -
     if not isinstance(value, TupleValue) or value.open:
         return None
     return [one if isinstance(one, Shape) else interpreter.as_number(one, point.frame) for one in value.items]
+
+
+def tensor_at(interpreter: Interpreter, expr: Expr | None, point: ProgramPoint) -> AnyTensor | None:
+    """The tensor that `expr` gives; None where it gives none, or is left out."""
+    found = interpreter.value(expr, point) if expr is not None else None
+    return found if isinstance(found, Tensor | SymbolicValue) else None

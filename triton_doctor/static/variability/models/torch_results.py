@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from functools import partial, reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const, TupleExpr
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.arithmetic import apply
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
-from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
+from triton_doctor.static.variability.models.torch_arguments import (
+    AnyTensor,
+    argument,
+    axis_number,
+    axis_numbers,
+    sizes,
+    tensor_at,
+)
+from triton_doctor.static.variability.models.torch_products import batched_alike, multiplied
 from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
@@ -23,7 +31,6 @@ if TYPE_CHECKING:
 
 # What has one axis may be spread over others that are not known: `x + bias`.
 _LEAST_KNOWN = 2
-AnyTensor: TypeAlias = "Tensor | SymbolicValue"
 
 _REDUCING = frozenset(
     "sum mean amax amin argmax argmin prod norm logsumexp std var all any nansum count_nonzero".split()
@@ -55,10 +62,13 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
     if name in _PARTS:
         return _parts(interpreter, value, name, call, point)
     if name in _PRODUCTS:
-        other = _tensor(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), point)
-        return multiplied(value, other, is_linear=name == "linear") if other is not None else None
+        other = tensor_at(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), point)
+        if other is None:
+            return None
+        product = multiplied(value, other, is_linear=name == "linear")
+        return batched_alike(product, other) if name == "bmm" and product is not None else product
     if name in MAPPING:
-        operands = (_tensor(interpreter, arg, point) for arg in call.args)
+        operands = (tensor_at(interpreter, arg, point) for arg in call.args)
         return combined([value, *(one for one in operands if one is not None)])
     match name:
         case "repeat" | "tile":
@@ -72,7 +82,7 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
         case "pad":
             return _padded(interpreter, value, argument(call, 0, "pad"), point)
         case "index_select" | "gather":
-            index = _tensor(interpreter, argument(call, 1, "index"), point)
+            index = tensor_at(interpreter, argument(call, 1, "index"), point)
             if name == "gather" or index is None:
                 return index
             length = tensors.axis_at(index, 0)
@@ -109,38 +119,6 @@ def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:
     """The length that axes of different tensors have in common."""
     longer = [axis for axis in axes if axis.literal != 1] or axes
     return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=lean))
-
-
-def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) -> Tensor | None:
-    """The product of matrices: the first with its last axis replaced by the columns of the second."""
-    count = tensors.rank(right)
-    if count == 1 and not is_linear:
-        found = views.with_axes(left, -1, (), replaced=True)
-    else:
-        columns = tensors.axis_at(right, 0 if is_linear else -1)
-        found = views.with_axes(left, -1, (columns,), replaced=True)
-    return found._replace(contiguous=True, moved=None) if found is not None else None
-
-
-def contracted(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor:
-    """`einsum("bnd,de->bne", x, w)`."""
-    match call.args:
-        case (Const(str(pattern)), *operands):
-            inputs, arrow, output = pattern.replace(" ", "").partition("->")
-        case _:
-            return Tensor(open=UNKNOWN)
-    lengths: dict[str, AbstractNumber] = {}
-    for letters, operand in zip(inputs.split(","), operands, strict=False):
-        tensor = _tensor(interpreter, operand, point)
-        if tensor is not None and letters.isalpha():
-            whole = views.of_rank(tensor, len(letters))
-            for position, letter in enumerate(letters):
-                found = tensors.axis_at(whole, position)
-                if letter not in lengths or lengths[letter].kind is Variability.UNKNOWN:
-                    lengths[letter] = found
-    if not arrow or "." in output:
-        return Tensor(open=UNKNOWN)
-    return Tensor(front=tuple(lengths.get(letter, UNKNOWN) for letter in output), contiguous=True)
 
 
 def stacked(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
@@ -205,11 +183,6 @@ def _item_of(parts: Value) -> AnyTensor | None:
             return None
 
 
-def _tensor(interpreter: Interpreter, expr: Expr | None, point: ProgramPoint) -> AnyTensor | None:
-    found = interpreter.value(expr, point) if expr is not None else None
-    return found if isinstance(found, Tensor | SymbolicValue) else None
-
-
 def _pair(value: AnyTensor | None) -> TupleValue | None:
     return TupleValue((value, value)) if value is not None else None
 
@@ -235,7 +208,7 @@ def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, 
         return value if isinstance(value, SymbolicValue) or name in _PAIRS else Tensor(contiguous=True)
     dims = axis_numbers(interpreter, (given,), point)
     if dims is None:
-        other = _tensor(interpreter, given, point)
+        other = tensor_at(interpreter, given, point)
         return value if name in _PAIRS and isinstance(other, Tensor) else None
     kept = argument(call, 1 if name != "norm" else 2, "keepdim", "keepdims") == Const(True)
     count = tensors.rank(value)

@@ -1,0 +1,58 @@
+"""Calls that give several values: `divmod(n, 64)`, `map(int, x.shape)`, `torch.unique(x, return_inverse=True)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Call, Const, Lambda, Name
+from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.indexing import element
+from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.models.torch_results import combined
+from triton_doctor.static.variability.origins import from_data
+from triton_doctor.static.variability.values import ListValue, SymbolicValue, Tensor, TupleValue
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.values import Value
+
+SEVERAL = frozenset({"divmod", "map", "broadcast_tensors"})
+_NUMBERS = frozenset({"int", "float"})
+
+
+def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value | None:
+    """What a function called `name`, one of SEVERAL, gives; None where that is not known."""
+    match name, call.args:
+        case "divmod", (over, under):
+            numbers = [interpreter.number(over, point), interpreter.number(under, point)]
+            return TupleValue([apply("//", numbers), apply("%", numbers)])
+        case "map", (Name(function), items) if function in _NUMBERS:
+            return interpreter.value(items, point)
+        case "map", (Lambda((param,), body), items):
+            return _mapped(interpreter, param, body, interpreter.value(items, point), point)
+        case "broadcast_tensors", args:
+            tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
+            return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
+        case _:
+            return None
+
+
+def _mapped(interpreter: Interpreter, param: str, body: Expr, items: Value, point: ProgramPoint) -> Value:
+    """`body` for each of `items`, called `param`."""
+    if isinstance(items, TupleValue) and not items.open and items.starred is None:
+        return TupleValue([interpreter.value(body, point.binding({param: item})) for item in items.items])
+    item = interpreter.value(body, point.binding({param: element(interpreter, items, point.frame)}))
+    return ListValue(item=item, length=interpreter.length(items, point.frame))
+
+
+def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
+    """What `nonzero` and `unique` give that are asked for several tensors; None where they give one."""
+    asked = [key for key, value in call.keywords if key is not None and value == Const(True)]
+    one = Tensor(front=(from_data(base, name, point),), contiguous=True)
+    if name == "nonzero" and "as_tuple" in asked:
+        return ListValue(item=one, length=UNKNOWN)
+    if name == "unique" and any(key.startswith("return_") for key in asked):
+        return TupleValue([one] * (1 + sum(key.startswith("return_") for key in asked)))
+    return None
