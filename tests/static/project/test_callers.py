@@ -61,20 +61,83 @@ CASES = {
         },
         ["main.py:6"],
     ),
+    "a function in an attribute": (
+        {
+            "ops.py": PLAIN,
+            "main.py": "from ops import launch\nimport triton\nclass Scale:\n    def __init__(self, fast):\n"
+            "        self.run = launch if fast else None\n    def forward(self, x):\n        return self.run(x)\n",
+        },
+        ["main.py:7"],
+    ),
+    "a function in an attribute, by getattr": (
+        {
+            "ops.py": PLAIN + "class Scale:\n    def __init__(self):\n        self.run = launch\n"
+            '    def forward(self, x):\n        return getattr(self, "run")(x)\n',
+        },
+        ["ops.py:11"],
+    ),
+    "a function in an attribute of a class": (
+        {
+            "ops.py": PLAIN + "class Scale:\n    run = staticmethod(launch)\n"
+            "    def forward(self, x):\n        return self.run(x)\n",
+        },
+        ["ops.py:10"],
+    ),
+    "a name that a condition chooses": (
+        {"ops.py": PLAIN + "if FAST:\n    run = launch\nelse:\n    run = fake\ndef f(x):\n    run(x)\n"},
+        ["ops.py:12"],
+    ),
+    "a partial of it": (
+        {"ops.py": PLAIN + "def f(x):\n    run = functools.partial(launch, x)\n    run()\ndef g(run):\n    run(1)\n"},
+        ["ops.py:9"],
+    ),
+    "what checkpoint runs": (
+        {
+            "ops.py": PLAIN,
+            "main.py": "from torch.utils.checkpoint import checkpoint\nfrom ops import launch\nimport triton\n"
+            "def f(x):\n    return checkpoint(launch, x, use_reentrant=False)\n",
+        },
+        ["main.py:5"],
+    ),
+    "what a comparison chooses": (
+        {"ops.py": PLAIN + "def f(x, n):\n    run = launch if n < 16 else fake\n    run(x)\n"},
+        [],
+    ),
+    "an attribute of that name of another class": (
+        {
+            "ops.py": PLAIN + "class Scale:\n    def __init__(self):\n        self.run = launch\n"
+            "class Other:\n    def forward(self, x):\n        return self.run(x)\n",
+        },
+        [],
+    ),
+    "another function of that name": (
+        {
+            "ops.py": PLAIN + "class Scale:\n    def __init__(self, launch):\n        self.run = launch\n"
+            "    def forward(self, x):\n        return self.run(x)\n",
+        },
+        [],
+    ),
+    "an attribute of that name elsewhere": (
+        {
+            "ops.py": PLAIN + "class Scale:\n    def __init__(self):\n        self.run = fake\n"
+            "    def forward(self, x):\n        return self.run(x)\n",
+        },
+        [],
+    ),
 }
 
 
 @emptying_scan_caches()
-def calls_of_launch(files: dict[str, str]) -> list[str]:
-    """Where the calls are that reach `launch` of `ops.py`."""
+def calls_of(function: str, files: dict[str, str]) -> list[str]:
+    """Where the calls are that reach `function` of `ops.py`."""
     root = Path("/project")
     texts = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, text.encode()) for path, text in files.items()]
     project = whole_project(Database(texts), Settings(root=root), root)
     module = project.modules["ops.py"]
-    callers = CallGraph(project, in_all_files=True).of(module, module.functions["launch"])
+    callers = CallGraph(project, in_all_files=True).of(module, module.functions[function])
     return [f"{caller.module.path}:{caller.site.line}" for caller in callers]
 
 
 @pytest.mark.parametrize(("files", "expected"), CASES.values(), ids=CASES)
 def test_call_is_found_though_it_does_not_name_the_function(files: dict[str, str], expected: list[str]) -> None:
-    assert calls_of_launch({**files, "ops.py": PRELUDE + files["ops.py"]}) == expected
+    assert calls_of("launch", {**files, "ops.py": PRELUDE + files["ops.py"]}) == expected

@@ -13,6 +13,7 @@ from triton_doctor.static.project.calls.called_names import (
     calls_of,
     read_calls,
 )
+from triton_doctor.static.project.calls.kept_functions import KEPT_CALLS, kept_calls
 from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, naming_operator, operator_calls, operators
 from triton_doctor.static.project.calls.partials import calls_of_partials
 from triton_doctor.static.project.calls.trials import Trials
@@ -80,9 +81,18 @@ class CallGraph:
         if member is not None:
             yield from self._by_applied_names(module.path, wanted, function)
         else:
+            yield from self._by_keeping(module.path, wanted)
             for operator in operators(module).get(function.name, ()):
                 yield from self._by_operator(operator)
             yield from (Caller(module, caller, site) for caller, site in calls_of_partials(module, function))
+
+    def _by_keeping(self, home: str, name: str) -> Iterator[Caller]:
+        """The calls of what keeps the function `name` of the module at `home`: attributes, names, a `partial` of it."""
+        modules, tests = self._project.modules, self._project.tests
+        for path, _ in modules.search(KEPT_CALLS, name, name=name, home=home, but=tests):
+            found = self._project.names.locate(path, name)
+            if found is not None and found[:2] == (home, name):
+                yield from kept_calls(modules[path], name)
 
     def _by_operator(self, operator: str) -> Iterator[Caller]:
         """The calls of a torch operator, in any file that imports torch."""
