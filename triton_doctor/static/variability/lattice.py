@@ -46,8 +46,6 @@ class Variability(IntEnum):
 _FIXED, _FEW, _PER_MODEL, _LOGARITHMIC, _PER_CALL, _UNKNOWN = Variability
 _DATA, _MODEL = Toward
 
-_MOST = {_PER_CALL: HANDFUL, _LOGARITHMIC: POWERS_HANDFUL, _UNKNOWN: HANDFUL}
-
 
 class Term(NamedTuple):
     """An undecided value that another was computed from; `is_power` where only its logarithm counts."""
@@ -98,8 +96,8 @@ class AbstractNumber(NamedTuple):
             kind = decide_terms(self.terms, self.floor)
         if self.power and kind is _PER_CALL:
             kind = _LOGARITHMIC
-        if self.high is not None and kind in _MOST:
-            bound, most = self.bound, POWERS_HANDFUL if self.power else _MOST[kind]
+        if self.high is not None and kind >= _LOGARITHMIC:
+            bound, most = self.bound, POWERS_HANDFUL if self.power or kind is _LOGARITHMIC else HANDFUL
             if bound is not None and bound <= most:
                 return _FEW
         return kind
