@@ -34,18 +34,28 @@ class Evaluations:
         """Nothing is being evaluated."""
         self._active: set[Hashable] = set()
         self._answers: dict[Hashable, object] = {}
-        self._cut = 0  # how many questions were not followed to their end
+        self.cut = 0  # how many questions were not followed to their end
 
     def once(self, key: Hashable, answer: Callable[[], Answer], otherwise: Other) -> Answer | Other:
         """`answer()` to the question that `key` names; `otherwise` where that question is being answered already."""
         if key in self._active:
-            self._cut += 1
+            self.cut += 1
             return otherwise
         self._active.add(key)
         try:
             return answer()
         finally:
             self._active.discard(key)
+
+    def keep(self, key: Hashable, answer: Callable[[], Answer]) -> Answer:
+        """`answer()`, kept where nothing below it was cut off."""
+        if key in self._answers:
+            return cast("Answer", self._answers[key])
+        cut = self.cut
+        found = answer()
+        if self.cut == cut:
+            self._answers[key] = found
+        return found
 
     def answer(self, key: Hashable, answer: Callable[[], Answer], *, neutral: Other, beyond: Other) -> Answer | Other:
         """`answer()`, kept where nothing below it was cut off; `beyond` where MOST_NAMES questions led to this one.
@@ -55,10 +65,10 @@ class Evaluations:
         if key in self._answers:
             return cast("Answer", self._answers[key])
         if len(self._active) >= MOST_NAMES:
-            self._cut += 1
+            self.cut += 1
             return beyond
-        cut = self._cut
+        cut = self.cut
         found = self.once(key, answer, neutral)
-        if self._cut == cut:
+        if self.cut == cut:
             self._answers[key] = found
         return found

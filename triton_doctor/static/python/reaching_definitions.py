@@ -39,7 +39,7 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
             continue
         if _excluded(binding.arms, arms) or _contradict(function, binding.arms, arms):
             continue
-        if any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
+        if found and any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
             continue  # assigned again in the same arm
         found.append(binding)
         own = [arm for arm in binding.arms if arm not in arms]

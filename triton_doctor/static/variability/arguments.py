@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
@@ -52,8 +53,7 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     """What `param` is where no call is at hand: what its function shows of it."""
     function = frame.function
     names = named_axes(function, param.name)
-    weight = names_weight(param.name) or works_on_weights(function.name) or are_axes_of_weight(names)
-    weight = weight or steps_optimizer(one.name for one in function.params)
+    weight = names_weight(param.name) or are_axes_of_weight(names) or _takes_weights(function)
     path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
@@ -66,8 +66,14 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     is_integer = param.annotation == "int" and (
         param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
     )
-    number = _number(param, root)._replace(is_integer=is_integer, literals=(Passed(function, param.name),))
+    number = _number(function, param.name).typed(is_integer=is_integer)
     return SymbolicValue(root=root, number=number, origin=function)
+
+
+@cached_in_scan()
+def _takes_weights(function: Function) -> bool:
+    """Whether all tensors that `function` takes live as long as the model."""
+    return works_on_weights(function.name) or steps_optimizer(param.name for param in function.params)
 
 
 def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
@@ -89,11 +95,17 @@ def number_of(thing: SymbolicValue) -> AbstractNumber:
     return number.add_hints(apply_hints(noted, function.path, note.line))
 
 
-def _number(param: HostParam, root: Origin) -> AbstractNumber:
-    trail = (Note(root.path, root.line, f"`{param.name}` is an argument of `{root.function.rpartition('.')[2]}`"),)
-    if param.annotation in ("bool", "dtype", "str", "float"):
-        return FEW._replace(trail=trail)
-    if isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float):
-        return FEW._replace(trail=trail)
-    hints = apply_hints(AxisContext(name=param.name), root.path, root.line)
-    return AbstractNumber(kind=Variability.UNKNOWN, terms=frozenset({Term(hints)}), trail=trail)
+@cached_in_scan()
+def _number(function: Function, name: str) -> AbstractNumber:
+    """The parameter `name` of `function` as a number: what annotation, default and name suggest."""
+    (param,) = (param for param in function.params if param.name == name)
+    literals = (Passed(function, name),)
+    trail = (
+        Note(function.path, function.line, f"`{name}` is an argument of `{function.qualname.rpartition('.')[2]}`"),
+    )
+    if param.annotation in ("bool", "dtype", "str", "float") or (
+        isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float)
+    ):
+        return FEW._replace(literals=literals, trail=trail)
+    terms = frozenset({Term(apply_hints(AxisContext(name=name), function.path, function.line))})
+    return AbstractNumber(kind=Variability.UNKNOWN, terms=terms, literals=literals, trail=trail)

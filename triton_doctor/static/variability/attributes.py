@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
@@ -15,6 +16,8 @@ from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import ListValue, SymbolicValue, Value, either
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from triton_doctor.static.python.function import Function, Stored
     from triton_doctor.static.python.module import Class, Module
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -28,17 +31,27 @@ _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("de
 def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
     """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
     module = interpreter.project.names.home_of_class(of)
+    stores = _stores(module, of, name)
+    if not stores:
+        known = of.fields.get(name)
+        return _kept(name, module, known.line if known is not None else frame.function.line)
+    key = ("field", id(of), name, frame.depth)
+    return interpreter.evaluations.keep(key, partial(_set_to, interpreter, of, name, stores, frame))
+
+
+def _set_to(
+    interpreter: Interpreter, of: Class, name: str, stores: Sequence[tuple[Function, Stored]], frame: CallFrame
+) -> Value:
+    """What `stores`, those of methods of the class, set `self.name` to."""
+    module = interpreter.project.names.home_of_class(of)
     values: list[Value] = []
-    for function, stored in _stores(module, of, name):
+    for function, stored in stores:
         if function.name not in _MAKING:
             values.append(_stored(interpreter, stored, module, function, frame))
         elif stored.value in _EMPTY and _grows(of, name, module):
             values.append(_growing(name, module, stored))
         else:
             values.append(_kept(name, module, stored.line))
-    known = of.fields.get(name)
-    if not values:
-        values.append(_kept(name, module, known.line if known is not None else frame.function.line))
     return either(values)
 
 

@@ -125,12 +125,15 @@ def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) ->
     if decided not in (Variability.UNKNOWN, Variability.PER_CALL):
         return own
     asked = ask()
-    if asked is not None and asked.decide() is Variability.UNKNOWN and not asked.one_for_some_caller:
+    if asked is None:
+        return own
+    known = asked.decide()
+    if known is Variability.UNKNOWN and not asked.one_for_some_caller:
         # A suspicion of the callers adds to the function's own.
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
-    if asked is None or (asked.only_shown and decided is Variability.PER_CALL):
+    if asked.only_shown and decided is Variability.PER_CALL:
         return own
-    if asked.decide() is Variability.PER_MODEL and _is_guess(asked) and (_is_rest(own) or _is_clearer(own, asked)):
+    if known is Variability.PER_MODEL and _is_guess(asked) and (_is_rest(own) or _is_clearer(own, asked)):
         return own
     return asked._replace(size=own.size)
 

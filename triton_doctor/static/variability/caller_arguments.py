@@ -129,12 +129,14 @@ class CallerArguments:
         return answer
 
     def _ask(self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
+        callers = self.called(function)
+        if not callers:
+            return None
         name = thing.held.parameter if thing.held is not None else thing.root.name
         found: list[AbstractNumber] = []
         varying: list[AbstractNumber] = []
         shown: list[AbstractNumber] = []  # varies where nobody minds a compile
         serves = False
-        callers = self.called(function)
         for position, (caller, bound) in enumerate(callers[:MOST_CALLERS]):
             if name in bound and position not in thing.kept_out:
                 only_shows = self._only_shows(caller, function)

@@ -175,20 +175,18 @@ class Interpreter:
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
         """What `expr` is at `point`."""
         match expr:  # the most frequent first
-            case Name(name):
-                return name_value(self, name, point)
+            case Name():
+                return name_value(self, expr.id, point)
             case Call():
                 return self._call(expr, point)
-            case Attr(base, name):
-                return self._attribute(base, name, point)
+            case Attr() | Subscript():
+                return self._part_of_value(expr, point)
             case Const(literal):
                 return literal_value(literal, point)
             case Unpacked(of, None, size, _, before):
                 return starred(self, self.value(of, point), before, size - before, point.frame)
             case Unpacked(of, int(position), size, open_):
                 return self._part(of, position, size, open_, point)
-            case Subscript(base, key):
-                return self._item(base, key, point)
             case BinaryOp(op, operands):
                 return operate(self, op, operands, point)
             case Compare():
@@ -218,6 +216,20 @@ class Interpreter:
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
         """`len(value)`."""
         return length(self, value, frame).as_size()
+
+    def _part_of_value(self, expr: Attr | Subscript, point: ProgramPoint) -> Value:
+        """`x.name` or `x[key]`, kept for this point where no question below it led back to itself."""
+        parts, key = point.frame.parts, (id(expr), point.order, point.arms, point.line)
+        if point.local is None and (kept := parts.get(key)) is not None:
+            return kept[1]
+        cut = self.evaluations.cut
+        if isinstance(expr, Attr):
+            value = self._attribute(expr.base, expr.name, point)
+        else:
+            value = self._item(expr.base, expr.key, point)
+        if point.local is None and self.evaluations.cut == cut:
+            parts[key] = expr, value  # with the expression: another may get the id of one that is gone
+        return value
 
     def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
         if name in self.project.declared:

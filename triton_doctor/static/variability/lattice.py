@@ -46,8 +46,6 @@ class Variability(IntEnum):
 _FIXED, _FEW, _PER_MODEL, _LOGARITHMIC, _PER_CALL, _UNKNOWN = Variability
 _DATA, _MODEL = Toward
 
-_MOST = {_PER_CALL: HANDFUL, _LOGARITHMIC: POWERS_HANDFUL, _UNKNOWN: HANDFUL}
-
 
 class Term(NamedTuple):
     """An undecided value that another was computed from; `is_power` where only its logarithm counts."""
@@ -98,8 +96,8 @@ class AbstractNumber(NamedTuple):
             kind = decide_terms(self.terms, self.floor)
         if self.power and kind is _PER_CALL:
             kind = _LOGARITHMIC
-        if self.high is not None and kind in _MOST:
-            bound, most = self.bound, POWERS_HANDFUL if self.power else _MOST[kind]
+        if self.high is not None and kind >= _LOGARITHMIC:
+            bound, most = self.bound, POWERS_HANDFUL if self.power or kind is _LOGARITHMIC else HANDFUL
             if bound is not None and bound <= most:
                 return _FEW
         return kind
@@ -168,8 +166,8 @@ class AbstractNumber(NamedTuple):
         return AbstractNumber(*self[:-1], (*self.trail, note))
 
 
-# UNKNOWN joined with PER_CALL is PER_CALL, and with anything less UNKNOWN.
-_RANK = {kind: (int(kind), 0) for kind in Variability} | {_UNKNOWN: (_LOGARITHMIC, 1)}
+# By kind: UNKNOWN joined with PER_CALL is PER_CALL, and with anything less UNKNOWN.
+_RANK = (0, 1, 2, 3, 5, 4)
 
 UNKNOWN = AbstractNumber(kind=Variability.UNKNOWN, terms=_OUT_OF_SIGHT)
 FEW = AbstractNumber(kind=Variability.FEW)
@@ -198,7 +196,7 @@ def _decide_together(terms: Collection[Term]) -> Variability | None:
     """What terms of one sort decide; None where there are none."""
     if not terms:
         return None
-    sides = {weigh(term.hints) for term in terms}
+    sides = [weigh(term.hints) for term in terms]
     if Toward.DATA in sides or (None in sides and weigh(pool([term.hints for term in terms])) is Toward.DATA):
         return Variability.PER_CALL
     return Variability.UNKNOWN if None in sides else Variability.PER_MODEL
@@ -218,18 +216,18 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     greatest = max(decided, key=_RANK.__getitem__)
     leading = [operand for operand, kind in zip(operands, decided, strict=True) if kind is greatest]
     atoms: frozenset[DimFactor] = frozenset()
-    floor, terms, is_integer = _FIXED, _NO_TERMS, True
+    floor, terms = _FIXED, _NO_TERMS
     for operand, kind in zip(operands, decided, strict=True):
-        is_integer = is_integer and operand.is_integer
         # What the kernel does along an axis that may be the model's says nothing of the other operands.
         if operand.atoms and (kind is _PER_CALL or not operand.leans_to_model):
             atoms |= operand.atoms
-        least = kind if operand.kind is not _UNKNOWN or kind is _FEW else operand.floor
-        if _RANK[least] > _RANK[floor]:
-            floor = least
+        least = kind
         if operand.kind is _UNKNOWN and kind is not _FEW:
             own = operand.terms or _OUT_OF_SIGHT
-            terms |= frozenset(Term(term.hints, is_power=True) for term in own) if operand.power else own
+            terms |= frozenset([Term(term.hints, is_power=True) for term in own]) if operand.power else own
+            least = operand.floor
+        if _RANK[least] > _RANK[floor]:
+            floor = least
     kind = floor if not terms or floor is _PER_CALL else _UNKNOWN
     if kind is not _UNKNOWN:
         # An operand whose origin is known decides whatever is suggested of the others.
@@ -243,7 +241,7 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         floor=floor if kind is _UNKNOWN else _FIXED,
         atoms=atoms,
         from_data=any(operand.from_data for operand in leading),
-        is_integer=is_integer,
+        is_integer=all(operand.is_integer for operand in operands),
         trail=chosen.trail,
     )
 

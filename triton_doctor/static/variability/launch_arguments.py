@@ -42,7 +42,8 @@ def bind_arguments(
         return unpacked_count(interpreter.value(starred, point))
 
     for param, argument, expr in match_positions(launch.launch, kernel, count_of):
-        _give(found, param, expr, argument.span, interpreter, point, names)
+        if names is None or param in names:
+            found[param] = Given(expr=expr, value=interpreter.value(expr, point), span=argument.span)
     for argument in launch.launch.arguments:
         if argument.name is None:
             continue
@@ -50,22 +51,10 @@ def bind_arguments(
             for name, (spelled, value) in _table(argument.value, interpreter, point).items():
                 if names is None or name in names:
                     found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
-        else:
-            _give(found, argument.name, argument.value, argument.span, interpreter, point, names)
+        elif names is None or argument.name in names:
+            value = interpreter.value(argument.value, point)
+            found[argument.name] = Given(expr=argument.value, value=value, span=argument.span)
     return found
-
-
-def _give(
-    found: dict[str, Given],
-    name: str,
-    expr: Expr,
-    span: Span,
-    interpreter: Interpreter,
-    point: ProgramPoint,
-    names: frozenset[str] | None,
-) -> None:
-    if names is None or name in names:
-        found[name] = Given(expr=expr, value=interpreter.value(expr, point), span=span)
 
 
 def _table(expr: Expr, interpreter: Interpreter, point: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:

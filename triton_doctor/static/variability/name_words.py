@@ -46,20 +46,21 @@ _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks d
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
 _FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
+_PER = re.compile("_per_", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
 
 @lru_cache(maxsize=4096)
 def words(name: str) -> frozenset[str]:
     """`maxKvLen_2` -> max, kv, len; `elems_per_token` -> elems: there is one for each of what comes after."""
-    return frozenset(word.lower() for word in _WORD.findall(name.partition("_per_")[0]))
+    return frozenset(word.lower() for word in _WORD.findall(_PER.split(name)[0]))
 
 
 @lru_cache(maxsize=4096)
 def names_data(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows."""
     return (
-        not (names_room(name) or _names_width(name))
+        not (names_room(name) or _names_width(name) or _names_rate(name))
         and bool(_said(name) & _DATA_WORDS)
         and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
     )
@@ -84,6 +85,11 @@ def _names_width(name: str) -> bool:
     """Whether a name says how long one row is."""
     said = words(name)
     return "row" in said and bool(said & _EXTENT_WORDS)
+
+
+def _names_rate(name: str) -> bool:
+    """Whether a name counts what there is of one for each of another: `rows_per_block`, not `max_len_per_seq`."""
+    return "_per_" in name.lower() and bool(words(name) & (_COUNT_WORDS | {"row", "token", "block", "blocks"}))
 
 
 @lru_cache(maxsize=4096)
@@ -141,8 +147,11 @@ def names_settings(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def names_items(name: str) -> bool:
-    """Whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`."""
-    counts = "num" in words(name)
+    """Whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`.
+
+    `tokens_per_expert` has one for each expert.
+    """
+    counts = "num" in words(name) or _names_rate(name)
     return bool(words(name) & _ITEM_WORDS) and not (counts or names_settings(name) or names_weight(name))
 
 

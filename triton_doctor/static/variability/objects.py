@@ -182,10 +182,10 @@ def _class_called(interpreter: Interpreter, func: Expr, point: ProgramPoint) -> 
         return module.classes.get(function.class_name)
     if first not in module.classes and first not in module.imports and not module.star_imports:
         return None  # most calls are of something else
-    if first in function.bindings or any(param.name == first for param in function.params):
-        return None
     found = interpreter.project.names.dotted(module, full)
-    return found if isinstance(found, Class) else None
+    if not isinstance(found, Class) or first in function.bindings:
+        return None
+    return None if any(param.name == first for param in function.params) else found
 
 
 def _is_plain(of: Class) -> bool:

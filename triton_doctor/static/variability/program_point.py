@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.python.function import BranchArm, Function
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.values import Lazy, Value
 
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 class CallFrame:
     """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
 
-    An argument is a value, or a promise of it.
-
-    `depth` counts the calls followed so far, inwards and outwards.
+    An argument is a value, or a promise of it. `depth` counts the calls followed so far, inwards and outwards. `values`
+    are those of names and calls in the function, `parts` those of its other expressions, with the expression.
     """
 
     module: Module
@@ -27,6 +27,7 @@ class CallFrame:
     arguments: Mapping[str, Value | Lazy] | None = None
     depth: int = 0
     values: dict[tuple[object, ...], Value] = field(default_factory=dict)
+    parts: dict[tuple[object, ...], tuple[Expr, Value]] = field(default_factory=dict)
 
 
 class ProgramPoint(NamedTuple):
