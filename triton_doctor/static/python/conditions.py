@@ -84,26 +84,32 @@ def given_name(test: ast.expr | None, *, holds: bool) -> str | None:
             return None
 
 
+class _HeldTest(NamedTuple):
+    """The test that a flag holds, made inside `arms`; `names` are those that it reads."""
+
+    test: ast.expr
+    arms: tuple[BranchArm, ...]
+    names: frozenset[str]
+
+
 class FlagTests:
     """The flags of a function to the tests that they hold: `small = n <= 16`, and later `if small:`."""
 
     def __init__(self) -> None:
         """No flag is assigned yet."""
-        self._tests: dict[str, tuple[ast.expr, tuple[BranchArm, ...]]] = {}
+        self._tests: dict[str, _HeldTest] = {}
 
     def assign(self, name: str, value: ast.expr, arms: tuple[BranchArm, ...]) -> None:
         """Take in `name = value` inside `arms`."""
         if isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp):
-            self._tests[name] = self.spell_out(value, arms), arms
+            test = self.spell_out(value, arms)
+            names = frozenset(one.id for one in ast.walk(test) if isinstance(one, ast.Name))
+            self._tests[name] = _HeldTest(test, arms, names)
 
     def forget(self, name: str) -> None:
         """Leave out what was said of `name`, which is bound anew."""
-        if self._tests:
-            self._tests = {
-                flag: (test, arms)
-                for flag, (test, arms) in self._tests.items()
-                if flag != name and not any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(test))
-            }
+        for flag in [flag for flag, held in self._tests.items() if flag == name or name in held.names]:
+            del self._tests[flag]
 
     def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:
         """`test`, made inside `arms`, with the tests that its flags hold in their place.
@@ -112,9 +118,10 @@ class FlagTests:
         """
         match test:
             case ast.Name(id=name) if name in self._tests:
-                held, own = self._tests[name]
-                within = arms[: len(own)] == own and not any(arm.loop for arm in arms[len(own) :])
-                return held if within else test
+                held = self._tests[name]
+                outer = len(held.arms)
+                within = arms[:outer] == held.arms and not any(arm.loop for arm in arms[outer:])
+                return held.test if within else test
             case ast.BoolOp(op=op, values=values):
                 return ast.BoolOp(op, [self.spell_out(one, arms) for one in values])
             case ast.UnaryOp(op=ast.Not() as op, operand=operand):
