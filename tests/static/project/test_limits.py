@@ -26,17 +26,32 @@ def test_answer_that_rests_on_no_cut_is_kept() -> None:
     assert (answers, asked) == (["found", "found"], ["a"])
 
 
-def test_answer_that_rests_on_a_cut_is_asked_again() -> None:
+def test_answer_that_led_back_to_a_waiting_question_is_asked_again() -> None:
+    evaluations, asked = Evaluations(), []
+
+    def ask_a() -> int:
+        asked.append("a")
+        return 1 + evaluations.answer("b", ask_b, neutral=0, beyond=0)
+
+    def ask_b() -> int:
+        asked.append("b")
+        return 10 + evaluations.answer("a", ask_a, neutral=0, beyond=0)
+
+    answers = [evaluations.answer(key, ask, neutral=0, beyond=0) for key, ask in (("a", ask_a), ("b", ask_b))]
+
+    assert (answers, asked) == ([11, 21], ["a", "b", "b"])
+
+
+def test_answer_that_led_back_to_itself_alone_is_kept() -> None:
     evaluations, asked = Evaluations(), []
 
     def ask() -> int:
         asked.append("a")
-        return evaluations.answer("a", ask, neutral=0, beyond=0)
+        return 1 + evaluations.answer("a", ask, neutral=10, beyond=0)
 
-    for _ in range(2):
-        evaluations.answer("a", ask, neutral=0, beyond=0)
+    answers = [evaluations.answer("a", ask, neutral=10, beyond=0) for _ in range(2)]
 
-    assert asked == ["a", "a"]
+    assert (answers, asked) == ([11, 11], ["a"])
 
 
 def test_chain_of_questions_ends_at_the_limit() -> None:

@@ -218,16 +218,16 @@ class Interpreter:
         return length(self, value, frame).as_size()
 
     def _part_of_value(self, expr: Attr | Subscript, point: ProgramPoint) -> Value:
-        """`x.name` or `x[key]`, kept for this point where no question below it led back to itself."""
+        """`x.name` or `x[key]`, kept for this point where it is whole."""
         parts, key = point.frame.parts, (id(expr), point.order, point.arms, point.line)
         if point.local is None and (kept := parts.get(key)) is not None:
             return kept[1]
-        cut = self.evaluations.cut
         if isinstance(expr, Attr):
-            value = self._attribute(expr.base, expr.name, point)
+            evaluate = partial(self._attribute, expr.base, expr.name, point)
         else:
-            value = self._item(expr.base, expr.key, point)
-        if point.local is None and self.evaluations.cut == cut:
+            evaluate = partial(self._item, expr.base, expr.key, point)
+        value, is_whole = self.evaluations.follow(evaluate)
+        if is_whole and point.local is None:
             parts[key] = expr, value  # with the expression: another may get the id of one that is gone
         return value
 
