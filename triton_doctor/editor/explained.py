@@ -69,6 +69,8 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
     settings, base = workspace.settings, workspace.base
     kept = memory.read()
     library = Database(workspace.files, kept.seen)
+    if kept.modules is not None:
+        library.kept = kept.modules
     before = kept.recall()
     tests = PathPatterns(settings.root, settings.tests, base)
     changes = NO_CHANGES if before is NO_SCAN_CACHE else before.changes(library, tests)

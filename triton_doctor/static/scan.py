@@ -88,6 +88,8 @@ def scan(
     began = time.perf_counter()
     kept = cache.read() if cache is not None else NO_CACHED_SCAN
     library = Database(files, kept.seen)
+    if kept.modules is not None:
+        library.kept = kept.modules
     is_same = kept is not NO_CACHED_SCAN and library.seen().digests == kept.seen.digests
     result = combine_results(kept.results, asked) if is_same and weigh is None else None
     outcome = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.finding import Finding, Undecided
-    from triton_doctor.static.project.cache.folder import CacheStore
+    from triton_doctor.static.project.cache.scan_cache import ScanStore
 
 KERNEL = """\
 import triton
@@ -34,7 +34,7 @@ FIXED = "def size(rows):\n    return 16\n"
 PROJECT = {"kernels.py": KERNEL, "launch.py": LAUNCH, "sizes.py": VARYING}
 
 
-def found(folder: Path, cache: CacheStore | None) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
+def found(folder: Path, cache: ScanStore | None) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
     chosen = Settings(root=folder)
     seen = scan(list(find_files([folder], chosen, cwd=folder)), chosen, cwd=folder, cache=cache)
     return seen.findings, seen.undecided

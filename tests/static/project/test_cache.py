@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,11 @@ from tests.static.project.cached_project import FIXED, KERNEL, LAUNCH, VARYING, 
 from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.summaries import summarize_files
 from triton_doctor.static.project.cache.folder import FOLDER, CacheStore
+from triton_doctor.static.project.cache.scan_memory import ScanMemory
+from triton_doctor.static.project.database import database
 from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.database.kept_modules import KeptModules, ReadModule
+from triton_doctor.static.python.parse import read_module
 from triton_doctor.static.sources import contents
 from triton_doctor.static.sources.files import find_files
 
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tests.conftest import Outcome
+    from triton_doctor.static.python.module import Module
 
 ROOT = Path(__file__).parent.parent.parent.parent
 CALLER = "# triton\nfrom launch import launch\n\ndef step(x, requests):\n    launch(x, {})\n"
@@ -126,7 +132,9 @@ def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits
         put(folder / name, states[0])
     breathe()
     cache = CacheStore(folder, ["."], Settings(root=folder))
-    assert {finding.code for finding in found(folder, cache)[0]} == {"TRD101", "TRD102", "TRD201", "TRD901"}
+    memory = ScanMemory()
+    for store in (cache, memory):
+        assert {finding.code for finding in found(folder, store)[0]} == {"TRD101", "TRD102", "TRD201", "TRD901"}
 
     for name, state, set_back in edits:
         file = folder / name
@@ -134,7 +142,43 @@ def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits
         put(file, STATES[name][state % len(STATES[name])])
         if set_back and before is not None and file.exists():
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert found(folder, cache) == found(folder, None)
+        expected = found(folder, None)
+        assert found(folder, cache) == expected
+        assert found(folder, memory) == expected
+
+
+def test_edit_after_edit_reads_only_what_was_edited(
+    folder: Path, write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
+        write(path, content)
+    read: list[str] = []
+    for name in ("read_module", "read_consulted"):
+        monkeypatch.setattr(database, name, partial(read_noting, read, getattr(database, name)))
+    memory = ScanMemory()
+    reads = []
+
+    for edit in range(4):
+        found(folder, memory)
+        reads.append(sorted(read))
+        read.clear()
+        (folder / "sizes.py").write_text(VARYING + "#" * (edit + 1))
+
+    assert reads == [["kernels.py", "launch.py", "sizes.py"]] * 2 + [["sizes.py"]] * 2
+
+
+def read_noting(paths: list[str], read: Callable[[str, bytes], Module], path: str, text: bytes) -> Module:
+    paths.append(path)
+    return read(path, text)
+
+
+def test_modules_asked_for_longest_ago_are_dropped() -> None:
+    kept = KeptModules(most=2)
+    modules = {path: ReadModule(b"", read_module(path, b""), None) for path in ("a.py", "b.py", "c.py")}
+    for path in ("a.py", "b.py", "a.py", "c.py"):
+        kept.keep(path, modules[path])
+
+    assert {path for path in modules if kept.find(path, b"") is not None} == {"a.py", "c.py"}
 
 
 CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"

@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from triton_doctor.finding import Span
+from triton_doctor.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +66,6 @@ class SourceText:
         self._is_ascii = self.text.isascii()
         self.unread: list[Exception] = []
         self._starts: list[int] | None = None
-        self._offsets: dict[TextPattern, list[int]] = {}
 
     def span(self, node: SyntaxNode) -> Span:
         """Where `node` stands."""
@@ -126,9 +126,7 @@ class SourceText:
 
     def times(self, sign: TextPattern, start: int, end: int) -> int:
         """How often `sign` stands between two offsets. The text is searched once, whatever these are."""
-        offsets = self._offsets.get(sign)
-        if offsets is None:
-            offsets = self._offsets[sign] = list(sign.offsets(self.text))
+        offsets = _offsets(self, sign)
         at = bisect_left(offsets, start)
         return bisect_left(offsets, end, at) - at
 
@@ -168,3 +166,9 @@ class SourceText:
             return offset + 1
         before = self.text[starts[line - 1] : starts[line - 1] + offset]
         return (offset if before.isascii() else len(before.decode("utf-8", "replace"))) + 1
+
+
+@cached_in_scan()
+def _offsets(source: SourceText, sign: TextPattern) -> list[int]:
+    """Where `sign` begins in the text of `source`, which may outlive the scan; `sign` is another in the next."""
+    return list(sign.offsets(source.text))

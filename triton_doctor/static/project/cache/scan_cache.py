@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Dependencies
+    from triton_doctor.static.project.database.kept_modules import KeptModules
     from triton_doctor.static.project.database.kernel_uses import KernelUses
     from triton_doctor.static.sources.directives import Directive
 
@@ -120,7 +121,7 @@ def _imports(role: Role | None) -> bool:
 class CachedScan(NamedTuple):
     """What a run needs of the scan before where no file has changed; `checks` are as in ScanResult, `results` by path.
 
-    `recall` returns the rest, and NO_SCAN_CACHE if that is damaged.
+    `recall` returns the rest, and NO_SCAN_CACHE if that is damaged. `modules` are there where it ran in this process.
     """
 
     seen: FileStamps
@@ -129,6 +130,7 @@ class CachedScan(NamedTuple):
     results: Mapping[str, FileReport]
     uses: Mapping[str, KernelUses]
     recall: Callable[[], ScanCache]
+    modules: KeptModules | None = None
 
 
 class ScanStore(Protocol):

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, CachedScan
+from triton_doctor.static.project.database.kept_modules import KeptModules
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.cache.folder import CacheStore
     from triton_doctor.static.project.cache.scan_cache import ScanCache
+
+# What an edit makes an editor read is what it read after the edit before, and some more.
+_MOST_MODULES = 256
 
 
 class ScanMemory:
@@ -19,11 +23,13 @@ class ScanMemory:
         self._store = store
         self._kept: CachedScan | None = None
         self._unsaved: ScanCache | None = None
+        self._modules = KeptModules(_MOST_MODULES)
 
     def read(self) -> CachedScan:
         """What the last scan left; nothing where there was none."""
         if self._kept is None:
-            self._kept = self._store.read() if self._store is not None else NO_CACHED_SCAN
+            left = self._store.read() if self._store is not None else NO_CACHED_SCAN
+            self._kept = left._replace(modules=self._modules) if left is not NO_CACHED_SCAN else left
         return self._kept
 
     def write(self, memory: ScanCache) -> None:
@@ -36,6 +42,7 @@ class ScanMemory:
             results=memory.outcome.results(),
             uses=memory.uses,
             recall=lambda: memory,
+            modules=self._modules,
         )
 
     def for_store(self, store: CacheStore) -> ScanMemory:

@@ -12,6 +12,7 @@ from triton_doctor.static.environment.read_file import read_settings
 from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
 from triton_doctor.static.project.database.dependencies import QUERIES, Said, digest
 from triton_doctor.static.project.database.import_index import ImportIndex
+from triton_doctor.static.project.database.kept_modules import KeptModules, ReadModule
 from triton_doctor.static.project.database.roles import (
     FileFacts,
     Role,
@@ -51,7 +52,7 @@ class Database:
     """Reads `files`, by path as findings spell it.
 
     `python` and `settings` hold the bytes of those that could be read; `unopened` a TRD900 for each that could not.
-    `known` grows by what the bytes alone tell, as somebody asks.
+    `known` grows by what the bytes alone tell, as somebody asks; `kept` by the modules that are read.
     """
 
     def __init__(self, files: Iterable[SourceFile], seen: FileStamps = NO_STAMPS) -> None:
@@ -60,6 +61,7 @@ class Database:
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
         self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
+        self.kept = KeptModules()
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
@@ -94,10 +96,7 @@ class Database:
 
     def role(self, path: str) -> Role:
         """What the Python file at `path` is read for."""
-        known = self.known.roles
-        if path not in known:
-            known[path] = role_of(self.python[path])
-        return known[path]
+        return self._fact(self.known.roles, path, role_of)
 
     @property
     def idle(self) -> int:
@@ -139,13 +138,18 @@ class Database:
         return self._modules[path]
 
     def _module(self, path: str) -> Module | None:
-        """Read the module at `path`, and with it what it sets."""
-        in_full = self._is_read_in_full(path)
-        if in_full and python_may_set(self.python[path]):
-            read = self._parsed(path, read_module_that_sets, self.python)
-            module, self._environments[path] = read or (None, None)
-            return module
-        return self._parsed(path, read_module if in_full else read_consulted, self.python)
+        """Read the module at `path`, and with it what it sets, unless an earlier scan did."""
+        read = self.kept.find(path, self.python[path]) or self._read(path)
+        self.kept.keep(path, read)
+        if read.environment is not None:
+            self._environments[path] = read.environment
+        return read.module
+
+    def _read(self, path: str) -> ReadModule:
+        in_full, text = self._is_read_in_full(path), self.python[path]
+        if in_full and python_may_set(text):
+            return ReadModule(text, *(self._parsed(path, read_module_that_sets, self.python) or (None, None)))
+        return ReadModule(text, self._parsed(path, read_module if in_full else read_consulted, self.python), None)
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -222,21 +226,17 @@ class Database:
 
     def words(self, path: str) -> frozenset[str]:
         """The names that stand after an `import` in the Python file at `path`."""
-        known = self.known.words
-        if path not in known:
-            known[path] = imported_words(self.python[path])
-        return known[path]
+        return self._fact(self.known.words, path, imported_words)
 
     def _sources(self, path: str) -> frozenset[str]:
-        known = self.known.sources
-        if path not in known:
-            known[path] = imported_sources(self.python[path])
-        return known[path]
+        return self._fact(self.known.sources, path, imported_sources)
 
     def _members(self, path: str) -> frozenset[str]:
-        known = self.known.members
+        return self._fact(self.known.members, path, subscripted_members)
+
+    def _fact(self, known: dict[str, Read], path: str, read: Callable[[bytes], Read]) -> Read:
         if path not in known:
-            known[path] = subscripted_members(self.python[path])
+            known[path] = read(self.python[path])
         return known[path]
 
     @cached_property
