@@ -49,7 +49,7 @@ def _kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm,
     found = [
         position
         for position, (caller, bound) in enumerate(called)
-        if any(_truth(_Context(interpreter, frame, caller, bound), test) is (not holds) for test, holds in tests)
+        if any(_truth(_CallerContext(interpreter, frame, caller, bound), test) is (not holds) for test, holds in tests)
     ]
     return frozenset(found) if len(found) < len(called) else NOBODY
 
@@ -62,7 +62,7 @@ def _test_of(function: Function, flag: str) -> Expr | None:
     return Name(flag) if flag.isidentifier() else None
 
 
-class _Context:
+class _CallerContext:
     """One call of a function: what it passes."""
 
     def __init__(self, interpreter: Interpreter, frame: CallFrame, caller: Caller, bound: Mapping[str, Expr]) -> None:
@@ -85,7 +85,7 @@ class _Context:
         return param.default if isinstance(param.default, Const) else None
 
 
-def _truth(context: _Context, test: Expr, names: int = _MOST_NAMES) -> bool | None:
+def _truth(context: _CallerContext, test: Expr, names: int = _MOST_NAMES) -> bool | None:
     """The truth of `test` in the call of `context`; None where that is not known."""
     match test:
         case Const(bool() | None as literal):
