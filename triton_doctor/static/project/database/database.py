@@ -11,7 +11,7 @@ from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_file import read_settings
 from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
 from triton_doctor.static.project.database.dependencies import QUERIES, Said, digest
-from triton_doctor.static.project.database.import_index import ImportIndex
+from triton_doctor.static.project.database.import_index import ImportIndex, paths_by_import
 from triton_doctor.static.project.database.kept_modules import KeptModules, ReadModule
 from triton_doctor.static.project.database.roles import (
     FileFacts,
@@ -67,7 +67,6 @@ class Database:
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._answers: dict[tuple[str, str, str], object] = {}
-        self._importers_by_name: dict[str, tuple[str, ...]] = {}
         self._bystanders_by_name: dict[str, tuple[str, ...]] = {}
         self._fingerprints: dict[tuple[str, ModuleQuery], bytes | None] = {}
         for file in files:
@@ -206,17 +205,17 @@ class Database:
         """Those of `paths` that import a module called `name`, or something of it."""
         return (path for path in paths if name in self._sources(path) or name in self.words(path))
 
-    def importers(self, name: str) -> tuple[str, ...]:
+    def importers(self, name: str) -> Sequence[str]:
         """The Python files that import a module called `name`, or something of it."""
-        if name not in self._importers_by_name:
-            self._importers_by_name[name] = tuple(self.importing(name, self.python))
-        return self._importers_by_name[name]
+        return self._by_import.get(name, ())
 
-    def bystanders(self, name: str) -> tuple[str, ...]:
+    def bystanders(self, name: str) -> Sequence[str]:
         """The bystanders that import a module called `name`, or something of it; that say it where it has a dot."""
         if name not in self._bystanders_by_name:
-            saying = (path for path in self._bystanders if name.encode() in self.python[path])
-            self._bystanders_by_name[name] = tuple(saying if "." in name else self.importing(name, self._bystanders))
+            paths = self.python if "." in name else self.importers(name)
+            found = (path for path in paths if self.roles[path] is Role.BYSTANDER)
+            saying = (path for path in found if "." not in name or name.encode() in self.python[path])
+            self._bystanders_by_name[name] = tuple(saying)
         return self._bystanders_by_name[name]
 
     def handling(self, paths: Sequence[str], signs: Iterable[TextPattern]) -> Sequence[str]:
@@ -241,19 +240,18 @@ class Database:
 
     @cached_property
     def _importers(self) -> ImportIndex:
-        named = (path for path, role in self.roles.items() if role is not Role.BYSTANDER)
-        return ImportIndex(self.python, {path: self.words(path) for path in named})
+        named = {path: self.words(path) for path, role in self.roles.items() if role is not Role.BYSTANDER}
+        return ImportIndex(self.python, named)
 
     @cached_property
-    def _bystanders(self) -> Sequence[str]:
-        return [path for path, role in self.roles.items() if role is Role.BYSTANDER]
+    def _by_import(self) -> Mapping[str, Sequence[str]]:
+        return paths_by_import(self.python, self._sources, self.words)
 
     @cached_property
     def _setting(self) -> Sequence[str]:
         known = self.known.setting
-        for path in self.settings:
-            if path not in known:
-                known[path] = may_set(self.settings[path])
+        for path in self.settings.keys() - known.keys():
+            known[path] = may_set(self.settings[path])
         return [path for path in self.settings if known[path]]
 
     def _environment(self, path: str) -> EnvironmentFile | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.project.database.roles import taken_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from triton_doctor.static.sources.source_text import TextPattern
 
@@ -77,6 +77,15 @@ class ImportIndex:
         if path not in self._taken:
             self._taken[path] = taken_names(self._texts[path])
         return name.encode() in self._taken[path]
+
+
+def paths_by_import(paths: Iterable[str], *imported: Callable[[str], frozenset[str]]) -> Mapping[str, Sequence[str]]:
+    """Names to those of `paths` that import a module called so, or something of it; `imported` give the names."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        for name in frozenset[str]().union(*(names(path) for names in imported)):
+            found.setdefault(name, []).append(path)
+    return found
 
 
 def last_name(path: str) -> str:
