@@ -614,6 +614,14 @@ CASES = {
             """,
             "per_call",
         ),
+        "places where a condition holds": (
+            """
+            def launch(mask):
+                rows, columns = torch.where(mask)
+                kernel[(1,)](rows, rows.size(0))
+            """,
+            "per_call",
+        ),
         "a size that is unpacked": (
             """
             def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):

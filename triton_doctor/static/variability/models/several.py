@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.values import Value
 
-SEVERAL = frozenset({"divmod", "map", "broadcast_tensors"})
+SEVERAL = frozenset({"divmod", "map", "broadcast_tensors", "where"})
 _NUMBERS = frozenset({"int", "float"})
 
 
@@ -32,6 +32,8 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
         case "broadcast_tensors", args:
             tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
+        case "where", (condition,):  # a tensor of places for each axis, as `nonzero` gives
+            return ListValue(item=_found(condition, name, point), length=UNKNOWN)
         case _:
             return None
 
@@ -39,9 +41,14 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
 def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
     """What `nonzero` and `unique` give that are asked for several tensors; None where they give one."""
     asked = [key for key, value in call.keywords if key is not None and value == Const(True)]
-    one = Tensor(front=(from_data(base, name, point),), contiguous=True)
+    one = _found(base, name, point)
     if name == "nonzero" and "as_tuple" in asked:
         return ListValue(item=one, length=UNKNOWN)
     if name == "unique" and any(key.startswith("return_") for key in asked):
         return TupleValue([one] * (1 + sum(key.startswith("return_") for key in asked)))
     return None
+
+
+def _found(base: Expr, name: str, point: ProgramPoint) -> Tensor:
+    """As many items as `name` finds in the data of `base`."""
+    return Tensor(front=(from_data(base, name, point),), contiguous=True)
