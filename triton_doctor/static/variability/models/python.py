@@ -121,8 +121,8 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         return DictValue({key: interpreter.value(value, point) for key, value in call.keywords if key})
     if not call.args:
         return out_of_sight(call, point)
-    if name in SEVERAL and (values := several(interpreter, name, call, point)) is not None:
-        return values
+    if name in SEVERAL and (given := several(interpreter, name, call, point)) is not None:
+        return given
     if is_pattern_call(name, call):
         return rearranged(interpreter, call, point) or out_of_sight(call, point)
     match name:
