@@ -28,19 +28,11 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability import axes, objects, tensors, views
 from triton_doctor.static.variability.attribute_stores import AttributeStores
-from triton_doctor.static.variability.attributes import saved
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import limited_item
-from triton_doctor.static.variability.indexing import attribute, element, item, keeps_items, part, starred
-from triton_doctor.static.variability.lattice import (
-    FEW,
-    UNKNOWN,
-    AbstractNumber,
-    Variability,
-    choice,
-    join,
-)
+from triton_doctor.static.variability.indexing import element, item, keeps_items, part, starred
+from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, choice, join
 from triton_doctor.static.variability.layouts import Layouts
 from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
@@ -48,12 +40,10 @@ from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
 from triton_doctor.static.variability.nullness import outcome
 from triton_doctor.static.variability.operators import operate
-from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
 from triton_doctor.static.variability.shared_axes import AxisChecks
 from triton_doctor.static.variability.values import (
-    Context,
     Instance,
     Shape,
     SymbolicValue,
@@ -223,32 +213,13 @@ class Interpreter:
         if point.local is None and (kept := parts.get(key)) is not None:
             return kept[1]
         if isinstance(expr, Attr):
-            evaluate = partial(self._attribute, expr.base, expr.name, point)
+            evaluate = partial(objects.named_part, self, expr.base, expr.name, point)
         else:
             evaluate = partial(self._item, expr.base, expr.key, point)
         value, is_whole = self.evaluations.follow(evaluate)
         if is_whole and point.local is None:
             parts[key] = expr, value  # with the expression: another may get the id of one that is gone
         return value
-
-    def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
-        if name in self.project.declared:
-            return declared(self.project, name, point.frame)
-        return forget_items(self._attribute_of(self.value(base, point), base, name, point))
-
-    def _attribute_of(self, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
-        match value:
-            case Instance():
-                return objects.object_attribute(self, value, base, name, point)
-            case Union(options) if any(isinstance(option, Instance) for option in options):
-                return attribute(self, UNKNOWN, name, base, point)
-            case Context(forward):
-                return saved(self, forward, name, point.frame)
-            case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and self.asks:
-                stored = self.setters.value(self, base, name, point)
-                return attribute(self, value, name, base, point) if stored is None else stored
-            case _:
-                return attribute(self, value, name, base, point)
 
     def _part(self, of: Expr, position: int, size: int, open_: bool, point: ProgramPoint) -> Value:
         value = self.value(of, point)

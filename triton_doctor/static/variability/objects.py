@@ -14,11 +14,21 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted
 from triton_doctor.static.python.module import Class
-from triton_doctor.static.variability.attributes import field
+from triton_doctor.static.variability.attributes import field, saved
 from triton_doctor.static.variability.indexing import attribute
-from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.lattice import UNKNOWN, Variability
+from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.values import Instance, TupleValue, Value, either
+from triton_doctor.static.variability.values import (
+    Context,
+    Instance,
+    SymbolicValue,
+    TupleValue,
+    Union,
+    Value,
+    either,
+    forget_items,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +63,28 @@ def make_object(interpreter: Interpreter, call: Call, point: ProgramPoint) -> In
     for name, arg in given.items():
         made[name] = partial(interpreter.value, arg, point)
     return Instance(of, made)
+
+
+def named_part(interpreter: Interpreter, base: Expr, name: str, point: ProgramPoint) -> Value:
+    """`base.name`, whatever `base` is: an object of the project, a context of autograd, a tensor, an argument."""
+    if name in interpreter.project.declared:
+        return declared(interpreter.project, name, point.frame)
+    return forget_items(_named_part(interpreter, interpreter.value(base, point), base, name, point))
+
+
+def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, point: ProgramPoint) -> Value:
+    match value:
+        case Instance():
+            return object_attribute(interpreter, value, base, name, point)
+        case Union(options) if any(isinstance(option, Instance) for option in options):
+            return attribute(interpreter, UNKNOWN, name, base, point)
+        case Context(forward):
+            return saved(interpreter, forward, name, point.frame)
+        case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.asks:
+            stored = interpreter.setters.value(interpreter, base, name, point)
+            return attribute(interpreter, value, name, base, point) if stored is None else stored
+        case _:
+            return attribute(interpreter, value, name, base, point)
 
 
 def object_attribute(interpreter: Interpreter, instance: Instance, base: Expr, name: str, point: ProgramPoint) -> Value:
