@@ -1,7 +1,7 @@
 """What a rule advises, followed to the letter: each program is edited as its finding says, and run on a real Triton.
 
-The programs are those of `test_predictions.py`. What TRD201 advises has a table of its own in
-`static/rules/test_remedies.py`.
+The programs are those of `test_predictions.py`. What TRD201 advises for each use of a constexpr has
+a table of its own, `static/rules/test_remedies.py`.
 """
 
 import json
@@ -39,6 +39,13 @@ class Followed:
 
 
 FOLLOWED = {
+    "a constexpr that only the key needs leaves both": Followed(
+        "trd201",
+        "drop the `tl.constexpr` annotation of `count`: the kernel itself never reads it; remove `count` from",
+        (("count: tl.constexpr,", "count,"), ('key=["count"]', "key=[]")),
+        (6, 2),
+        said=1,
+    ),
     "a parameter that is never read is removed": Followed(
         "trd202", "remove `total`", (("total: tl.constexpr, ", ""), ("total=len(requests), ", "")), (3, 1)
     ),

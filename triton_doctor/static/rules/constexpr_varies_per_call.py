@@ -106,6 +106,8 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
             f"them, or cap `{name}`"
         )
     match parameter.need:
+        case None if name not in parameter.kernel.read:
+            return f"drop the `tl.constexpr` annotation of `{name}`: the kernel itself never reads it"
         case None:
             return (
                 f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain "
