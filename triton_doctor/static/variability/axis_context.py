@@ -39,6 +39,7 @@ class AxisContext(NamedTuple):
     is_length: bool = False
     is_quotient: bool = False
     is_output_width: bool = False
+    is_weight_size: bool = False
     is_height: bool = False
     is_beside_heads: bool = False
     is_covered: bool = False

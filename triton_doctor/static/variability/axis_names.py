@@ -9,7 +9,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, Star, Subscript, TupleExpr, Unpacked, children
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
-from triton_doctor.static.variability.name_words import names_heads, names_model, names_part
+from triton_doctor.static.variability.name_words import names_heads, names_model, names_part, names_weight_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -185,13 +185,31 @@ def output_widths(function: Function) -> frozenset[str]:
     return frozenset(name for name in found if name is not None)
 
 
-def _width(call: Call) -> str | None:
+@cached_in_scan()
+def weight_sizes(function: Function) -> frozenset[str]:
+    """`N` and `K` of `grad_weight = torch.empty((splits, N, K))`: the first axis may be that of partial sums."""
+    return frozenset(
+        size.id
+        for name, bindings in function.bindings.items()
+        if names_weight_gradient(name)
+        for binding in bindings
+        if isinstance(binding.value, Call) and _allocates(binding.value)
+        for size in _written_sizes(binding.value)[1:]
+        if isinstance(size, Name)
+    )
+
+
+def _allocates(call: Call) -> bool:
     match call.func:
-        case Attr(_, name) | Name(name) if name in ALLOCATING or name in NEW:
-            sizes = _written_sizes(call)
-            if len(sizes) == 2 and isinstance(sizes[1], Name):
-                return sizes[1].id
-    return None
+        case Attr(_, name) | Name(name):
+            return name in ALLOCATING or name in NEW
+        case _:
+            return False
+
+
+def _width(call: Call) -> str | None:
+    sizes = _written_sizes(call) if _allocates(call) else ()
+    return sizes[1].id if len(sizes) == 2 and isinstance(sizes[1], Name) else None
 
 
 def _written_sizes(call: Call) -> tuple[Expr, ...]:

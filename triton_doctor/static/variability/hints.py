@@ -239,6 +239,14 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_output_width and not names_data(axis.name),
     ),
     Hint(
+        name="size of a weight",
+        toward=Toward.MODEL,
+        weight=2,
+        says="the function allocates the gradient of a weight with it, behind the first axis",
+        example="n = segments.shape[0] - 1; grad_weight = torch.empty((c_out, n, c_in))",
+        applies=lambda axis: axis.is_weight_size,
+    ),
+    Hint(
         name="quotient of axes",
         toward=Toward.MODEL,
         says="the quotient of two axes, such as query heads by key heads, lasts as the model does",

@@ -140,6 +140,15 @@ def names_weight(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_weight_gradient(name: str) -> bool:
+    """Whether a tensor's name says in a whole word that it is the gradient of a weight: `grad_weight`, `dweight`."""
+    said = words(name)
+    return bool(said & {"dweight", "dweights", "wgrad"}) or (
+        bool(said & {"weight", "weights"}) and bool(said & {"grad", "grads", "gradient", "d"})
+    )
+
+
+@lru_cache(maxsize=4096)
 def names_settings(name: str) -> bool:
     """Whether a list's name says that the model, or its set-up, decides how long it is."""
     return bool(words(name) & _SETTING_WORDS)

@@ -11,7 +11,7 @@ from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
 from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.axis_names import output_widths
+from triton_doctor.static.variability.axis_names import output_widths, weight_sizes
 from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.grown_lists import grown_list, is_empty_list
@@ -195,7 +195,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
             is_height = _is_height(binding, frame)
             value = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
             value = _hint_from_output(value, binding.name, frame)
-        return value.stepping(step)
+        return _hint_from_weight(value, binding.name, frame).stepping(step)
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
@@ -213,6 +213,14 @@ def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> Ab
             return number.add_hints(apply_hints(width, frame.module.path, frame.function.line))
         case _:
             return number
+
+
+def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
+    """A size with which the function allocates the gradient of a weight."""
+    if number.kind is not Variability.UNKNOWN or name not in weight_sizes(frame.function):
+        return number
+    sized = AxisContext(name=name, is_weight_size=True)
+    return number.add_hints(apply_hints(sized, frame.module.path, frame.function.line))
 
 
 def _is_height(binding: Binding, frame: CallFrame) -> bool:
