@@ -91,6 +91,10 @@ CASES = {
         {"ops.py": PLAIN + "def f(x):\n    run = functools.partial(launch, x)\n    run()\ndef g(run):\n    run(1)\n"},
         ["ops.py:9"],
     ),
+    "a partial of it at the top level, once": (
+        {"ops.py": PLAIN + "run = functools.partial(launch, 8)\ndef f(x):\n    run(x)\n"},
+        ["ops.py:9"],
+    ),
     "what checkpoint runs": (
         {
             "ops.py": PLAIN,

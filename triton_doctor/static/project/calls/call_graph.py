@@ -15,7 +15,6 @@ from triton_doctor.static.project.calls.called_names import (
 )
 from triton_doctor.static.project.calls.kept_functions import KEPT_CALLS, kept_calls
 from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, naming_operator, operator_calls, operators
-from triton_doctor.static.project.calls.partials import calls_of_partials
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
@@ -84,7 +83,6 @@ class CallGraph:
             yield from self._by_keeping(module.path, wanted)
             for operator in operators(module).get(function.name, ()):
                 yield from self._by_operator(operator)
-            yield from (Caller(module, caller, site) for caller, site in calls_of_partials(module, function))
 
     def _by_keeping(self, home: str, name: str) -> Iterator[Caller]:
         """The calls of what keeps the function `name` of the module at `home`: attributes, names, a `partial` of it."""

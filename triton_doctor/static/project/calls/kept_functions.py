@@ -121,7 +121,7 @@ class _Keeping:
             wrapped = self._kept[key]
             if wrapped is None:
                 yield site
-            elif key.startswith(f"{function.qualname}."):
+            elif "." not in key or key.startswith(f"{function.qualname}."):
                 args, named = (*wrapped.args[1:], *site.call.args), (*wrapped.keywords, *site.call.keywords)
                 yield site._replace(call=Call(site.call.func, args, named))
             elif len(wrapped.args) == 1:  # what else it is given is not seen from here
