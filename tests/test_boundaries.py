@@ -103,6 +103,21 @@ def test_libcst_is_loaded_only_to_fix_something(flags: list[str], loaded: bool, 
     assert "libcst" not in loaded_by(program)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["check", "."], id="check"),
+        pytest.param(["check", ".", "--output-format=json", "--select=TRD2", "--show=info"], id="check with options"),
+        pytest.param(["explain", "fill", "."], id="explain"),
+    ],
+)
+def test_words_of_the_command_line_are_converted_without_pydantic(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "kernels.py").write_text(FIXABLE, encoding="utf-8")
+    program = f"import os; os.chdir({str(tmp_path)!r}); from triton_doctor.cli import main; main({arguments!r})"
+
+    assert "pydantic" not in loaded_by(program)
+
+
 def test_check_runs_where_torch_and_triton_are_not_installed(tmp_path: Path) -> None:
     source = tmp_path / "kernels.py"
     source.write_text("import triton\n\n@triton.jit\ndef double(x_ptr):\n    pass\n", encoding="utf-8")

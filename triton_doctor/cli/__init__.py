@@ -17,6 +17,7 @@ from triton_doctor.cli.compare import compare
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
 from triton_doctor.cli.packs import pack, unpack
+from triton_doctor.cli.plain_values import PlainCommand
 from triton_doctor.cli.prewarm import prewarm
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule, rules
@@ -45,12 +46,15 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "default_map": {**NO_HELP, "rule": NO_HELP}},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "default_map": {**NO_HELP, **dict.fromkeys(("rule", "check", "explain"), NO_HELP)},
+    },
 )
 app.command()(attach)
 app.command(cls=CheckCommand)(check)
 app.command()(clean)
-app.command()(explain)
+app.command(cls=PlainCommand)(explain)
 app.command()(env)
 cache.command()(pack)
 cache.command()(unpack)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from typer.core import TyperCommand
+from triton_doctor.cli.plain_values import PlainCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RECORDING_SUFFIX = ".jsonl"
 
 
-class CheckCommand(TyperCommand):
+class CheckCommand(PlainCommand):
     """`check`, with such options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
