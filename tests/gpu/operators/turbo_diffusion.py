@@ -69,7 +69,7 @@ def rotated(batch: int, length: int) -> object:
 
 def derivative(batch: int, length: int) -> object:
     """Attention and its derivative in one direction."""
-    made = [plain(batch, length, HEADS, 64, dtype=torch.float16) for _ in range(6)]
+    made = [plain(batch, HEADS, length, 64, dtype=torch.float16) for _ in range(6)]
     found = importlib.import_module("rcm.utils.flash_attention_jvp_triton")
     return found._attention.apply(*made)
 
