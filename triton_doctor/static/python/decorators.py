@@ -65,6 +65,7 @@ def autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autot
             continue
         configs = _argument(decorator, 0, "configs")
         key = _strings(_argument(decorator, 1, "key"))
+        pruned_by = _argument(decorator, 2, "prune_configs_by")
         return Autotune(
             key=() if _rounds(named) else key if tunes else _as_they_are(key, named),
             sets=_sets(configs),
@@ -72,7 +73,8 @@ def autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autot
             span=span,
             configs=configs,
             by=imports.full_name(decorator.func) or "",
-            prunes=_argument(decorator, 2, "prune_configs_by") not in (None, Const(None)) or None in named,
+            prunes=pruned_by not in (None, Const(None)) or None in named,
+            pruned_by=pruned_by,
             keeps=named.get("cache_results") not in (None, Const(False)),
         )
     return None

@@ -145,6 +145,8 @@ class Lowering:
         first = node.generators[0]
         further = tuple([self.lower(generator.iter) for generator in node.generators[1:]])
         names = [target.id for target in ast.walk(first.target) if isinstance(target, ast.Name)]
+        for generator in node.generators:
+            self.lower_all(generator.ifs)  # for the calls in them
         return Comprehension(
             self.lower(node.elt),
             tuple(names),

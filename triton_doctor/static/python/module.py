@@ -46,7 +46,8 @@ class Heuristic:
 class Autotune:
     """`@triton.autotune`: the names of its key, and what its configs set; None where they are made elsewhere.
 
-    `by` is the decorator's full name. `prunes` and `keeps` say that it names a pruning of configs, and keeps results.
+    `by` is the decorator's full name. `prunes` says that configs may be pruned, and `pruned_by` is what the decorator
+    names for that; `keeps` says that results are kept.
     """
 
     key: tuple[str, ...]
@@ -56,6 +57,7 @@ class Autotune:
     configs: Expr | None = None
     by: str = ""
     prunes: bool = False
+    pruned_by: Expr | None = None
     keeps: bool = False
 
 

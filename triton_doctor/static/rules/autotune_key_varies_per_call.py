@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
+from triton_doctor.static.project.calls.parameter_lookups import find_pruner
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
@@ -34,6 +35,7 @@ _COARSE = 16
 def check(project: Project) -> Iterator[Finding]:
     """One finding a kernel, at the name of its key that changes most often; a plain argument before a constexpr.
 
+    A name by which a pruner chooses the configs comes last: the key needs it, as one bucket would share its configs.
     Where TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
     """
     for varying in varying_keys(project).values():
@@ -43,25 +45,36 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
     parameter, worst = min(
-        varying, key=lambda one: (one[0].param.is_constexpr, not one[1].number.from_data, one[1].path, one[1].span)
+        varying,
+        key=lambda one: (
+            find_pruner(project, one[0].kernel, one[0].param.name) is not None,
+            one[0].param.is_constexpr,
+            not one[1].number.from_data,
+            one[1].path,
+            one[1].span,
+        ),
     )
     kernel, name = parameter.kernel, parameter.param.name
+    pruner = find_pruner(project, kernel, name)
+    chosen = f"; `{pruner.name}` chooses configs by `{name}`" if pruner is not None else ""
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
     return Finding(
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=_severity(worst),
+        severity=Severity.INFO if pruner is not None and pruner.fails else _severity(worst),
         message=(
             f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
             f"again for each value of {describe_value(worst)}: "
-            f"`{name}` is in its autotune key{also}{describe_excuse(worst.excuse)}"
+            f"`{name}` is in its autotune key{also}{chosen}{describe_excuse(worst.excuse)}"
         ),
         advice=(
             f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
             f"and pass `triton.next_power_of_2({name})` as that"
-        ),
+        )
+        if pruner is None
+        else None,
         facts=facts(parameter, worst, autotune_keys=tuple(other.param.name for other, _ in varying)),
         trail=trail(parameter, worst),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
-from triton_doctor.static.project.calls.parameter_lookups import is_asked_for_as_constexpr
+from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_asked_for_as_constexpr
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     has_own_decorators,
@@ -57,6 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
         if worst.kind is Variability.LOGARITHMIC and worst.number.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
         keys = names_in_key(project, parameter)
+        is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
             span=worst.span,
@@ -66,7 +67,7 @@ def check(project: Project) -> Iterator[Finding]:
             + describe_tuning(project, parameter, keys)
             + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
-            + (f"; remove `{parameter.param.name}` from the autotune key too" if keys else ""),
+            + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
             facts=facts(parameter, worst, autotune_keys=keys),
             trail=trail(parameter, worst),
         )

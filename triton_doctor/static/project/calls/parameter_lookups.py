@@ -7,12 +7,24 @@ searched for the parameter's name as a string. A grid that comes from out of sig
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.calls.surroundings import launches
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.function import Function
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Lambda, Name, Subscript, children, dotted
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Const,
+    DictExpr,
+    Expr,
+    Lambda,
+    Name,
+    Subscript,
+    children,
+    dotted,
+    every_part,
+)
 from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
@@ -28,6 +40,10 @@ _NUMBER = re.compile(rb"(?<![\w\"'])\d")
 # The lists that a fix edits together with the parameters.
 _UNSPECIALIZED = re.compile(rb"do_not_specialize\w*\s*=\s*[\[(][^\])]*[\])]")
 
+# The function of `prune_configs_by` that takes configs away (triton 3.9 autotuner.py).
+_PRUNES = "early_config_prune"
+_RAISES = re.compile(r"^\s+raise\b", re.MULTILINE)
+
 
 def is_asked_for(project: Project, kernel: Kernel, name: str) -> bool:
     """Whether something that the decorators of `kernel` or the grids of its launches lead to may name `name`."""
@@ -38,6 +54,36 @@ def is_asked_for(project: Project, kernel: Kernel, name: str) -> bool:
 def is_asked_for_as_constexpr(project: Project, kernel: Kernel, name: str) -> bool:
     """Whether something that `jit` is given, a `repr` that names variants, may look for `name` among the constants."""
     return kernel.jit_span is not None and _StringSearch(project, name).jit_asks(kernel, kernel.jit_span)
+
+
+class Pruner(NamedTuple):
+    """A function that leaves some configs out by an argument; `fails` where it raises if no config suits a value."""
+
+    name: str
+    fails: bool
+
+
+def find_pruner(project: Project, kernel: Kernel, name: str) -> Pruner | None:
+    """What leaves out configs of `kernel` by the argument `name`; None where nothing is seen to.
+
+    Triton asks it once for each value of the autotune key, so what it leaves is for the very value that it was asked
+    with. A `perf_model` only ranks the configs: any of them gives the same results.
+    """
+    pruned_by = kernel.autotune.pruned_by if kernel.autotune is not None else None
+    match pruned_by:
+        case DictExpr(items):
+            named = next((function for key, function in items if key == Const(_PRUNES)), None)
+        case Call(Name("dict"), (), keywords):
+            named = dict(keywords).get(_PRUNES)
+        case elsewhere:
+            named = elsewhere
+    if named is None:
+        return None
+    search = _ArgumentSearch(project, name)
+    if not search.finds(kernel, named):
+        return None
+    spelled = dotted(named.func if isinstance(named, Call) else named)
+    return Pruner(spelled or _PRUNES, any(_RAISES.search(one.text.text) for one in search.asked))
 
 
 class _StringSearch:
@@ -152,6 +198,33 @@ class _StringSearch:
         called = {site.call.func for site in function.calls}
         scopes = _enclosing(module, function)
         return any(self._expr_asks(module, scopes, one, steps - 1) for one in called)
+
+
+class _ArgumentSearch(_StringSearch):
+    """Looks in functions that Triton hands the arguments of a launch, and in those that they hand these on to."""
+
+    def __init__(self, project: Project, name: str) -> None:
+        """`asked` are the functions that were looked at, up to the one that asks."""
+        super().__init__(project, name)
+        self.asked: list[Function] = []
+
+    def finds(self, kernel: Kernel, expr: Expr) -> bool:
+        """Whether `expr` in a decorator of `kernel` is, makes or wraps a function that asks for the argument."""
+        module = self._project.modules[kernel.path]
+        return self._expr_asks(module, _enclosing(module, module.functions.get(kernel.made_in or "")), expr, MOST_NAMES)
+
+    def _function_asks(self, function: Function, steps: int) -> bool:
+        self.asked.append(function)
+        if self._holds(function) or any(param.name == self._name for param in function.params):
+            return True
+        module = self._project.modules[function.path]
+        scopes = _enclosing(module, function)
+        handed = {Name(param.name) for param in function.params[1:]}  # the first are the configs
+        return steps > 0 and any(
+            self._expr_asks(module, scopes, site.call.func, steps - 1)
+            for site in function.calls
+            if handed & {*every_part(*site.call.args, *(value for _, value in site.call.keywords))}
+        )
 
 
 def _is_own(expr: Attr) -> bool:
