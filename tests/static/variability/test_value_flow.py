@@ -325,6 +325,104 @@ CASES = {
             "per_call",
         ),
     },
+    "what forward keeps for backward": {
+        "a tensor of host numbers that are few": (
+            """
+            class Scan(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x, scale: bool):
+                    sizes = torch.tensor([4 if scale else 8, 2])
+                    ctx.save_for_backward(x, sizes)
+                    return x
+                @staticmethod
+                def backward(ctx, dy):
+                    x, sizes = ctx.saved_tensors
+                    kernel[(1,)](x, sizes[0].item())
+            """,
+            "few",
+        ),
+        "a tensor of numbers that were read from data": (
+            """
+            class Scan(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x, lengths):
+                    sizes = torch.tensor([lengths.max().item(), 2])
+                    ctx.save_for_backward(x, sizes)
+                    return x
+                @staticmethod
+                def backward(ctx, dy):
+                    x, sizes = ctx.saved_tensors
+                    kernel[(1,)](x, sizes[0].item())
+            """,
+            "per_call",
+        ),
+        "a tensor that something writes before it is kept": (
+            """
+            class Scan(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    sizes = torch.tensor([4, 2])
+                    count(x, sizes)
+                    ctx.save_for_backward(x, sizes)
+                    return x
+                @staticmethod
+                def backward(ctx, dy):
+                    x, sizes = ctx.saved_tensors
+                    kernel[(1,)](x, sizes[0].item())
+            """,
+            "per_call",
+        ),
+        "by static methods that do the work of both": (
+            """
+            class Scan(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    return Scan._run(ctx, x)
+                @staticmethod
+                def _run(ctx, x):
+                    sizes = torch.tensor([4, 2])
+                    ctx.save_for_backward(x, sizes)
+                    return x
+                @staticmethod
+                def backward(ctx, dy):
+                    return Scan._run_back(ctx, dy)
+                @staticmethod
+                def _run_back(ctx, dy):
+                    x, sizes = ctx.saved_tensors
+                    kernel[(1,)](x, sizes[0].item())
+            """,
+            "fixed",
+        ),
+        "by static methods, of which backward calls none": (
+            """
+            class Scan(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    sizes = torch.tensor([4, 2])
+                    ctx.save_for_backward(x, sizes)
+                    return x
+                @staticmethod
+                def backward(ctx, dy):
+                    return dy
+                @staticmethod
+                def replay(ctx, dy):
+                    x, sizes = ctx.saved_tensors
+                    kernel[(1,)](x, sizes[0].item())
+            """,
+            "per_call",
+        ),
+        "by a static method that another function calls by its class": (
+            """
+            class Scan:
+                @staticmethod
+                def run(x, size):
+                    kernel[(1,)](x, size)
+            def launch(x: Float[torch.Tensor, "num_tokens hidden"]):
+                Scan.run(x, x.shape[0])
+            """,
+            "per_call",
+        ),
+    },
     "kernels that are wrapped": {
         "under a condition": (
             """

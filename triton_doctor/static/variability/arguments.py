@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability.autograd import context_of
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
@@ -22,7 +23,7 @@ from triton_doctor.static.variability.name_words import (
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import notes_of
 from triton_doctor.static.variability.trace import Note, Passed
-from triton_doctor.static.variability.values import Context, Instance, SymbolicValue, Value
+from triton_doctor.static.variability.values import Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
@@ -42,10 +43,9 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
         owner = frame.module.classes.get(function.class_name)
         if owner is not None:
             return Instance(of=owner)
-    if function.name == "backward" and function.class_name is not None and param is function.params[0]:
-        forward = frame.module.functions.get(f"{function.class_name}.forward")
-        if forward is not None:
-            return Context(forward=forward)
+    context = context_of(interpreter, param, frame)
+    if context is not None:
+        return context
     return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
 
 

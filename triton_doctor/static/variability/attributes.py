@@ -1,4 +1,4 @@
-"""Attributes of the project's own objects: what `self.x` was set to, and what `ctx.x` was by forward."""
+"""Attributes of the project's own objects: what `self.x` was set to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from triton_doctor.static.python.ir import Attr, Call, DictExpr, Name, TupleExpr
 from triton_doctor.static.variability.attribute_stores import may_store, stored_value
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
-from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import ListValue, SymbolicValue, Value, either
 
@@ -64,28 +63,6 @@ def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Store
         if function.class_name == of.qualname and may_store(function, name)
         for stored in function.stored
         if stored.base in ("self", "cls") and stored.name == name
-    )
-
-
-def saved(interpreter: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
-    """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
-    if frame.depth >= MOST_DEPTH or not forward.params:
-        return UNKNOWN
-    module = interpreter.project.names.home(forward)
-    context = forward.params[0].name
-    if name == "saved_tensors":
-        for site in forward.calls:
-            match site.call.func:
-                case Attr(Name(base), "save_for_backward") if base == context:
-                    inner = interpreter.frame(module, forward, frame.depth + 1)
-                    return interpreter.value(TupleExpr(site.call.args), ProgramPoint(inner, site.order, site.arms))
-        return UNKNOWN
-    return either(
-        [
-            _stored(interpreter, stored, module, forward, frame)
-            for stored in forward.stored
-            if stored.base == context and stored.name == name
-        ]
     )
 
 

@@ -133,6 +133,8 @@ def _may_write(call: Call, name: str) -> bool:
             return method.endswith("_")
         case Attr(Name("torch"), method) if not method.endswith("_"):
             return dict(call.keywords).get("out") == Name(name)
+        case Attr(_, "save_for_backward"):
+            return False  # autograd raises where what it saved has changed
         case func if dotted(func) in _READING:
             return False
         case _:

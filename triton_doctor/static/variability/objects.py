@@ -14,7 +14,8 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted
 from triton_doctor.static.python.module import Class
-from triton_doctor.static.variability.attributes import field, saved
+from triton_doctor.static.variability.attributes import field
+from triton_doctor.static.variability.autograd import saved
 from triton_doctor.static.variability.indexing import attribute
 from triton_doctor.static.variability.lattice import UNKNOWN, Variability
 from triton_doctor.static.variability.origins import declared

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.launches.argument_positions import needs_no_object
 from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 
@@ -31,8 +32,8 @@ class Caller(NamedTuple):
 class CalledName(NamedTuple):
     """What a call runs, as far as its module tells: a dotted `name`.
 
-    `local` is the qualified name of a function of that module where it is one that is nested in the caller, or a method
-    of its class; `is_own` says that it can be no other than such a method.
+    `local` is the qualified name of a function of that module where it is one that is nested in the caller, a method of
+    its class, or a static method of a class that it names; `is_own` says that it can be no other than such a method.
     """
 
     name: str
@@ -51,6 +52,9 @@ def called_name(module: Module, function: Function, func: Expr) -> CalledName | 
             local = f"{function.qualname}.<locals>.{own}"
         case Attr(Name("self" | "cls"), own) if function.class_name is not None:
             local, is_own = f"{function.class_name}.{own}", True
+        case Attr(Name(owner), own) if owner in module.classes and owner not in function.bindings:
+            method = module.functions.get(f"{owner}.{own}")
+            local = method.qualname if method is not None and needs_no_object(method) else None
         case _:
             pass
     return CalledName(name, local if local in module.functions else None, is_own)

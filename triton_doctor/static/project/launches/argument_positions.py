@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Star, Unpacked, dotted
+from triton_doctor.static.python.ir import Attr, Star, Unpacked, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -121,7 +121,7 @@ def bind(function: Function, call: Call) -> dict[str, Expr]:
     """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
     positional = [param for param in function.params if not param.keyword_only and not param.variadic]
     bound: dict[str, Expr] = {}
-    for param, arg in zip(positional[_implicit(function) :], call.args, strict=False):
+    for param, arg in zip(positional[_implicit(function, call) :], call.args, strict=False):
         if isinstance(arg, Star):
             break
         bound[param.name] = arg
@@ -132,11 +132,17 @@ def bind(function: Function, call: Call) -> dict[str, Expr]:
     return bound
 
 
-def _implicit(function: Function) -> int:
-    """How many leading parameters a call does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
+def needs_no_object(method: Function) -> bool:
+    """Whether `method` is static, or one of its class: `Scale.method(x)` gives it all that it takes."""
+    return any((dotted(one) or "").rpartition(".")[2] in ("staticmethod", "classmethod") for one in method.decorators)
+
+
+def _implicit(function: Function, call: Call) -> int:
+    """How many leading parameters `call` does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
     if function.class_name is None:
         return 0
     static = any((dotted(one) or "").rpartition(".")[2] == "staticmethod" for one in function.decorators)
-    if static:
-        return 1 if function.name in ("forward", "backward") else 0
-    return 1
+    if not static:
+        return 1
+    by_name = isinstance(call.func, Attr) and call.func.name == function.name  # as `Scale.forward(ctx, x)`
+    return 1 if function.name in ("forward", "backward") and not by_name else 0
