@@ -325,6 +325,136 @@ CASES = {
             "per_call",
         ),
     },
+    "attributes that a model registers": {
+        "a buffer": (
+            """
+            def launch(layer, tokens):
+                first(layer.edges, tokens)
+            def first(ids, tokens):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.register_buffer("edges", ids)
+            """,
+            "per_model",
+        ),
+        "a list of parameters": (
+            """
+            def launch(layer, tokens):
+                first(layer.edges, tokens)
+            def first(ids, tokens):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.edges = [torch.nn.Parameter(one) for one in ids][0]
+            """,
+            "per_model",
+        ),
+        "and that forward sets too": (
+            """
+            def launch(layer, tokens):
+                first(layer.edges, tokens)
+            def first(ids, tokens):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.register_buffer("edges", ids)
+                def forward(self, ids):
+                    self.edges = ids
+            """,
+            "per_call",
+        ),
+        "and that forward registers anew": (
+            """
+            def launch(layer, tokens):
+                first(layer.edges, tokens)
+            def first(ids, tokens):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.register_buffer("edges", ids)
+                def forward(self, ids):
+                    self.register_buffer("edges", ids)
+            """,
+            "per_call",
+        ),
+        "of which another class has a field of that name": (
+            """
+            def launch(layer, tokens):
+                first(layer.edges, tokens)
+            def first(ids, tokens):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.register_buffer("edges", ids)
+            class Batch(NamedTuple):
+                edges: torch.Tensor
+            """,
+            "per_call",
+        ),
+        "and that a call gives under that name": (
+            """
+            def launch(x):
+                found = parts_of(x)
+                first(found.edges)
+            def first(ids):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.register_buffer("edges", ids)
+            """,
+            "per_call",
+        ),
+        "a number out of a buffer": (
+            """
+            def launch(layer, x):
+                kernel[(1,)](x, int(layer.edges[layer.starts + 1].max().item()))
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.register_buffer("edges", ids)
+            """,
+            "unknown",
+        ),
+        "a number out of a parameter, which is trained": (
+            """
+            def launch(layer, x):
+                kernel[(1,)](x, int(layer.edges.max().item()))
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.edges = torch.nn.Parameter(ids)
+            """,
+            "per_call",
+        ),
+        "of a layer that each of two loops may have bound": (
+            """
+            def launch(groups, count):
+                for group in groups:
+                    if group.is_sum():
+                        for layer in group:
+                            for part in range(count):
+                                ids = layer.edges[part]
+                                first(ids)
+                    else:
+                        for layer in group:
+                            first(layer.edges[count])
+            def first(ids):
+                kernel[(triton.cdiv(ids.shape[0], 64),)](ids, ids.shape[0])
+            class Layer(torch.nn.Module):
+                def __init__(self, ids):
+                    super().__init__()
+                    self.edges = torch.nn.ParameterList([torch.nn.Parameter(one) for one in ids])
+            """,
+            "per_model",
+        ),
+    },
     "what forward keeps for backward": {
         "a tensor of host numbers that are few": (
             """

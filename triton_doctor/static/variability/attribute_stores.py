@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
 # that line, or behind the bracket that closes the targets. What `with` gives is no number, and not looked for.
 _STORED = re.compile(rb"(?<=[.\"'])")
-_AFTER = re.compile(
+AFTER_STORED = re.compile(
     rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
     rb"(?:=(?!=)|in\b|[:,][^\n]*(?:[^=!<>\n]=(?!=)|\\\n)|:[^\n]*[\[(][ \t]*\n|,[^=()]*[)\]][ \t]*=(?!=))"
 )
@@ -152,7 +152,7 @@ def stores_somewhere(module: Module, name: str) -> bool:
 @cached_in_scan()
 def storing(name: str) -> TextPattern:
     """What the text of every assignment to an attribute or entry `name` has."""
-    return TextPattern(name, _STORED, _AFTER)
+    return TextPattern(name, _STORED, AFTER_STORED)
 
 
 STORES = declare_query("stores", stores_somewhere, storing)

@@ -91,22 +91,23 @@ def _joined(parts: Iterable[AbstractNumber | None]) -> AbstractNumber | None:
 
 def read_out(value: Value, base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
     """`base.name()`, or `base` itself: a number out of the tensor `value`."""
-    if isinstance(value, Tensor) and value.contents is not None:
+    if isinstance(value, Tensor | SymbolicValue) and value.contents is not None:
         return value.contents
     return from_data(base, name, point)
 
 
 def with_contents(result: Value, name: str, operands: Iterable[Value]) -> Value:
     """The tensor `result` of the function `name` with what its items are, where those of all tensors are known."""
-    if not isinstance(result, Tensor):
+    if not isinstance(result, Tensor | SymbolicValue):
         return result
     parts: list[AbstractNumber] = []
     for operand in operands:
-        if isinstance(operand, SymbolicValue) or (isinstance(operand, Tensor) and operand.contents is None):
-            return result._replace(contents=None)
-        if isinstance(operand, Tensor) and operand.contents is not None:
+        if isinstance(operand, Tensor | SymbolicValue):
+            if operand.contents is None:
+                return result._replace(contents=None)
             parts.append(operand.contents)
-            parts += operand.front if name in _SUMMING and operand.open is None else ()
+            if name in _SUMMING and isinstance(operand, Tensor) and operand.open is None:
+                parts += operand.front
         elif isinstance(operand, AbstractNumber):
             parts.append(operand)
     return result._replace(contents=join(parts)._replace(literal=...) if parts else None)

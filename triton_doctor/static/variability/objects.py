@@ -20,6 +20,7 @@ from triton_doctor.static.variability.indexing import attribute
 from triton_doctor.static.variability.lattice import UNKNOWN, Variability
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.registered_attributes import registered
 from triton_doctor.static.variability.values import (
     Context,
     Instance,
@@ -83,7 +84,8 @@ def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, p
             return saved(interpreter, forward, name, point.frame)
         case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.asks:
             stored = interpreter.setters.value(interpreter, base, name, point)
-            return attribute(interpreter, value, name, base, point) if stored is None else stored
+            found = registered(interpreter, base, name, point) if stored is None else stored
+            return attribute(interpreter, value, name, base, point) if found is None else found
         case _:
             return attribute(interpreter, value, name, base, point)
 

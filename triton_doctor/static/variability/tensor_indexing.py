@@ -33,7 +33,7 @@ def indexed(
 ) -> Value:
     """`value[key]`, spelled `base[key]`; a thing may also be a list or a table."""
     found = _indexed(interpreter, value, base, key, point)
-    return with_contents(found, "", [value]) if isinstance(value, Tensor) and value.contents is not None else found
+    return with_contents(found, "", [value]) if value.contents is not None else found
 
 
 def _indexed(

@@ -22,7 +22,8 @@ class SymbolicValue(NamedTuple):
     As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
     it is: its callers may tell more. `contiguous` where it was made so, `nullable` where it may be None all the same.
     `held` says of which parameter it is an item, where it is not the parameter itself. `kept_out` are the callers that
-    do not come to where it was read, by their positions.
+    do not come to where it was read, by their positions. `contents` is what each item of the tensor is, where that is
+    no data.
     """
 
     root: Origin
@@ -32,6 +33,7 @@ class SymbolicValue(NamedTuple):
     nullable: bool = False
     held: HeldItem | None = None
     kept_out: frozenset[int] = frozenset()
+    contents: AbstractNumber | None = None
 
 
 class HeldItem(NamedTuple):
@@ -193,6 +195,8 @@ def either(values: Iterable[Value]) -> Value:
             if id(option) in seen:
                 continue
             seen.add(id(option))
+            if isinstance(option, SymbolicValue) and any(option == other for other in options):
+                continue
             same = _in_another_layout(option, options) if isinstance(option, SymbolicValue) else None
             if same is None:
                 options.append(option)

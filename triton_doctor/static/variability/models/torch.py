@@ -42,7 +42,7 @@ def tensor_method(
 ) -> Value:
     """`value.name(...)`, spelled `base.name(...)`."""
     found = _called(interpreter, value, name, call, base, point)
-    if not isinstance(value, Tensor) or value.contents is None or name in NEW or name == "new_tensor":
+    if value.contents is None or name in NEW or name == "new_tensor":
         return found
     return with_contents(found, name, [value, *(interpreter.value(arg, point) for arg in _operands(name, call))])
 
