@@ -41,6 +41,48 @@ def kernel(x, SIZE: tl.constexpr):
     tl.store(x + tl.arange(0, 16), SIZE)
 """
 CASES = {
+    "what functions are called with, and give": {
+        "of which there is a second definition": (
+            """
+            def scale(x):
+                return x
+            def scale(x):
+                kernel[(triton.cdiv(x.shape[0], 64),)](x, x.shape[0])
+            def launch(weight):
+                scale(weight)
+            """,
+            "per_model",
+        ),
+        "of which there is a second definition, called with data": (
+            """
+            def scale(x):
+                return x
+            def scale(x):
+                kernel[(1,)](x, x.shape[1])
+            def launch(x: Float[torch.Tensor, "hidden num_tokens"]):
+                scale(x)
+            """,
+            "per_call",
+        ),
+        "of either of two tensors, in order": (
+            """
+            def launch(x: Float[torch.Tensor, "heads num_tokens"], bias, scale: bool):
+                if scale:
+                    x = x.float() + bias.view(x.shape[0], 1)
+                kernel[(1,)](x, torch.topk(x, 8, dim=-1).indices.shape[0])
+            """,
+            "per_model",
+        ),
+        "of either of two tensors, of which one axis is the data's": (
+            """
+            def launch(x: Float[torch.Tensor, "heads num_tokens"], bias, scale: bool):
+                if scale:
+                    x = x.float() + bias.view(x.shape[0], 1)
+                kernel[(1,)](x, torch.sort(x, dim=-1).indices.shape[1])
+            """,
+            "per_call",
+        ),
+    },
     "sizes of another file": {
         "a function gives the length": (
             """

@@ -122,8 +122,9 @@ class CallGraph:
         self, path: str, calls: Sequence[CalledName | None], wanted: str, function: Function
     ) -> Iterator[Caller]:
         """Those of `calls`, of what has `wanted` last in the module at `path`, that reach `function`."""
+        key = (function.path, _name_in_module(function))
         for index, called in enumerate(calls):
-            if called is not None and self._reached(path, called) == (function.path, function.qualname):
+            if called is not None and self._reached(path, called) == key:
                 yield calls_of(self._project.modules[path], wanted)[index]
 
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
@@ -218,6 +219,12 @@ class CallGraph:
         base, _, last = called.name.rpartition(".")
         found = names.applied(path, base) if last == "apply" and base else names.locate(path, called.name)
         return found[:2] if found is not None and found.kind is DefinitionKind.FUNCTION else None
+
+
+def _name_in_module(function: Function) -> str:
+    """The qualified name by which `function` is called; what is defined once more has a number behind it, `scale#2`."""
+    name, _, number = function.qualname.rpartition("#")
+    return name if number.isdigit() else function.qualname
 
 
 def read_metadata(module: Module, name: str) -> tuple[str, ...]:

@@ -173,8 +173,9 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         case "einsum":
             return contracted(interpreter, call, point)
         case _ if name in METHODS:
-            rest = Call(call.func, call.args[1:], call.keywords)
-            return _method(interpreter, first(), name, rest, call.args[0], point)
+            rest, value = Call(call.func, call.args[1:], call.keywords), first()
+            options = value.options if isinstance(value, Union) else (value,)
+            return either([_method(interpreter, option, name, rest, call.args[0], point) for option in options])
         case _ if name in LIKE or name in KEEPING:
             value = first()
             return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
