@@ -51,8 +51,10 @@ class Imports:
         imported = self.names.get(first)
         if imported is None:
             return name
-        parts = [imported.module, imported.member or "", rest]
-        return ".".join(part for part in parts if part)
+        found = imported.module
+        if imported.member:
+            found = f"{found}.{imported.member}" if found else imported.member
+        return f"{found}.{rest}" if found and rest else found or rest
 
 
 def import_statements(

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Lambda
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ class Module:
                     yield function, launch
 
 
+@cached_in_scan()
 def is_for_a_fork(module: Module) -> bool:
     """Whether the path of the module, or what it imports, names such hardware."""
     named = [module.path, *(imported.module for imported in module.imports.values())]

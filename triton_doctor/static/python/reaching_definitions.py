@@ -34,7 +34,7 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
     for binding in reversed(bindings):
         if binding.order >= order:
             # Later in the text: in force only where a loop comes round again.
-            if binding.order > order and any(arm.branch in loops for arm in binding.arms):
+            if loops and binding.order > order and any(arm.branch in loops for arm in binding.arms):
                 found.append(binding)
             continue
         if _excluded(binding.arms, arms) or _contradict(function, binding.arms, arms):

@@ -18,7 +18,8 @@ def _no_note() -> None:
     return None
 
 
-@dataclass(frozen=True)
+# Nobody changes one, but to make one that is frozen takes three times as long, and each argument in sight has one.
+@dataclass(unsafe_hash=True)
 class Origin:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 

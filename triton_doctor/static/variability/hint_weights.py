@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # What the data's side must weigh, and again for each unit of weight on the model's side.
 EVIDENCE = 2
+# For what is asked thousands of times: before Python 3.12, to take a member from its class is ten times as slow.
+_DATA = Toward.DATA
 
 
 def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
@@ -42,9 +44,13 @@ class Weights(NamedTuple):
 @lru_cache(maxsize=8192)
 def weights(applied: frozenset[AppliedHint]) -> Weights:
     """What `applied` weigh; a hint that was seen at several lines counts once."""
-    hints = {one.hint for one in applied}
-    data = sum(hint.weight for hint in hints if hint.toward is Toward.DATA)
-    return Weights(data, sum(hint.weight for hint in hints) - data)
+    data = model = 0
+    for hint in {one.hint for one in applied}:
+        if hint.toward is _DATA:
+            data += hint.weight
+        else:
+            model += hint.weight
+    return Weights(data, model)
 
 
 def weight_needed(model: int) -> int:

@@ -83,7 +83,7 @@ class Interpreter:
         self.asks = asks
         self._asks_all = asks_all
         self._frames: dict[tuple[int, int], CallFrame] = {}
-        self._callees: dict[int, Function | None] = {}
+        self._callees: dict[int, Function | AbstractNumber | None] = {}
         self.evaluations = Evaluations()
         self.asked = CallerArguments(self)
         self.layouts = Layouts(self)
@@ -254,20 +254,22 @@ class Interpreter:
         key = ("()", id(call))
         if point.local is None and key in frame.values:
             return frame.values[key]
-        if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
-            return UNKNOWN
-        function = self._callee(call, frame)
+        if id(call) not in self._callees:
+            self._callees[id(call)] = self._callee(call, frame)
+        function = self._callees[id(call)]
+        if isinstance(function, AbstractNumber):
+            return function
         value = compute(self._called(call, point) if function is None else self.entered(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
 
-    def _callee(self, call: Call, frame: CallFrame) -> Function | None:
-        """The function of the project that `call` runs and that is to be read; looked up once for all frames."""
-        if id(call) not in self._callees:
-            found = self.callers.reached(frame.module, frame.function, call.func)
-            self._callees[id(call)] = None if found is None or rounds_up(found.name) else found
-        return self._callees[id(call)]
+    def _callee(self, call: Call, frame: CallFrame) -> Function | AbstractNumber | None:
+        """The function of the project that `call` runs and that is to be read; UNKNOWN where its name is a bucket's."""
+        if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
+            return UNKNOWN
+        found = self.callers.reached(frame.module, frame.function, call.func)
+        return None if found is None or rounds_up(found.name) else found
 
     def _called(self, call: Call, point: ProgramPoint) -> Value:
         """What a call gives that runs no plain function of the project."""

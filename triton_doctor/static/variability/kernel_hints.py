@@ -93,8 +93,8 @@ def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
     function = launch.function
     return (
         isinstance(expr, Name)
-        and any(param.name == expr.id for param in function.params)
         and expr.id not in function.bindings
+        and any(param.name == expr.id for param in function.params)
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.hint_weights import pool, weigh, weights
@@ -56,6 +56,7 @@ class Term(NamedTuple):
 
 _NO_HINTS = Term()
 _NO_TERMS: frozenset[Term] = frozenset()
+_UNSUGGESTED: frozenset[AppliedHint] = frozenset()
 _OUT_OF_SIGHT = frozenset({_NO_HINTS})
 
 
@@ -115,7 +116,8 @@ class AbstractNumber(NamedTuple):
     @property
     def hints(self) -> frozenset[AppliedHint]:
         """The hints that decide the value, or that come nearest to it; none where its origin decides."""
-        return pool([term.hints for term in self.terms])
+        terms = self.terms
+        return pool([term.hints for term in terms]) if terms else _UNSUGGESTED
 
     @property
     def rests_on_words(self) -> bool:
@@ -143,7 +145,8 @@ class AbstractNumber(NamedTuple):
         if not hints or self.kind is not _UNKNOWN:
             return self
         terms = self.terms or _OUT_OF_SIGHT
-        return self._replace(terms=frozenset([Term(term.hints | hints, term.is_power) for term in terms]))
+        further = frozenset([Term(term.hints | hints, term.is_power) for term in terms])
+        return self if further == terms else self._replace(terms=further)
 
     def typed(self, *, is_integer: bool) -> AbstractNumber:
         """The same value, which is an integer for certain, or need not be one."""
@@ -212,12 +215,12 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         return UNKNOWN
     if len(operands) == 1:
         return operands[0]
-    decided = [operand.decide() for operand in operands]
-    greatest = max(decided, key=_RANK.__getitem__)
-    leading = [operand for operand, kind in zip(operands, decided, strict=True) if kind is greatest]
+    decided = [(operand, operand.decide()) for operand in operands]
+    greatest = max([kind for _, kind in decided], key=_RANK.__getitem__)
+    leading = [operand for operand, kind in decided if kind is greatest]
     atoms: frozenset[DimFactor] = frozenset()
     floor, terms = _FIXED, _NO_TERMS
-    for operand, kind in zip(operands, decided, strict=True):
+    for operand, kind in decided:
         # What the kernel does along an axis that may be the model's says nothing of the other operands.
         if operand.atoms and (kind is _PER_CALL or not operand.leans_to_model):
             atoms |= operand.atoms
@@ -259,20 +262,20 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     joined = join(moving or operands)
     if len(operands) < 2:
         return joined
-    literals = tuple(dict.fromkeys(one for operand in operands for one in operand.literals))
+    further: dict[str, Any] = {}  # all that is said of several, in one copy
+    literals = tuple(dict.fromkeys([one for operand in operands for one in operand.literals]))
     is_integer = all(operand.is_integer for operand in operands)
-    if (joined.is_integer, joined.literals) != (is_integer, literals):
-        joined = joined._replace(is_integer=is_integer, literals=literals)
-    if len({operand.size for operand in moving}) == 1:
-        joined = joined._replace(size=moving[0].size)
-    lows = [operand.low for operand in operands]
-    highs = [operand.high for operand in operands]
+    if joined.is_integer is not is_integer or joined.literals != literals:
+        further.update(is_integer=is_integer, literals=literals)
+    if moving and all(operand.size == moving[0].size for operand in moving):
+        further["size"] = moving[0].size
     if joined.kind is _FIXED and len({repr(operand.literal) for operand in operands}) > 1:
-        joined = joined._replace(kind=_FEW)
-    if joined.decide() in (_PER_CALL, _LOGARITHMIC):
-        known = [high for high in highs if high is not None]
-        if len(known) == len(highs):
-            joined = joined._replace(high=max(known), low=min((low or 0) for low in lows))
+        further["kind"] = _FEW
+    elif joined.decide() in (_PER_CALL, _LOGARITHMIC):
+        lows = [operand.low for operand in operands]
+        highs = [high for operand in operands if (high := operand.high) is not None]
+        if len(highs) == len(operands):
+            further.update(high=max(highs), low=min((low or 0) for low in lows))
         if all(operand.power for operand in operands):
-            joined = joined._replace(power=True)
-    return joined
+            further["power"] = True
+    return joined._replace(**further) if further else joined

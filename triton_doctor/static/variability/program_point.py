@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Lazy, Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Not frozen: each call that is followed makes some, and to make one that is frozen takes three times as long.
+@dataclass(slots=True, eq=False)
 class CallFrame:
     """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
 

@@ -111,9 +111,10 @@ def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value |
     key = (name, -1)
     known = frame.values.get(key)
     if known is None:
-        param = next((param for param in frame.function.params if param.name == name), None)
-        if param is not None:
-            known = frame.values[key] = parameter(interpreter, param, frame)
+        for param in frame.function.params:
+            if param.name == name:
+                known = frame.values[key] = parameter(interpreter, param, frame)
+                break
     if point.arms and isinstance(known, SymbolicValue) and known.origin is frame.function:
         kept_out = callers_kept_out(interpreter, frame, point.arms)
         return known._replace(kept_out=kept_out) if kept_out else known

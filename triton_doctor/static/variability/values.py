@@ -188,6 +188,25 @@ def either(values: Iterable[Value]) -> Value:
     values = tuple(values)
     if len(values) == 1:
         return values[0]
+    options = list({id(value): value for value in values}.values())
+    if {type(value) for value in options} != {AbstractNumber}:
+        options = _flat(options)
+    if len(options) > 1:
+        given = [value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)]
+        if given and len(given) < len(options):
+            options = [uncertain(value) for value in given]
+    if not options:
+        return UNKNOWN
+    if len(options) == 1:
+        return options[0]
+    numbers = [option for option in options if isinstance(option, AbstractNumber)]
+    if len(numbers) == len(options):
+        return choice(numbers)
+    return Union(options=tuple(options[:8]))
+
+
+def _flat(values: Iterable[Value]) -> list[Value]:
+    """Each of `values` once, and each option of a union; of one thing in two layouts one."""
     options: list[Value] = []
     seen: set[int] = set()
     for value in values:
@@ -203,18 +222,7 @@ def either(values: Iterable[Value]) -> Value:
             elif isinstance(option, SymbolicValue) and isinstance(other := options[same], SymbolicValue):
                 kept = other if option.contiguous else option
                 options[same] = kept._replace(nullable=option.nullable or other.nullable)
-    if len(options) > 1:
-        given = [value for value in options if not (isinstance(value, AbstractNumber) and value.literal is None)]
-        if given and len(given) < len(options):
-            options = [uncertain(value) for value in given]
-    if not options:
-        return UNKNOWN
-    if len(options) == 1:
-        return options[0]
-    numbers = [option for option in options if isinstance(option, AbstractNumber)]
-    if len(numbers) == len(options):
-        return choice(numbers)
-    return Union(options=tuple(options[:8]))
+    return options
 
 
 def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
