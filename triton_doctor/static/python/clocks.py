@@ -33,11 +33,15 @@ CLOCK_MODULES = frozenset(clock.partition(".")[0] for clock in WALL_CLOCKS)
 CLOCK_NAMES = frozenset(clock.rpartition(".")[2] for clock in WALL_CLOCKS)
 
 _STEMS = sorted({name.removesuffix("_ns").encode() for name in CLOCK_NAMES})
-# A reading by the clock's own name: a pattern a stem, since `re` searches for a literal beginning fastest.
-_READ = tuple(re.compile(rb"%b(?:_ns)?\(\)" % stem) for stem in _STEMS)
+# A reading by the clock's own name, or another name for it: a pattern a stem, since `re` searches for a literal
+# beginning fastest.
+_NAMED = tuple(re.compile(rb"%b(?:_ns)?(?:\(\)|[ \t]+as\b)" % stem) for stem in _STEMS)
 _RENAMED = re.compile(rb"(?:\bimport|[,(])\s*(?:%b)(?:_ns)?[ \t]+as\b" % b"|".join(_STEMS))
 
 
 def may_measure_time(data: bytes) -> bool:
     """Whether a file that holds `data` may read a wall clock twice, by its own name or by another."""
-    return sum(len(clock.findall(data)) for clock in _READ) > 1 or _RENAMED.search(data) is not None
+    named = [found for clock in _NAMED for found in clock.findall(data)]
+    renamed = [found for found in named if not found.endswith(b")")]
+    # Names stand behind every comma and bracket of a text: only one that gets another name is worth that search.
+    return len(named) - len(renamed) > 1 or (bool(renamed) and _RENAMED.search(data) is not None)
