@@ -92,7 +92,7 @@ class Reachability:
         ):
             return True
         # Files that do not say Triton are no part of a search.
-        return not any(True for _ in self._importers_of(module)) or any(
+        if any(
             _hands_on(other, imported)
             or any(
                 _counts(other.path, read_mentions(other, local if imported.member == one else one), own)
@@ -100,7 +100,9 @@ class Reachability:
                 if imported.member in (None, one, last_name(module.path))
             )
             for other, local, imported in self._importers_of(module, names)
-        )
+        ):
+            return True
+        return not any(True for _ in self._importers_of(module))  # last: it reads the most files
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
         """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
