@@ -367,6 +367,58 @@ CASES = {
             "per_call",
         ),
     },
+    "arguments that are not None": {
+        "by an annotation, beside one that may be": (
+            """
+            def fold(x, offsets=None):
+                if offsets is not None:
+                    assert x.shape[0] == 1
+                batch, num_tokens = x.shape
+                kernel[(1,)](x, batch)
+            def launch(x: Float[torch.Tensor, "batch hidden"], offsets: torch.Tensor, scale: float | None):
+                fold(x, offsets)
+            """,
+            "fixed",
+        ),
+        "by an annotation, where none says what may be": (
+            """
+            def fold(x, offsets=None):
+                if offsets is not None:
+                    assert x.shape[0] == 1
+                batch, num_tokens = x.shape
+                kernel[(1,)](x, batch)
+            def launch(x: Float[torch.Tensor, "batch hidden"], offsets: torch.Tensor, scale: float):
+                fold(x, offsets)
+            """,
+            "per_call",
+        ),
+        "unless the annotation says so": (
+            """
+            def fold(x, offsets=None):
+                if offsets is not None:
+                    assert x.shape[0] == 1
+                batch, num_tokens = x.shape
+                kernel[(1,)](x, batch)
+            def launch(x: Float[torch.Tensor, "batch hidden"], offsets: Optional[torch.Tensor], scale: float | None):
+                fold(x, offsets)
+            """,
+            "per_call",
+        ),
+        "unless a caller passes None all the same": (
+            """
+            def fold(x, offsets=None):
+                if offsets is not None:
+                    assert x.shape[0] == 1
+                batch, num_tokens = x.shape
+                kernel[(1,)](x, batch)
+            def launch(x: Float[torch.Tensor, "batch hidden"], offsets: torch.Tensor, scale: float | None):
+                fold(x, offsets)
+            def train(x: Float[torch.Tensor, "batch hidden"]):
+                launch(x, None, 1.0)
+            """,
+            "per_call",
+        ),
+    },
     "attributes that a model registers": {
         "a buffer": (
             """

@@ -122,7 +122,8 @@ class Launch:
 class HostParam(NamedTuple):
     """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name.
 
-    `items` is the last name of what its brackets hold: `int` of `list[int]`.
+    `items` is the last name of what its brackets hold: `int` of `list[int]`. `allows_none` where it has no annotation,
+    or one that says so: `Tensor | None`.
     """
 
     name: str
@@ -131,6 +132,7 @@ class HostParam(NamedTuple):
     variadic: str = ""
     keyword_only: bool = False
     items: str | None = None
+    allows_none: bool = True
 
 
 class Contents(NamedTuple):

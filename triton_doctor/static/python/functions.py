@@ -12,7 +12,7 @@ from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.function import HostParam
 from triton_doctor.static.python.function_body import Body
-from triton_doctor.static.python.lower import annotation_word, lower_alone
+from triton_doctor.static.python.lower import allows_none, annotation_word, lower_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -204,4 +204,5 @@ def _param(arg: ast.arg, default: ast.expr | None, *, variadic: str = "", keywor
         variadic=variadic,
         keyword_only=keyword_only,
         items=annotation_word(arg.annotation.slice) if isinstance(arg.annotation, ast.Subscript) else None,
+        allows_none=allows_none(arg.annotation),
     )

@@ -226,3 +226,22 @@ def annotation_word(node: ast.expr | None) -> str | None:
             return annotation_word(left) if annotation_word(left) not in (None, "None") else annotation_word(right)
         case _:
             return None
+
+
+def allows_none(node: ast.expr | None) -> bool:
+    """Whether an annotation admits None: `Optional[int]`, `int | None`, `Any`; true where there is none."""
+    match node:
+        case None | ast.Constant(value=None):
+            return True
+        case ast.Constant(value=str(text)):
+            return "None" in text or "Optional" in text
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in ("Any", "object", "None")
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
+            return name == "Optional" or (name in ("Union", "Annotated") and allows_none(inner))
+        case ast.Tuple(elts=parts):
+            return any(map(allows_none, parts))
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return allows_none(left) or allows_none(right)
+        case _:
+            return False

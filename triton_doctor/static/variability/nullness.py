@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from triton_doctor.static.project.calls.called_names import Caller
-    from triton_doctor.static.python.function import BranchArm, HostParam
+    from triton_doctor.static.python.function import BranchArm, Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame
@@ -110,7 +110,7 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
             return _is_none(interpreter, *passed.args)
         return None
     if frame.depth >= MOST_DEPTH or not interpreter.asks:
-        return None
+        return False if _is_told_apart(param, frame.function) else None
     key = ("passed None", id(frame.function), param.name)
     ask = partial(_is_none_for_callers, interpreter, param, frame)
     return interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
@@ -130,13 +130,21 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
             answers.append(None)
         else:
             answers.append(_by_default(param))
-    return _agreed(answers)
+    found = _agreed(answers)
+    return False if found is None and True not in answers and _is_told_apart(param, frame.function) else found
 
 
 def is_none_at_call(interpreter: Interpreter, arg: Expr, caller: Caller, frame: CallFrame) -> bool | None:
     """Whether `arg`, which `caller` passes to the function of `frame`, is None; None where that is not known."""
     inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
     return _is_none(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
+
+
+def _is_told_apart(param: HostParam, function: Function) -> bool:
+    """Whether the annotation of `param` leaves out None, by an author who writes None where another may be None."""
+    if param.default is not None or param.allows_none:
+        return False
+    return any(one.annotation is not None and one.allows_none for one in function.params)
 
 
 def _by_default(param: HostParam) -> bool | None:
