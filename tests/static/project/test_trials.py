@@ -74,6 +74,12 @@ def test_script_that_compares_or_times_its_kernels_when_it_runs_is_a_demonstrati
         pytest.param("tests/test_add.py", "from kernels.add import launch\n", Severity.INFO, id="by a test"),
         pytest.param("benchmarks/all.py", "from kernels.add import launch\n", Severity.INFO, id="by a benchmark"),
         pytest.param("app.py", "from operator import add\n", Severity.INFO, id="another of that name"),
+        pytest.param(
+            "kernels/app.py",
+            "import kernels\nfrom sums.add import launch\n",
+            Severity.INFO,
+            id="another of that name, beside the package",
+        ),
         pytest.param("app.py", "launch = 'kernels.add'\n", Severity.INFO, id="no import"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.database.roles import imported_words
 from triton_doctor.static.python.clocks import CLOCK_NAMES
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name
 
@@ -55,9 +56,10 @@ class Trials:
         )
 
     def _leads_to(self, other: Module, imported: Import, module: Module, stem: str) -> bool:
-        """Whether `imported` of `other` is of `module`; `import a.b` may lead to all that is below some folder `a`."""
+        """Whether `imported` of `other` is of `module`; an `import a.b` that says `stem` may stand below any folder."""
         if imported.member is None:
-            return imported.module.partition(".")[0] in (*module.path.split("/"), stem)
+            is_above = imported.module.partition(".")[0] in (*module.path.split("/"), stem)
+            return is_above and stem in imported_words(self._project.modules.source(other.path))
         if stem not in (*imported.module.split("."), imported.member):
             return False
         return module.path in self._project.names.modules_imported(other.path, imported)
