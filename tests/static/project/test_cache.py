@@ -181,6 +181,13 @@ def test_modules_asked_for_longest_ago_are_dropped() -> None:
     assert {path for path in modules if kept.find(path, b"") is not None} == {"a.py", "c.py"}
 
 
+HINTED = """\
+from kernels import kernel
+
+def launch(x):
+    batch, heads, length, dim = x.shape
+    kernel[(1,)](x, batch)
+"""
 CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
 
 
@@ -211,6 +218,26 @@ CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
             {"launch.py": TRIAL, "hub.py": ""},
             {"hub.py": "from launch import *\n"},
             id="a package that hands on all of a trial",
+        ),
+        pytest.param(
+            {"launch.py": "", "p/launch.py": HINTED, "main.py": "from p.other import run\n"},
+            {"p/other.py": "run = 1\n"},
+            id="a file of its folder that programs import",
+        ),
+        pytest.param(
+            {"launch.py": "", "p/launch.py": HINTED, "p/other.py": "run = 1\n", "main.py": "from p.other import run\n"},
+            {"p/other.py": None},
+            id="no file of its folder any more that programs import",
+        ),
+        pytest.param(
+            {
+                "launch.py": "",
+                "p/__init__.py": "from p.launch import launch\n",
+                "p/launch.py": HINTED,
+                "main.py": "from p import launch\nlaunch(1)\n",
+            },
+            {"main.py": "from p import launch\n"},
+            id="no use any more of what is imported from a package",
         ),
         pytest.param(
             {"p/__init__.py": "", "p/kernels.py": KERNEL.replace("tl.store(x, N)", "pass")},

@@ -100,6 +100,97 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         ),
         pytest.param(
             {
+                "pkg/__init__.py": "from pkg.ops import launch\n",
+                "pkg/ops.py": OPS,
+                "main.py": "from pkg import launch\n",
+            },
+            INFO,
+            id="exported, imported from there, never called",
+        ),
+        pytest.param(
+            {
+                "pkg/__init__.py": "from pkg.ops import launch\n",
+                "pkg/ops.py": OPS,
+                "main.py": "from pkg import launch\n",
+                "app.py": "import pkg\npkg.launch(1)\n",
+            },
+            WARNING,
+            id="exported, imported from there, called by the package",
+        ),
+        pytest.param(
+            {
+                "pkg/__init__.py": "from pkg.ops import launch\n",
+                "pkg/ops.py": OPS,
+                "hub/__init__.py": "from pkg import launch\n",
+            },
+            WARNING,
+            id="exported, and by another package again",
+        ),
+        pytest.param(
+            {
+                "pkg/__init__.py": "from pkg.ops import launch\n__all__ = ['launch']\n",
+                "pkg/ops.py": OPS,
+                "main.py": "from pkg import launch\n",
+            },
+            WARNING,
+            id="listed as public, imported from there, never called",
+        ),
+        pytest.param(
+            {
+                "pkg/__init__.py": "from .sub import wrap\n",
+                "pkg/sub/__init__.py": "import triton\nfrom .ops import launch\n\n\ndef wrap(x):\n    launch(x)\n",
+                "pkg/sub/ops.py": OPS,
+                "main.py": "from pkg import wrap\n",
+            },
+            INFO,
+            id="a package calls it in what is exported, imported from there, never called",
+        ),
+        pytest.param(
+            {"pkg/ops.py": OPS, "pkg/other.py": "run = 1\n", "main.py": "from pkg.other import run\n"},
+            INFO,
+            id="a file that nobody imports, beside one that a program does",
+        ),
+        pytest.param(
+            {"pkg/ops.py": OPS, "pkg/__init__.py": "from . import other\n", "pkg/other.py": ""},
+            INFO,
+            id="a file that nobody imports, beside one that its package does",
+        ),
+        pytest.param(
+            {"pkg/ops.py": OPS, "pkg/other.py": "", "pkg/main.py": "from pkg import other\n"},
+            WARNING,
+            id="a file that nobody imports, beside one that only its folder does",
+        ),
+        pytest.param(
+            {
+                "pkg/ops.py": OPS,
+                "pkg/other.py": "",
+                "main.py": "from pkg import other\n",
+                "tests/test_ops.py": "from pkg.ops import launch\n",
+            },
+            WARNING,
+            id="a file that only tests import",
+        ),
+        pytest.param(
+            {
+                "pkg/ops.py": OPS + FOR_MAIN + "    launch(1)\n",
+                "pkg/other.py": "",
+                "main.py": "from pkg import other\n",
+            },
+            WARNING,
+            id="a script beside a file that a program imports",
+        ),
+        pytest.param(
+            {
+                "pkg/ops.py": OPS,
+                "pkg/run.py": "from pkg import ops, other\n\n\ndef main():\n    ops.launch(1)\n",
+                "pkg/other.py": "",
+                "main.py": "from pkg import other\n",
+            },
+            WARNING,
+            id="called by a command in a file that nobody imports",
+        ),
+        pytest.param(
+            {
                 "ops.py": OPS,
                 "main.py": "from ops import used\n",
                 "tests/test_ops.py": "from ops import launch\nlaunch(1)\n",

@@ -1,7 +1,9 @@
 """Functions to whether anything in the project may run them, apart from its tests, benchmarks and examples.
 
 A function is out of reach only where its project says so: other modules import something of its module, and nothing
-calls it, exports it or uses its name. The functions of a script, or of a file that nobody imports, are all in reach.
+calls it, exports it or uses its name. What a package exports is out of reach where the project itself imports the name
+from there, and does nothing with it. The functions of a script are all in reach, and those of a file that nobody
+imports: but for one beside which programs import other files of its folder.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.call_graph import is_test_function
 from triton_doctor.static.project.calls.operators import describes, only_registers, operators
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.database.import_index import folder_name, last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, dotted, every_part
 from triton_doctor.static.sources.source_text import TextPattern
@@ -45,6 +47,7 @@ class Reachability:
         self._project = project
         self._callers = callers
         self._known: dict[tuple[str, str], bool] = {}
+        self._left_behind: dict[str, bool] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
         """Whether something in the project may run `function` of `module`."""
@@ -95,23 +98,75 @@ class Reachability:
         if any(
             _hands_on(other, imported)
             or any(
-                _counts(other.path, read_mentions(other, local if imported.member == one else one), own)
+                self._does_use(other.path, local if imported.member == one else one, own)
                 for one in names
                 if imported.member in (None, one, last_name(module.path))
             )
             for other, local, imported in self._importers_of(module, names)
         ):
             return True
-        return not any(True for _ in self._importers_of(module))  # last: it reads the most files
+        if any(True for _ in self._importers_of(module)):  # last: it reads the most files
+            return False
+        # Of a command, `main` that calls kernels of other modules, the project may tell in a file of settings.
+        return any(path != module.path for path, _ in above) or not self._is_left_behind(module)
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
         """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
         project = self._project
         found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
         return any(
-            _counts(path, mentions, own) and not self._is_another(path, name, module)
+            self._counts(path, name, mentions, own) and not self._is_another(path, name, module)
             for path, mentions in found
             if path not in project.demonstrations
+        )
+
+    def _does_use(self, path: str, name: str, own: frozenset[tuple[str, str]]) -> bool:
+        return self._counts(path, name, read_mentions(self._project.modules[path], name), own)
+
+    def _counts(self, path: str, name: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
+        """Whether the file at `path` hands `name` on, or uses it outside of `own`: the function, and its callers."""
+        if mentions is None or mentions.is_valued:
+            return mentions is not None
+        if mentions.is_exported and not self._is_taken_for_nothing(path, name):
+            return True
+        return any(
+            not any(path == other and _is_related(qualname, inner) for other, inner in own)
+            for qualname in mentions.functions
+        )
+
+    def _is_taken_for_nothing(self, package: str, name: str) -> bool:
+        """Whether the project imports `name` from the package at that path, and no file does anything with it."""
+        is_taken = False
+        for other, local, imported in self._importers_of(self._project.modules[package], (name,)):
+            if _hands_on(other, imported) or read_mentions(other, local if imported.member == name else name):
+                return False
+            is_taken |= imported.member == name
+        return is_taken
+
+    def _is_left_behind(self, module: Module) -> bool:
+        """Whether no file, tests included, imports a module of that name, and programs import others of its folder.
+
+        It is no script, which is run by its path, and no package, which those inside may run.
+        """
+        if module.path not in self._left_behind:
+            folder, modules = folder_name(module.path), self._project.modules
+            self._left_behind[module.path] = (
+                folder != ""
+                and not module.path.endswith("__init__.py")
+                and not module.functions["<module>"].holds(b"__main__")
+                and all(path == module.path for path in modules.importers(last_name(module.path)))
+                and any(self._is_taken_out(path, folder) for path in modules.in_folder(folder) if path != module.path)
+            )
+        return self._left_behind[module.path]
+
+    def _is_taken_out(self, path: str, folder: str) -> bool:
+        """Whether a program outside of `folder`, or the package that it is, imports the module at `path` in it."""
+        package, project = f"{folder}__init__.py", self._project
+        if path == package or path in project.tests or path in project.demonstrations:
+            return False
+        module = project.modules.get(path)
+        return module is not None and any(
+            other.path == package or not other.path.startswith(folder) for other, _, _ in self._importers_of(module)
         )
 
     def _is_another(self, path: str, name: str, module: Module) -> bool:
@@ -151,14 +206,15 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
     """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
     is_package = module.path.endswith("__init__.py")
     top = module.functions["<module>"]
+    functions = tuple(
+        one.qualname
+        for one in module.functions.values()
+        if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
+    )
     found = Mentions(
-        is_exported=is_package and any(one.member == name for one in module.imports.values()),
+        is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
         is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
-        functions=tuple(
-            one.qualname
-            for one in module.functions.values()
-            if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
-        ),
+        functions=functions,
     )
     return found if any(found) else None
 
@@ -175,16 +231,6 @@ MENTIONS = declare_query("mentions", read_mentions, mention)
 def _says(function: Function, name: str) -> bool:
     """Whether `function` says `name`, other than as the operator that it describes."""
     return function.text.times(mention(name)) > sum(describes(one, name) for one in function.decorators)
-
-
-def _counts(path: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
-    """Whether the file at `path` hands a name on, or uses it elsewhere than in `own`: the function, and its callers."""
-    if mentions is None or mentions.is_exported or mentions.is_valued:
-        return mentions is not None
-    return any(
-        not any(path == other and _is_related(qualname, inner) for other, inner in own)
-        for qualname in mentions.functions
-    )
 
 
 def _aliases(module: Module, name: str) -> Iterator[str]:
