@@ -131,13 +131,17 @@ class FlagTests:
 
 
 class Bounded(NamedTuple):
-    """A name, or one axis of its shape, that is at most `high`, or one of `choices`, if none of `given` is None."""
+    """A name, or one axis of its shape, that is at most `high`, or one of `choices`, if none of `given` is None.
+
+    It is `high` where it `is_equal`.
+    """
 
     name: str
     axis: int | None
     high: ast.expr | None
     choices: tuple[int, ...] = ()
     given: tuple[str, ...] = ()
+    is_equal: bool = False
 
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -189,6 +193,8 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
     if op is ast.Eq and (shape := _tensor_of_shape(left)) is not None:
         yield from _same_shape(shape, right)
         return
+    if op is ast.Eq and _subject(left) is None:
+        left, right = right, left
     subject = _subject(left)
     if subject is None:
         return
@@ -197,6 +203,8 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
             yield Bounded(*subject, right)
     elif op is ast.Eq and (number := _number(right)) is not None:
         yield Bounded(*subject, None, (number,))
+    elif op is ast.Eq and _is_computed(right):
+        yield Bounded(*subject, right, is_equal=True)
     elif op is ast.In and isinstance(right, ast.Tuple | ast.List | ast.Set):
         numbers = [_number(one) for one in right.elts]
         known = tuple(number for number in numbers if number is not None)
@@ -215,8 +223,8 @@ def _same_shape(tensor: str, sizes: ast.expr) -> Iterator[Bounded]:
             return
         if (number := _number(size)) is not None:
             yield Bounded(tensor, axis, None, (number,))
-        elif isinstance(size, ast.Name):
-            yield Bounded(tensor, axis, size)
+        elif _is_computed(size):
+            yield Bounded(tensor, axis, size, is_equal=True)
 
 
 def _tensor_of_shape(node: ast.expr) -> str | None:
@@ -228,6 +236,19 @@ def _tensor_of_shape(node: ast.expr) -> str | None:
             return name
         case _:
             return None
+
+
+def _is_computed(node: ast.expr) -> bool:
+    """Whether it is a name, an attribute of an object, or a sum or a product of such and of literals."""
+    match node:
+        case ast.Name() | ast.Constant(value=int()):
+            return True
+        case ast.Attribute(value=base):
+            return _is_computed(base)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv(), right=right):
+            return _is_computed(left) and _is_computed(right)
+        case _:
+            return False
 
 
 def _number(node: ast.expr) -> int | None:

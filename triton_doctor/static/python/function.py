@@ -67,6 +67,7 @@ class Returned(NamedTuple):
 class AssertedBound(NamedTuple):
     """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
 
+    It is `high` itself where it `is_equal`: `assert length == frames * size`.
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
     Where the function fails unless it holds, no program goes on that had another value before, either: `left` is the
     last event before the test that may leave the way to it, by `return`, `break` or `continue`; else it is None.
@@ -78,6 +79,7 @@ class AssertedBound(NamedTuple):
     order: int
     arms: tuple[BranchArm, ...]
     left: int | None = None
+    is_equal: bool = False
 
 
 class NoneTest(NamedTuple):

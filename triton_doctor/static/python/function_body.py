@@ -116,6 +116,9 @@ class Body:
                     self._assign(target, lowered, node.lineno)
                 if len(targets) == 1 and isinstance(targets[0], ast.Name):
                     self._flags.assign(targets[0].id, value, self._arms)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name("torch"), "_check"), args=[test, *_]) as value):
+                lower(value)
+                self._limit(test, holds=True, raises=True)
             case ast.Expr(value=value):
                 if not isinstance(value, ast.Constant):
                     lower(value)
@@ -237,13 +240,16 @@ class Body:
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """Take in what a test which `holds`, or does not, says of names and axes."""
         left = self._left if raises else None
-        for name, axis, high, choices, given in limits_of(self._flags.spell_out(test, self._arms), holds=holds):
+        for name, axis, high, choices, given, is_equal in limits_of(
+            self._flags.spell_out(test, self._arms), holds=holds
+        ):
             bound = self._lowering.lower(high) if high is not None else None
             arms = self._arms
             for one in given:
                 self._branches += 1
                 arms = (*arms, BranchArm(self._branches, 0, 2, False, flag=none_flag(one), is_true=False, given=one))
-            self._limits.setdefault(name, []).append(AssertedBound(axis, bound, choices, self._order, arms, left))
+            limit = AssertedBound(axis, bound, choices, self._order, arms, left, is_equal)
+            self._limits.setdefault(name, []).append(limit)
         flag, is_none = decided_flag(test, holds=holds) if raises else (None, True)
         name_of_flag = name_in_flag(flag) if flag is not None else None
         if name_of_flag is not None:

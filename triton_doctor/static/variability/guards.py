@@ -9,7 +9,7 @@ from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.axis_names import allocated_axes, named_axes, read_axis
 from triton_doctor.static.variability.dims import Dim, DimProduct
-from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber
+from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber, Variability
 from triton_doctor.static.variability.nullness import is_taken
 from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.tensors import axis_at
@@ -184,14 +184,20 @@ def _bounded(
         )
     if limit.choices:
         return FEW._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
-    high = _high(interpreter, limit, point.frame)
+    other = _high(interpreter, limit, point.frame)
+    if other is None:
+        return None
+    is_size = other.literal is ... or isinstance(other.literal, int)
+    if limit.is_equal and is_size and other.decide() <= Variability.PER_MODEL:
+        return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+    high = other.literal
     if isinstance(high, int) and (number.high is None or high < number.high):
         return number._replace(high=high)
     return None
 
 
-def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> object:
-    """The number that `limit` allows at most, as it was when it was tested: two tests may each speak of the other."""
+def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> AbstractNumber | None:
+    """What `limit` allows at most, as it was when it was tested: two tests may each speak of the other."""
     high, at = limit.high, ProgramPoint(frame, limit.order, limit.arms)
     if high is None:
         return None
@@ -202,4 +208,4 @@ def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> o
         known = interpreter.evaluations.once(key, lambda: interpreter.number(high, at), None)
         if known is not None:
             frame.values[kept] = known
-    return known.literal if isinstance(known, AbstractNumber) else None
+    return known if isinstance(known, AbstractNumber) else None
