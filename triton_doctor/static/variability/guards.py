@@ -187,8 +187,9 @@ def _bounded(
     other = _high(interpreter, limit, point.frame)
     if other is None:
         return None
-    is_size = other.literal is ... or isinstance(other.literal, int)
-    if limit.is_equal and is_size and other.decide() <= Variability.PER_MODEL:
+    # What is known of an axis of another tensor is no more certain than what is known of this one.
+    is_setting = other.size is None and not other.atoms and (other.literal is ... or isinstance(other.literal, int))
+    if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
         return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
     high = other.literal
     if isinstance(high, int) and (number.high is None or high < number.high):
