@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import BinaryOp, Const
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.dims import Dim, RemainingDims
+from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability, join
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.dims import DimProduct
 
 # A size divided by so much is one of a handful: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
@@ -52,7 +51,7 @@ def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
         case "%":
             if divisor is not None and divisor > 0:
                 return joined._replace(low=0, high=divisor - 1)
-            return joined
+            return UNKNOWN._replace(trail=joined.trail) if _may_cancel(right) else joined
         case "&":
             if divisor is not None and divisor >= 0:
                 return joined._replace(low=0, high=divisor)
@@ -99,13 +98,29 @@ def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
         if size.over != left.size.over or _held(right.size, left.size):
             # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
             return tensors.of_size(size, is_rest=True)._replace(trail=left.trail)
-    if right.leans_to_data and right.high is None:
-        # Both may follow the same data, and then their quotient does not: pairs // tokens is experts per token.
+    if _may_cancel(right):
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)
+
+
+def _may_cancel(divisor: AbstractNumber) -> bool:
+    """Whether `divisor` may follow the same data as what it divides: pairs // tokens is experts per token.
+
+    So may the rows of what is called a table: `table.view(-1, width).shape[0]`, as somebody cut it out for the tokens.
+    """
+    return divisor.high is None and (divisor.leans_to_data or _counts_rows(divisor.size))
+
+
+def _counts_rows(size: DimProduct | None) -> bool:
+    """Whether `size` is the product of an open number of axes, from the first on, but not of all."""
+    match size:
+        case DimProduct((RemainingDims(_, 0, back),), ()):
+            return back > 0
+        case _:
+            return False
 
 
 def _line(number: AbstractNumber) -> tuple[str | None, int | None]:
