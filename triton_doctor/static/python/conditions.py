@@ -130,6 +130,11 @@ class FlagTests:
                 return test
 
 
+def name_of_rank(tensor: str) -> str:
+    """What tests call the number of axes of `tensor`."""
+    return f"{tensor}.ndim"
+
+
 class Bounded(NamedTuple):
     """A name, or one axis of its shape, that is at most `high`, or one of `choices`, if none of `given` is None.
 
@@ -256,8 +261,14 @@ def _number(node: ast.expr) -> int | None:
 
 
 def _subject(node: ast.expr) -> tuple[str, int | None] | None:
-    """The name, and the axis where it is `x.shape[0]` or `x.size(0)`."""
+    """The name, and the axis where it is `x.shape[0]` or `x.size(0)`; of `x.dim()` the name for the rank of `x`."""
     match node:
+        case (
+            ast.Attribute(value=ast.Name(id=name), attr="ndim")
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="dim"), args=[])
+            | ast.Call(func=ast.Name(id="len"), args=[ast.Attribute(value=ast.Name(id=name), attr="shape")])
+        ):
+            return name_of_rank(name), None
         case ast.Name(id=name):
             return name, None
         case ast.Subscript(

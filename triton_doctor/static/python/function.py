@@ -70,7 +70,8 @@ class AssertedBound(NamedTuple):
     It is `high` itself where it `is_equal`: `assert length == frames * size`.
     `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
     Where the function fails unless it holds, no program goes on that had another value before, either: `left` is the
-    last event before the test that may leave the way to it, by `return`, `break` or `continue`; else it is None.
+    last event before the test that may leave the way to it, by `return`, `break` or `continue`, 0 where none does; else
+    it is None.
     """
 
     axis: int | None

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.conditions import name_of_rank
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, Star, Subscript, TupleExpr, Unpacked, children
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
@@ -50,7 +51,8 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
 
 @cached_in_scan()
 def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
-    if not (function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
+    asserted = _asserted_ranks(function)
+    if not (asserted or function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
         return {}
     names: dict[str, dict[int, str]] = {}
     counts: dict[str, set[int]] = {}
@@ -64,9 +66,25 @@ def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     if any(function.shows(sign) for sign in _ASKING):
         for tensor, count in _asked_for(function):
             counts.setdefault(tensor, {count})
+    counts.update((tensor, {count}) for tensor, count in asserted.items())
     # What is unpacked into three here and into two there has no number of axes of its own.
     known = ((tensor, found.pop()) for tensor, found in counts.items() if len(found) == 1)
     return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
+
+
+def _asserted_ranks(function: Function) -> dict[str, int]:
+    """The number of axes of arguments without which the function fails, whatever they are: `assert x.dim() == 2`."""
+    if not (
+        (function.holds(b"dim") or function.holds(b"len(")) and (function.holds(b"assert") or function.holds(b"raise"))
+    ):
+        return {}
+    found = {}
+    for param in function.params:
+        for limit in function.limits.get(name_of_rank(param.name), ()):
+            is_of_all = not limit.arms and limit.left == 0 and len(limit.choices) == 1
+            if is_of_all and limit.order <= _rebound(function, param.name):
+                found[param.name] = limit.choices[0]
+    return found
 
 
 def _spelled_out(value: Expr, function: Function) -> Expr:

@@ -264,9 +264,9 @@ class CallerArguments:
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
         """An axis, stride or part of `value`; None where it has no such thing."""
         interpreter = self._interpreter
-        if query.rank is not None and isinstance(value, Tensor):
+        if query.rank is not None and isinstance(value, Tensor | SymbolicValue):
             value = views.of_rank(value, query.rank)
-            if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
+            if isinstance(value, Tensor) and query.position >= 0 and tensors.rank(value) not in (query.rank, None):
                 return UNKNOWN
         match query.what, value:
             case "rest", Tensor() | SymbolicValue():

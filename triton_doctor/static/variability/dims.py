@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -53,6 +53,21 @@ class Origin:
     @cached_property
     def axes(self) -> dict[int, AbstractNumber]:
         """Its axes by their position, as far as they were asked for: all of them follow from what is said here."""
+        return {}
+
+    def of_rank(self, count: int) -> Origin:
+        """The same, now that it is known to have `count` axes: a note of more or fewer is of something else."""
+        if self.rank == count or self.shown_rank is not None:
+            return self
+        found = self._by_rank.get(count)
+        if found is None:
+            note = self.read_note if self.rank in (None, count) else _no_note
+            found = self._by_rank[count] = replace(self, shown_rank=count, read_note=note)
+        return found
+
+    @cached_property
+    def _by_rank(self) -> dict[int, Origin]:
+        """The same with the numbers of axes that others told."""
         return {}
 
     def item_called(self, name: str) -> Origin:
