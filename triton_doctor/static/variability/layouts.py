@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
@@ -16,6 +17,8 @@ from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.values import SymbolicValue, Tensor, Union, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.lattice import AbstractNumber
@@ -27,7 +30,8 @@ _LEAST_AXES = 3
 def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
     if isinstance(value, Tensor):
-        if value.moved is None or value.contiguous:
+        turned = value.moved is not None and value.moved.is_like and interpreter.layouts.is_turned(value, frame)
+        if value.moved is None or (value.contiguous and not turned):
             return tensors.stride(value, position)
         source = value.moved.source(position)
         return UNKNOWN if source is None else interpreter.stride(value.moved.of, source, frame)
@@ -62,6 +66,7 @@ class Layouts:
         """Nothing is asked yet."""
         self._interpreter = interpreter
         self._known: dict[tuple[int, str], bool] = {}
+        self._turned: dict[tuple[int, str], bool] = {}
 
     def is_contiguous(self, value: Value, frame: CallFrame) -> bool:
         """Whether `value` is, for certain."""
@@ -83,21 +88,47 @@ class Layouts:
             case _:
                 return False
 
+    def is_turned(self, value: Value, frame: CallFrame) -> bool:
+        """Whether the axes of `value` lie in another order than they stand in, for one caller or more."""
+        match value:
+            case Tensor(moved=None):
+                return False
+            case Tensor(moved=order) if order is not None:
+                is_view = not (value.contiguous or order.is_like)
+                return (is_view and order.turns) or ((is_view or order.is_like) and self.is_turned(order.of, frame))
+            case Union(options):
+                return any(self.is_turned(option, frame) for option in options)
+            case SymbolicValue(root, _, function):
+                if function is None or value.contiguous or frame.depth >= MOST_DEPTH or not self._interpreter.asks:
+                    return False
+                key = (id(function), root.name)
+                if key not in self._turned:
+                    self._turned[key] = False
+                    passed = islice(self._passed(function, root.name, frame), MOST_CALLERS)
+                    self._turned[key] = any(self.is_turned(one, inner) for one, inner in passed)
+                return self._turned[key]
+            case _:
+                return False
+
     def _is_passed_contiguous(self, function: Function, name: str, frame: CallFrame) -> bool:
         interpreter = self._interpreter
         home = interpreter.project.names.home(function)
         if any(self._makes_contiguous(home, full) for one in function.decorators if (full := dotted(one))):
             return True
-        passed = 0
-        for caller in interpreter.callers.of(home, function):
+        count = 0
+        for count, (value, inner) in enumerate(self._passed(function, name, frame), start=1):
+            if count > MOST_CALLERS or not self.is_contiguous(value, inner):
+                return False
+        return count > 0
+
+    def _passed(self, function: Function, name: str, frame: CallFrame) -> Iterator[tuple[Value, CallFrame]]:
+        """What each caller passes as `name`, and where."""
+        interpreter = self._interpreter
+        for caller in interpreter.callers.of(interpreter.project.names.home(function), function):
             arg = bind(function, caller.site.call).get(name)
             if arg is not None:
-                passed += 1
                 inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
-                value = interpreter.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
-                if passed > MOST_CALLERS or not self.is_contiguous(value, inner):
-                    return False
-        return passed > 0
+                yield interpreter.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms)), inner
 
     def _makes_contiguous(self, module: Module, decorator: str) -> bool:
         """Whether a decorator of the project calls `contiguous` on what it passes on."""

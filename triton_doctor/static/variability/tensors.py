@@ -66,8 +66,8 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
         case RemainingDims(_, front, _):
             applied = apply_hints(known(folded_after=front, is_rest=is_rest), root.path, root.line)
             text = f"`{root.name}` is reshaped to fewer axes: this one is the product of the rest"
-            if atom == RemainingDims(root, 0, 0):
-                text = f"the number of elements of `{root.name}`"
+            if not atom.back and front <= 1:
+                text = f"the number of elements of `{root.name}`" + (" behind its first axis" if front == 1 else "")
     return AbstractNumber(
         kind=Variability.UNKNOWN,
         terms=frozenset({Term(applied)}),

@@ -46,12 +46,20 @@ class HeldItem(NamedTuple):
 class AxisOrder(NamedTuple):
     """Where the axes of a view come from: `order` pairs a position in the view with one in `of`, None for a new axis.
 
-    Positions that `order` does not name are where they were, if `rest_stays`.
+    Positions that `order` does not name are where they were, if `rest_stays`. It `is_like` another where it is no view,
+    but allocated in the order of its strides: `empty_like`.
     """
 
     of: Tensor | SymbolicValue
     order: tuple[tuple[int, int | None], ...]
     rest_stays: bool = False
+    is_like: bool = False
+
+    @property
+    def turns(self) -> bool:
+        """Whether axes change places among each other."""
+        sources = [source for _, source in sorted(self.order) if source is not None]
+        return len(sources) > 1 and (self.rest_stays or sources != sorted(sources))
 
     def source(self, position: int) -> int | None:
         """The position in `of` of the axis at `position`; None where that is not known."""

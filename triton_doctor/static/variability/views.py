@@ -111,16 +111,19 @@ def differ_in_order(options: Sequence[object]) -> bool:
     if len(options) == 1:
         return False
     tensors_of = [option.of if isinstance(option, Shape) else option for option in options]
-    turned = [one for one in tensors_of if isinstance(one, Tensor) and one.moved is not None]
-    if not turned:
+    if not any(isinstance(one, Tensor) and _is_view(one) for one in tensors_of):
         return False
     roots = {_root(one) if isinstance(one, Tensor | SymbolicValue) else None for one in tensors_of}
     return None not in roots and len(roots) == 1
 
 
+def _is_view(value: Tensor) -> bool:
+    return value.moved is not None and not value.moved.is_like
+
+
 def _root(value: Tensor | SymbolicValue) -> object:
     """What a view is of."""
-    while isinstance(value, Tensor) and value.moved is not None:
+    while isinstance(value, Tensor) and value.moved is not None and not value.moved.is_like:
         value = value.moved.of
     return value.root if isinstance(value, SymbolicValue) else id(value)
 

@@ -12,7 +12,7 @@ from triton_doctor.static.variability.models.several import found_items
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
 from triton_doctor.static.variability.models.torch_results import MAPPING, RESULTS, result_of
 from triton_doctor.static.variability.origins import is_optional_number, out_of_sight
-from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, Value
+from triton_doctor.static.variability.values import AxisOrder, Shape, Strides, SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
@@ -209,10 +209,13 @@ def _unflattened(
 
 
 def like(value: Tensor | SymbolicValue) -> Tensor:
-    """`empty_like(value)`: contiguous, as what it is like is for the most part."""
+    """`empty_like(value)`: contiguous, as what it is like is for the most part; else its strides have that order."""
+    if isinstance(value, Tensor) and value.moved is not None and value.moved.turns and not value.contiguous:
+        return value._replace(contents=None)
     note = value.root.note if isinstance(value, SymbolicValue) else None
+    order = AxisOrder(value, (), rest_stays=True, is_like=True)
     return tensors.as_tensor(value)._replace(
-        contiguous=True if note is None or note.is_row_major else None, contents=None
+        contiguous=True if note is None or note.is_row_major else None, moved=order, contents=None
     )
 
 
