@@ -93,15 +93,15 @@ class CallerArguments:
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """An axis of what is passed."""
-        return self._answer(thing, frame, Query("axis", position, rank=thing.root.rank))
+        return self._answer(thing, frame, Query("axis", position, rank=thing.root.known_rank))
 
     def rest(self, thing: SymbolicValue, front: int, back: int, frame: CallFrame) -> AbstractNumber | None:
         """The product of the axes of what is passed, without the first `front` and the last `back`."""
-        return self._answer(thing, frame, Query("rest", front, back, rank=thing.root.rank))
+        return self._answer(thing, frame, Query("rest", front, back, rank=thing.root.known_rank))
 
     def stride(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
         """A stride of what is passed."""
-        return self._answer(thing, frame, Query("stride", position, rank=thing.root.rank))
+        return self._answer(thing, frame, Query("stride", position, rank=thing.root.known_rank))
 
     def part(
         self, thing: SymbolicValue, position: int, size: int, frame: CallFrame, *, is_open: bool
@@ -157,8 +157,7 @@ class CallerArguments:
             return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
         if shown and not serves:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
-            one = choice(shown)
-            return one._replace(trail=shown[0].trail, from_data=False, only_shown=True)
+            return choice(shown)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
         if found and not any(number.decide() is Variability.UNKNOWN for number in found):
             return choice(found)
         if query.what != "value" and any(number.literal == 1 or number.one_for_some_caller for number in found):
@@ -264,9 +263,11 @@ class CallerArguments:
     def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
         """An axis, stride or part of `value`; None where it has no such thing."""
         interpreter = self._interpreter
-        if query.rank is not None and isinstance(value, Tensor | SymbolicValue):
+        if query.rank is not None and isinstance(value, SymbolicValue):
+            value = value._replace(root=value.root.asked_with(query.rank))
+        elif query.rank is not None and isinstance(value, Tensor):
             value = views.of_rank(value, query.rank)
-            if isinstance(value, Tensor) and query.position >= 0 and tensors.rank(value) not in (query.rank, None):
+            if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
                 return UNKNOWN
         match query.what, value:
             case "rest", Tensor() | SymbolicValue():

@@ -23,7 +23,8 @@ def _no_note() -> None:
 class Origin:
     """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
 
-    `shown_rank` is its number of axes, where the function shows it; `weight` where it lives as long as the model,
+    `shown_rank` is its number of axes, where the function shows it, `asked_rank` where one does that it is passed to;
+    `weight` where it lives as long as the model,
     `item` where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis.
     `read_note` gives what the author wrote of its shape; it is called where an axis is asked for.
     """
@@ -37,6 +38,7 @@ class Origin:
     item: bool = field(default=False, compare=False)
     hints: Mapping[int, frozenset[AppliedHint]] = field(default_factory=dict, compare=False)
     read_note: Callable[[], ShapeNote | None] = field(default=_no_note, compare=False, repr=False)
+    asked_rank: int | None = field(default=None, compare=False)
 
     @cached_property
     def note(self) -> ShapeNote | None:
@@ -50,34 +52,43 @@ class Origin:
             return self.shown_rank
         return self.note.rank
 
+    @property
+    def known_rank(self) -> int | None:
+        """Its number of axes, as a function that it is passed to shows it where nothing else does."""
+        return self.asked_rank if self.rank is None else self.rank
+
     @cached_property
     def axes(self) -> dict[int, AbstractNumber]:
         """Its axes by their position, as far as they were asked for: all of them follow from what is said here."""
         return {}
 
-    def of_rank(self, count: int) -> Origin:
-        """The same, now that it is known to have `count` axes: a note of more or fewer is of something else."""
-        if self.rank == count or self.shown_rank is not None:
+    def asked_with(self, count: int) -> Origin:
+        """The same where a function that it is passed to shows it to have `count` axes.
+
+        A note of more or fewer axes is of another shape. That some function knows the number is no hint.
+        """
+        if self.shown_rank is not None or self.asked_rank is not None:
             return self
         found = self._by_rank.get(count)
         if found is None:
-            note = self.read_note if self.rank in (None, count) else _no_note
-            found = self._by_rank[count] = replace(self, shown_rank=count, read_note=note)
+            is_of_another = self.note is not None and self.note.rank not in (None, count)
+            read_note = _no_note if is_of_another else self.read_note
+            found = self._by_rank[count] = replace(self, asked_rank=count, read_note=read_note)
         return found
 
     @cached_property
     def _by_rank(self) -> dict[int, Origin]:
-        """The same with the numbers of axes that others told."""
+        """The same for the numbers of axes that functions show."""
         return {}
 
     def item_called(self, name: str) -> Origin:
         """What is taken out of it: of that no axis is known."""
         return Origin(self.path, self.function, name, self.line, None, self.weight, self.item)
 
-    def bound_to(self, name: str, line: int) -> Origin:
+    def bound_to(self, name: str, line: int, *, is_weight: bool) -> Origin:
         """The same, which the function calls `name` from `line` on."""
         return Origin(
-            self.path, self.function, name, line, self.shown_rank, self.weight, self.item, self.hints, self.read_note
+            self.path, self.function, name, line, self.shown_rank, is_weight, self.item, self.hints, self.read_note
         )
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Call, Const, Name, Subscript, TupleExpr, Unpacked
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
 from triton_doctor.static.variability.arguments import parameter
@@ -200,8 +200,18 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
-        return value._replace(root=value.root.bound_to(binding.name, binding.line))
+        is_weight = value.root.weight or _remains_weight(binding)
+        return value._replace(root=value.root.bound_to(binding.name, binding.line, is_weight=is_weight))
     return value
+
+
+def _remains_weight(binding: Binding) -> bool:
+    """Whether it is what a method makes of a weight that goes on by its name: `weight = weight.to_local()`."""
+    match binding.value:
+        case Call(Attr(Name(base), _)):
+            return base == binding.name and names_weight(base)
+        case _:
+            return False
 
 
 def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import tensors
@@ -21,13 +22,12 @@ def shuffled(value: Tensor | SymbolicValue) -> Tensor:
 def of_rank(value: Tensor | SymbolicValue, count: int) -> Tensor | SymbolicValue:
     """The same, now that the number of axes is known to be `count`."""
     if isinstance(value, SymbolicValue):
-        root = value.root.of_rank(count)
-        return value if root is value.root else value._replace(root=root)
+        return value._replace(root=replace(value.root, shown_rank=count)) if value.root.rank is None else value
     inner = count - len(value.front) - len(value.back)
     left = tensors.only_rest(value.open) if value.open is not None else None
     if left is None or inner < 0:
         return value
-    root = left.root if left.root.rank is not None else left.root.of_rank(left.front + inner + left.back)
+    root = left.root if left.root.rank is not None else replace(left.root, shown_rank=left.front + inner + left.back)
     axes = tuple(tensors.axis_of_root(root, left.front + position) for position in range(inner))
     return value._replace(front=(*value.front, *axes, *value.back), back=(), open=None)
 
