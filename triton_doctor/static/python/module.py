@@ -24,6 +24,10 @@ _HARDWARE = frozenset(
 _WORD = re.compile(r"[a-z]+")
 
 
+# Triton's own decorators, which take parameters by the names and kinds that the kernel gives them.
+_OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
+
+
 class Param(NamedTuple):
     """A parameter of a kernel."""
 
@@ -115,6 +119,11 @@ class Kernel:
     def key(self) -> tuple[str, str, int]:
         """What tells it from every other kernel of the project."""
         return (self.path, self.qualname, self.span.line)
+
+    @property
+    def has_own_decorators(self) -> bool:
+        """Whether none but Triton's own decorators stand at it."""
+        return all(name.rpartition(".")[2] in _OWN_DECORATORS for name in self.decorators)
 
     @property
     def heuristics_out_of_sight(self) -> bool:

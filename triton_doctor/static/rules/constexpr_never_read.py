@@ -12,7 +12,6 @@ from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, 
 from triton_doctor.static.project.calls.parameter_lookups import is_asked_for
 from triton_doctor.static.project.calls.surroundings import (
     changed,
-    has_own_decorators,
     is_public,
     is_seen_whole,
     launches,
@@ -83,7 +82,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if found is None:
         return None
     kernel, param = found
-    if not has_own_decorators(kernel) or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
+    if not kernel.has_own_decorators or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
         return None
     if param.name in (set_by_configs(kernel) or ()) or any(one.param == param.name for one in kernel.heuristics):
         return None

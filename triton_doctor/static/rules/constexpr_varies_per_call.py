@@ -12,7 +12,6 @@ from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace,
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_asked_for_as_constexpr
 from triton_doctor.static.project.calls.surroundings import (
     changed,
-    has_own_decorators,
     is_in_sight,
     is_seen_whole,
     launches,
@@ -179,7 +178,7 @@ def _is_set_by_triton(kernel: Kernel, param: Param) -> bool:
 
 def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
     """SAFE where each launch is in sight and gives an integer."""
-    if not has_own_decorators(kernel) or not is_in_sight(project, kernel):
+    if not kernel.has_own_decorators or not is_in_sight(project, kernel):
         return Safety.UNSAFE
     if param.default is not None and not (isinstance(param.default, Const) and type(param.default.value) is int):
         return Safety.UNSAFE

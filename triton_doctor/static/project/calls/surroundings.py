@@ -36,9 +36,6 @@ _ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor
 # `if isinstance(n, tl.tensor) and n.dtype.is_ptr(): n = tl.load(n)` takes a number as well.
 _ASKED = re.compile(rb"\bisinstance\s*\(\s*(\w+)|\b(\w+)\.dtype\.is_ptr\b")
 
-# Triton's own, which take parameters by the names and kinds that the kernel gives them.
-_OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
-
 
 @cached_in_scan(most=1)
 def _kernels_by_location(project: Project) -> Mapping[tuple[str, int], Kernel]:
@@ -105,11 +102,6 @@ def set_by_configs(kernel: Kernel) -> frozenset[str] | None:
             case _:
                 return None
     return frozenset(names)
-
-
-def has_own_decorators(kernel: Kernel) -> bool:
-    """Whether none but Triton's own decorators stand at the kernel."""
-    return all(name.rpartition(".")[2] in _OWN_DECORATORS for name in kernel.decorators)
 
 
 def is_public(project: Project, kernel: Kernel) -> bool:

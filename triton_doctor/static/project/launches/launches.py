@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import cannot_bind, match_positions
 from triton_doctor.static.project.limits import MOST_DEPTH, MOST_NAMES
-from triton_doctor.static.python.ir import Name, Star, TupleExpr
+from triton_doctor.static.python.ir import Attr, Name, Star, TupleExpr
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
@@ -25,10 +25,37 @@ def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedL
     found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
     for launch in project.launches:
         for kernel in launch.kernels:
-            if cannot_bind(launch.launch, kernel):
+            if cannot_bind(launch.launch, kernel) or _lacks_argument(launch, kernel):
                 continue
             found.setdefault(kernel.key, []).append(launch)
     return {key: tuple(sorted(launches, key=_position)) for key, launches in found.items()}
+
+
+def _lacks_argument(launch: LinkedLaunch, kernel: Kernel) -> bool:
+    """Whether the launch leaves out what `kernel` has no default for: it raises and compiles nothing.
+
+    False where a config, a heuristic, a wrapper or a star may give it.
+    """
+    if kernel.autotune is not None or any(one.param == "*" for one in kernel.heuristics) or hides_arguments(launch):
+        return False
+    if not kernel.has_own_decorators or not _names_itself(launch, kernel):
+        return False
+    positional = sum(argument.name is None for argument in launch.launch.arguments)
+    given = {argument.name for argument in launch.launch.arguments} | {one.param for one in kernel.heuristics}
+    return any(param.default is None and param.name not in given for param in kernel.params[positional:])
+
+
+def _names_itself(launch: LinkedLaunch, kernel: Kernel) -> bool:
+    """Whether the launch names `kernel` as it was defined or imported, and not what was made of it."""
+    match launch.launch.kernel:
+        case Name(name) if name not in launch.function.bindings:
+            imported = launch.module.imports.get(name)
+            return kernel.name == (name if imported is None else imported.member)
+        case Attr(Name(module), name):
+            imported = launch.module.imports.get(module)
+            return name == kernel.name and imported is not None
+        case _:
+            return False
 
 
 def _position(launch: LinkedLaunch) -> tuple[str, int, int]:
