@@ -37,7 +37,7 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
             if loops and binding.order > order and any(arm.branch in loops for arm in binding.arms):
                 found.append(binding)
             continue
-        if _excluded(binding.arms, arms) or _contradict(function, binding.arms, arms):
+        if are_exclusive(binding.arms, arms) or _contradict(function, binding.arms, arms):
             continue
         if found and any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
             continue  # assigned again in the same arm
@@ -48,7 +48,7 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
     return ReachingDefinitions(tuple(found), certain=False)
 
 
-def _excluded(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
+def are_exclusive(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
     """Whether the two stand in different arms of one branch."""
     for arm in one:
         for its in other:

@@ -20,13 +20,14 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
+from triton_doctor.static.variability.axis_meanings import AxisMeanings
 from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
+from triton_doctor.static.variability.noted_in_code import may_assert, may_rearrange, notes_in_code
 from triton_doctor.static.variability.written_shapes import (
     UNPACKING,
     ShapeNote,
+    first_bracket,
     may_annotate,
-    note_of_axes,
     read_annotation,
     read_note,
 )
@@ -52,17 +53,11 @@ _RESULT_SECTION = TextPattern("eturn", re.compile(rb"(?<=[ \t:\n][Rr])"), re.com
 _RESULT = re.compile(r"^[ \t]*:?[Rr]eturns?[ \t]*(?::[ \t]*\n?|\n[ \t]*-+[ \t]*\n)((?:.+\n?)*)", re.MULTILINE)
 # `lse: (B, H)` and `- the weights` below another entry: there are several results.
 _NEXT_RESULT = re.compile(r"[ \t]*(?:[-*+][ \t]|[`*]*\w+[`*]*[ \t]*(?:\([^)]*\))?[ \t]*:)")
-_ASSERTED = re.compile(
-    r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
-)
 # It is asked how many axes a tensor has, and not to raise: a shape is that of one case.
 _OF_SEVERAL_RANKS = re.compile(
     r"^(?![ \t]*assert\b).*?\b([A-Za-z_]\w*)\.(?:dim\(\)|ndim)[ \t]*(?:==|<|>|in\b)", re.MULTILINE
 )
 _STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
-_EINOPS_FUNCTIONS = ("rearrange(", "reduce(", "repeat(")
-_EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
-_EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 
 
 class ShapeNotes(NamedTuple):
@@ -87,7 +82,7 @@ def notes_of(function: Function) -> ShapeNotes:
     text = function.text.text
     if not _may_have_notes(text):
         return ShapeNotes({}, {}, {})
-    found = _read(_remarks_of(function), text, function.line, _lines_that_rebind(function))
+    found = _read(function, _remarks_of(function), _lines_that_rebind(function))
     if not (found.parameters or found.assigned or found.result):
         return found
     for tensor in _OF_SEVERAL_RANKS.findall(text) if ".dim()" in text or ".ndim" in text else ():
@@ -124,17 +119,9 @@ def _may_have_notes(text: str) -> bool:
         (COMMENT.search(text) is not None)
         or ('"""' in text or "'''" in text)
         or may_annotate(text)
-        or _may_assert(text)
-        or _may_rearrange(text)
+        or may_assert(text)
+        or may_rearrange(text)
     )
-
-
-def _may_assert(text: str) -> bool:
-    return "==" in text and ("assert" in text or "_check" in text) and (".shape" in text or ".size" in text)
-
-
-def _may_rearrange(text: str) -> bool:
-    return "->" in text and any(name in text for name in _EINOPS_FUNCTIONS)
 
 
 def _sizes(function: Function, notes: Iterable[ShapeNote]) -> dict[str, tuple[ShapeNote, int]]:
@@ -185,16 +172,15 @@ def _lines_that_rebind(function: Function) -> Mapping[str, int]:
     return {name: min(found) for name, found in lines.items() if found}
 
 
-def _read(remarks: Remarks, text: str, start: int, bound: Mapping[str, int]) -> ShapeNotes:
-    """Read all notes of a function whose `text` begins on line `start`."""
+def _read(function: Function, remarks: Remarks, bound: Mapping[str, int]) -> ShapeNotes:
+    """Read all notes of a function which first binds names to something of another shape on the lines `bound`."""
     found = notes_in_header(remarks)
     for standing in remarks.standing:
         for name, note in _said_of(standing, remarks.parameters):
             if standing.line <= bound.get(name, standing.line):
                 found.setdefault(name, note)
-    for name, note in _in_code(text, start, remarks.parameters):
-        if note.line <= bound.get(name, note.line):
-            found.setdefault(name, note)
+    for name, note in notes_in_code(function, remarks.parameters, bound):
+        found.setdefault(name, note)
     assigned = {line: one for line, said in remarks.trailing.items() if (one := read_note(said, "comment", line))}
     return ShapeNotes(found, assigned, {}, _result(remarks))
 
@@ -215,19 +201,9 @@ def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, Shap
     """What a comment says of each of `names`: `q: [B, T], k: [B, S]`."""
     for found in _SAID_OF.finditer(remark.text):
         if found[1] in names:
-            note = read_note(_first_bracket(remark.text[found.end() :]), "comment", remark.line)
+            note = read_note(first_bracket(remark.text[found.end() :]), "comment", remark.line)
             if note is not None:
                 yield found[1], note
-
-
-def _first_bracket(text: str) -> str:
-    """`text` up to the end of the bracket with which it begins."""
-    depth = 0
-    for at, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
-        if not depth:
-            return text[: at + 1]
-    return ""
 
 
 def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
@@ -265,18 +241,3 @@ def _result(remarks: Remarks) -> ShapeNote | None:
         return None
     notes = [note for said in (first, *below) if (note := read_note(said, "docstring", line)) is not None]
     return notes[0] if len(notes) == 1 else None
-
-
-def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
-    """What asserts, `torch._check` and einops patterns say of `names`."""
-    if _may_assert(text):
-        for found in _ASSERTED.finditer(text):
-            line = start + text.count("\n", 0, found.start())
-            note = read_note(f"shape {_first_bracket(text[found.end() :])}", "assert", line)
-            if note is not None and found[1] in names:
-                yield found[1], note
-    for found in _EINOPS.finditer(text) if _may_rearrange(text) else ():
-        axes = [OPEN if axis == OPEN else "*".join(axis.strip("()").split()) for axis in _EINOPS_AXIS.findall(found[2])]
-        note = note_of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
-        if note is not None and found[1] in names:
-            yield found[1], note

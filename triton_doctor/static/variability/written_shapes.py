@@ -151,6 +151,16 @@ def _shapes(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
                 yield start, end, axes
 
 
+def first_bracket(text: str) -> str:
+    """Return `text` up to the end of the bracket with which it begins."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if not depth:
+            return text[: at + 1]
+    return ""
+
+
 def brackets(text: str) -> list[tuple[int, int]]:
     """Where each bracket of `text` opens, and where the text behind it begins, in order."""
     opened: list[int] = []
