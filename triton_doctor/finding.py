@@ -92,7 +92,8 @@ class Facts:
     `also` are the other launches that it is true of. An ignore comment counts at the finding, anywhere in `launch`, the
     call in the same file that the finding stands in, and at `parameter_location`. `word` is what of the text at the
     finding is meant: an option, a code. `autotune_keys` are the names in the kernel's autotune key that change with
-    each call, where the parameter is one of them. `hints` are those that decided `variability`, none where the value
+    each call, where the parameter is one of them. `follows` are the parameters of the kernel that this one is computed
+    from, where it adds no variant of its own. `hints` are those that decided `variability`, none where the value
     was followed to its origin.
     """
 
@@ -107,6 +108,7 @@ class Facts:
     also: tuple[Location, ...] = ()
     word: str | None = None
     autotune_keys: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
     hints: tuple[HintNote, ...] = ()
 
 

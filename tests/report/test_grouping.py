@@ -259,3 +259,23 @@ def test_code_links_to_its_page_where_the_terminal_follows_links() -> None:
 )
 def test_links_are_written_to_terminals_that_follow_them(environment: dict[str, str], follows: bool) -> None:
     assert follows_links(environment) is follows
+
+
+def test_parameter_that_follows_from_another_is_told_with_it() -> None:
+    leading = finding("norm", 3)
+    follower = finding("norm", 3, parameter="stride")
+    follower = replace(follower, span=Span(4, 5, 4, 9), facts=replace(follower.facts, follows=("n_rows",)))
+
+    text = printed(leading, follower, width=120)
+
+    assert blocks(leading, follower) == [[[3]]]
+    assert "also: `stride` (ops.py:4) follows from `n_rows`: drop the annotation of `stride`" in text
+
+
+def test_parameter_that_follows_from_nothing_told_is_told_alone() -> None:
+    info = finding("norm", 3, severity=Severity.INFO)
+    follower = finding("norm", 3, parameter="stride")
+    follower = replace(follower, span=Span(4, 5, 4, 9), facts=replace(follower.facts, follows=("n_rows",)))
+
+    assert blocks(follower) == [[[4]]]
+    assert blocks(info, follower) == [[[4], [3]]]

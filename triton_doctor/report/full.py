@@ -131,6 +131,8 @@ def draw_block(block: Block, view: View, width: int) -> Iterator[Text]:
     if finding.advice:
         yield from hang(f"{frame.margin} = help: ", finding.advice, width)
     yield from draw_places(block, frame)
+    for line in tell_followers(block):
+        yield from hang(f"{frame.margin} = also: ", line, width)
 
 
 def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
@@ -143,6 +145,17 @@ def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
             yield from hang("  why: ", line, width)
     if evidence := tell_evidence(block.finding):
         yield from hang("  runs: ", evidence, width)
+    for line in tell_followers(block):
+        yield from hang("  also: ", line, width)
+
+
+def tell_followers(block: Block) -> Iterator[str]:
+    """A line for each parameter that is computed from the one of the block: the remedy is due for it too."""
+    for one in block.followers:
+        names = " and ".join(f"`{name}`" for name in one.facts.follows)
+        kernel = f" of `{one.facts.kernel}`" if one.facts.kernel != block.finding.facts.kernel else ""
+        place = f"{one.path}:{one.span.line}"
+        yield f"`{one.facts.parameter}`{kernel} ({place}) follows from {names}: {one.advice}"
 
 
 def _heading(finding: Finding, view: View) -> Text:

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """`finding`, and the `others` of the same cause, in the order of places."""
+    """`finding`, and the `others` of the same cause, in the order of places.
+
+    `followers` are of parameters that are computed from the one of `finding`: they add no variant of their own.
+    """
 
     finding: Finding
     others: tuple[Finding, ...] = ()
+    followers: tuple[Finding, ...] = ()
 
     @property
     def kernel(self) -> tuple[object, ...] | None:
@@ -32,7 +36,7 @@ class Block:
     @property
     def size(self) -> int:
         """The number of findings that it stands for."""
-        return 1 + len(self.others)
+        return 1 + len(self.others) + len(self.followers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +62,21 @@ def kernel_of(finding: Finding) -> tuple[object, ...] | None:
 def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
     """The blocks of `findings`, by kernel, the worst first."""
     by_cause: defaultdict[object, list[Finding]] = defaultdict(list)
-    for finding in sorted(findings, key=lambda one: one.order):
-        by_cause[cause(finding)].append(finding)
+    followers: defaultdict[object, list[Finding]] = defaultdict(list)
+    in_order = sorted(findings, key=lambda one: one.order)
+    leading = {(kernel_of(one), one.facts.parameter): one for one in in_order if not one.facts.follows}
+    for finding in in_order:
+        followed = (leading.get((kernel_of(finding), name)) for name in finding.facts.follows)
+        lead = next((one for one in followed if one is not None and one.severity >= finding.severity), None)
+        if lead is None or finding.evidence is not None:
+            by_cause[cause(finding)].append(finding)
+        else:
+            followers[cause(lead)].append(finding)
     begun: defaultdict[object, list[Block]] = defaultdict(list)
-    for found in by_cause.values():
+    for key, found in by_cause.items():
         first, *others = found
-        begun[kernel_of(first) or first].append(Block(finding=first, others=tuple(others)))
+        block = Block(finding=first, others=tuple(others), followers=tuple(followers[key]))
+        begun[kernel_of(first) or first].append(block)
     grouped = [
         KernelBlocks(
             kernel=blocks[0].finding.facts.kernel,

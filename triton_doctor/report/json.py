@@ -53,6 +53,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "trail": [asdict(step) | _file_and_cell(step.path) for step in finding.trail],
         "also": [asdict(place) | _file_and_cell(place.path) for place in facts.also],
         "autotune_keys": list(facts.autotune_keys),
+        "follows": list(facts.follows),
         "hints": [hint_object(hint) for hint in facts.hints],
         "fixable": finding.fixable,
         "evidence": evidence_object(finding.evidence) if finding.evidence else None,

@@ -22,12 +22,13 @@ from triton_doctor.static.project.launches.launches import hides_arguments, spel
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.derived_parameters import followed_names
 from triton_doctor.static.variability.description import describe_value, facts, trail
 from triton_doctor.static.variability.idle_code import describe_excuse
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries import is_integer
-from triton_doctor.static.variability.tuning import describe_tuning, names_in_key
+from triton_doctor.static.variability.tuning import describe_tuning, join_words, names_in_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
         if worst.kind is Variability.LOGARITHMIC and worst.number.bound is None and parameter.need == "block":
             continue  # TRD206 tells that, with the advice to cap it
         keys = names_in_key(project, parameter)
+        follows = followed_names(project, parameter)
         is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
@@ -63,11 +65,12 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=_severity(parameter, worst, is_tuned=bool(keys)),
             message=_message(parameter, worst)
+            + _describe_follows(follows)
             + describe_tuning(project, parameter, keys)
             + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
-            facts=facts(parameter, worst, autotune_keys=keys),
+            facts=facts(parameter, worst, autotune_keys=keys, follows=follows),
             trail=trail(parameter, worst),
         )
 
@@ -96,6 +99,11 @@ def _message(parameter: Parameter, worst: ParameterSource) -> str:
     if worst.number.bound is not None:
         message += f" (at most {worst.number.bound:,} values)"
     return message
+
+
+def _describe_follows(names: tuple[str, ...]) -> str:
+    """The clause about a value that others of the launch give; else nothing."""
+    return f", which follows from {join_words([f'`{name}`' for name in names])}" if names else ""
 
 
 def _advice(parameter: Parameter, worst: ParameterSource) -> str:

@@ -53,7 +53,13 @@ def describe_value(source: ParameterSource) -> str:
     return value if value.startswith("`") else f"`{text}` ({value})"
 
 
-def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys: tuple[str, ...] = ()) -> Facts:
+def facts(
+    parameter: Parameter,
+    source: ParameterSource | None,
+    *,
+    autotune_keys: tuple[str, ...] = (),
+    follows: tuple[str, ...] = (),
+) -> Facts:
     """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
     kernel, param = parameter.kernel, parameter.param
     others = {
@@ -72,6 +78,7 @@ def facts(parameter: Parameter, source: ParameterSource | None, *, autotune_keys
         use=parameter.use,
         also=tuple(sorted(others)),
         autotune_keys=autotune_keys,
+        follows=follows,
         hints=hint_notes(source.number) if source is not None else (),
     )
 

@@ -1,0 +1,170 @@
+"""Constexprs to the others of their kernel that they follow from: `n * block` beside `n`, a stride beside its axes.
+
+What is computed from them alone adds no variant of its own. The sizes of both say so, or the expressions at the launch.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.limits import MOST_NAMES
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.program_point import ProgramPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import BranchArm
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+
+# What gives the same for the same numbers: the members of these modules, and these functions of Python.
+_PURE_MODULES = frozenset({"triton", "math"})
+_PURE = frozenset({"int", "min", "max", "abs"})
+
+
+def followed_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
+    """The constexprs that change with each call and that `parameter` follows from, at the launch of its worst value."""
+    return _followed(project).get((parameter.kernel.key, parameter.param.name), ())
+
+
+@cached_in_scan(most=1)
+def _followed(project: Project) -> Mapping[tuple[tuple[str, str, int], str], tuple[str, ...]]:
+    found = {}
+    for key, of_kernel in groupby(parameters(project), key=lambda parameter: parameter.kernel.key):
+        constexprs = [one for one in of_kernel if one.param.is_constexpr]
+        for position, one in enumerate(constexprs):
+            if one.worst is not None and one.worst.kind is Variability.PER_CALL:
+                names = _names(interpreter_of(project), one, constexprs, position)
+                if names:
+                    found[key, one.param.name] = names
+    return found
+
+
+class _Given(NamedTuple):
+    """What a launch gives the constexpr `name`; `is_before` where it stands before the one that is asked about."""
+
+    name: str
+    source: ParameterSource
+    is_before: bool
+
+
+def _names(
+    interpreter: Interpreter, parameter: Parameter, constexprs: Sequence[Parameter], position: int
+) -> tuple[str, ...]:
+    own = parameter.worst
+    if own is None:
+        return ()
+    others = [
+        _Given(other.param.name, source, at < position)
+        for at, other in enumerate(constexprs)
+        if other is not parameter
+        for source in other.sources
+        if source.launch is own.launch and source.expr is not None
+    ]
+    used = _by_size(own, others)
+    if used is None and own.expr is not None:
+        used = _Expressions(interpreter, own.launch, others).needed(own.expr)
+    changing = [one.name for one in used or () if one.source.kind is Variability.PER_CALL]
+    return tuple(dict.fromkeys(changing))
+
+
+def _by_size(own: ParameterSource, others: Sequence[_Given]) -> list[_Given] | None:
+    """Those whose axes its own size is a product of; None where some axis of it is that of no other."""
+    size = own.number.size
+    if size is None or not size.over:
+        return None
+    single = {
+        one.source.number.size.over[0]: one
+        for one in reversed(others)
+        if one.source.number.size is not None
+        and (len(one.source.number.size.over), one.source.number.size.under) == (1, ())
+        and (one.source.number.size != size or one.is_before)
+    }
+    factors = (*size.over, *size.under)
+    return [single[factor] for factor in factors] if all(factor in single for factor in factors) else None
+
+
+class _Expressions:
+    """Follows the expression of one argument back to those of others of its launch."""
+
+    def __init__(self, interpreter: Interpreter, launch: LinkedLaunch, others: Sequence[_Given]) -> None:
+        self._interpreter = interpreter
+        self._launch = launch
+        self._others = others
+        self._is_whole = True
+
+    def needed(self, expr: Expr) -> list[_Given] | None:
+        """The arguments that `expr`, at the launch, is made of; None where it is made of something else that varies."""
+        launch = self._launch.launch
+        found = list(self._found(expr, launch.order, launch.arms, MOST_NAMES))
+        return found if self._is_whole else None
+
+    def _found(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], steps: int) -> Iterator[_Given]:
+        given = self._given(expr, order, arms, is_whole=steps == MOST_NAMES)
+        if given is not None:
+            yield given
+            return
+        parts: tuple[Expr, ...] | None = None
+        match expr:
+            case Const():
+                return
+            case BinaryOp(_, operands) if steps > 0:
+                parts = operands
+            case Call(func, args, ()) if steps > 0 and args and self._is_pure(func):
+                parts = args
+            case Name(name) if steps > 0:
+                bound = reaching_definitions(self._launch.function, name, order, arms)
+                if bound.certain and len(bound.bindings) == 1:
+                    (only,) = bound.bindings
+                    yield from self._found(only.value, only.order, only.arms, steps - 1)
+                    return
+            case _:
+                pass
+        if parts is None:
+            self._is_whole = self._is_whole and self._lasts(expr, order, arms)
+            return
+        for part in parts:
+            yield from self._found(part, order, arms, steps - 1)
+
+    def _lasts(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
+        """Whether it is one value while the program runs."""
+        number = self._interpreter.number(expr, ProgramPoint(self._interpreter.at(self._launch).frame, order, arms))
+        return number.decide() in (Variability.FIXED, Variability.PER_MODEL)
+
+    def _given(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], *, is_whole: bool) -> _Given | None:
+        """The other argument that is `expr`; where `is_whole`, the two are equal, and the first in order counts."""
+        if isinstance(expr, Const):
+            return None
+        found = next((one for one in self._others if one.source.expr == expr and (one.is_before or not is_whole)), None)
+        return found if found is not None and self._means_the_same(expr, order, arms) else None
+
+    def _means_the_same(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
+        """Whether the name `expr` is at the launch what it was there; of anything else, only the launch can tell."""
+        launch = self._launch.launch
+        if order == launch.order:
+            return True
+        if not isinstance(expr, Name):
+            return False
+        function = self._launch.function
+        then = reaching_definitions(function, expr.id, order, arms)
+        now = reaching_definitions(function, expr.id, launch.order, launch.arms)
+        return then == now and (then.certain or not then.bindings)
+
+    def _is_pure(self, func: Expr) -> bool:
+        match func:
+            case Name(name):
+                imported = self._launch.module.imports.get(name)
+                return imported.module in _PURE_MODULES if imported is not None else name in _PURE
+            case Attr(Name(base), _):
+                imported = self._launch.module.imports.get(base)
+                return imported is not None and imported.member is None and imported.module in _PURE_MODULES
+            case _:
+                return False
