@@ -1198,6 +1198,221 @@ CASES = {
             "per_model",
         ),
     },
+    "shapes that are unpacked": {
+        "as integers": (
+            """
+            def launch(x):
+                B, L, D = map(int, x.shape)
+                kernel[(B, triton.cdiv(L, 64))](x, L)
+            """,
+            "per_call",
+        ),
+        "as a list of integers": (
+            """
+            def launch(x):
+                B, L, D = [int(size) for size in x.shape]
+                kernel[(B, triton.cdiv(L, 64))](x, L)
+            """,
+            "per_call",
+        ),
+        "one by one": (
+            """
+            def launch(x):
+                B, L, D = x.shape[0], x.shape[1], x.shape[2]
+                kernel[(B,)](x, L)
+            """,
+            "unknown",
+        ),
+        "one by one, into what a letter says": (
+            """
+            def launch(x):
+                B, T, D = x.shape[0], x.shape[1], x.shape[2]
+                kernel[(B,)](x, T)
+            """,
+            "per_call",
+        ),
+        "in a layout that a flag tells": (
+            """
+            def launch(q, head_first=False):
+                if head_first:
+                    B, H, T, D = q.shape
+                else:
+                    B, T, H, D = q.shape
+                kernel[(B * H,)](q, T)
+            """,
+            "per_call",
+        ),
+        "in a layout that a flag tells, the heads": (
+            """
+            def launch(q, head_first=False):
+                if head_first:
+                    B, H, T, D = q.shape
+                else:
+                    B, T, H, D = q.shape
+                kernel[(B * T,)](q, H)
+            """,
+            "per_model",
+        ),
+        "of what somebody else computes": (
+            """
+            from elsewhere import project
+            def launch(hidden_states):
+                q = project(hidden_states)
+                batch, length, heads, dim = q.shape
+                kernel[(batch,)](q, length)
+            """,
+            "per_call",
+        ),
+        "of a decay that is called w": (
+            """
+            def launch(w, q):
+                B, T, C = w.shape
+                kernel[(B,)](w, T)
+            """,
+            "per_call",
+        ),
+        "of a cache": (
+            """
+            def launch(k_cache, q):
+                B, T, C = k_cache.shape
+                kernel[(B,)](k_cache, T)
+            """,
+            "unknown",
+        ),
+        "after all are made contiguous at once": (
+            """
+            def launch(q, k):
+                q, k = q.contiguous(), k.contiguous()
+                B, L, D = q.shape
+                kernel[(B,)](q, L)
+            """,
+            "per_call",
+        ),
+    },
+    "integers that a wrapper is given": {
+        "the first size of what it allocates": (
+            """
+            def launch(q, total_q: int, heads: int, dim: int):
+                out = torch.empty((total_q, heads, dim), device=q.device)
+                kernel[(total_q, heads)](out, total_q)
+            """,
+            "per_call",
+        ),
+        "the first size of a view": (
+            """
+            def launch(x, batch: int, dim: int):
+                x = x.view(batch, -1, dim)
+                kernel[(1,)](x, batch)
+            """,
+            "per_call",
+        ),
+        "the first size of a weight": (
+            """
+            def launch(x, n_out: int, dim: int):
+                weight = torch.empty((n_out, dim), device=x.device)
+                kernel[(n_out,)](weight, n_out)
+            """,
+            "unknown",
+        ),
+        "a first size that is a width elsewhere": (
+            """
+            def launch(x, n: int, m: int):
+                transposed = torch.empty((n, m), device=x.device)
+                out = torch.empty((m, n), device=x.device)
+                kernel[(n,)](out, n)
+            """,
+            "unknown",
+        ),
+        "a check refuses any but the rows": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], n: int):
+                if hidden_states.shape[0] != n:
+                    raise ValueError("rows differ")
+                kernel[(1,)](hidden_states, n)
+            """,
+            "per_call",
+        ),
+        "an assert of the width": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], n: int):
+                assert n == hidden_states.shape[1]
+                kernel[(1,)](hidden_states, n)
+            """,
+            "per_model",
+        ),
+    },
+    "objects that are passed on": {
+        "with what was stored after it was made": (
+            """
+            class State:
+                def __init__(self):
+                    self.n = 0
+            def step(state, x):
+                kernel[(1,)](x, state.n)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                state = State()
+                state.n = hidden_states.shape[0]
+                step(state, hidden_states)
+            """,
+            "per_call",
+        ),
+        "through two functions": (
+            """
+            @dataclass
+            class State:
+                n: int
+                width: int
+            def step(state: State, x):
+                kernel[(1,)](x, state.n)
+            def layer(state: State, x):
+                step(state, x)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                layer(State(hidden_states.shape[0], hidden_states.shape[1]), hidden_states)
+            """,
+            "per_call",
+        ),
+        "with a width": (
+            """
+            @dataclass
+            class State:
+                n: int
+                width: int
+            def step(state: State, x):
+                kernel[(1,)](x, state.width)
+            def forward(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                step(State(hidden_states.shape[0], hidden_states.shape[1]), hidden_states)
+            """,
+            "per_model",
+        ),
+        "one of two that differ with each call": (
+            """
+            class Dense:
+                def __init__(self, x):
+                    self.rows = x.shape[0]
+            class Ragged:
+                def __init__(self, lens):
+                    self.rows = lens.sum().item()
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], lens=None):
+                rows = Dense(hidden_states) if lens is None else Ragged(lens)
+                kernel[(1,)](hidden_states, rows.rows)
+            """,
+            "per_call",
+        ),
+        "one of two of which one is a setting": (
+            """
+            class Dense:
+                def __init__(self, x):
+                    self.rows = x.shape[0]
+            class Fixed:
+                def __init__(self):
+                    self.rows = 128
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"], fixed=False):
+                rows = Fixed() if fixed else Dense(hidden_states)
+                kernel[(1,)](hidden_states, rows.rows)
+            """,
+            "unknown",
+        ),
+    },
 }
 # What is not followed yet.
 MISSED = {
@@ -1259,3 +1474,60 @@ def test_strides_of_two_tensors_go_to_parameters_that_are_named_alike(
     found = match_positions(launch.launch, launch.kernels[0], lambda starred: counts.get(spell(starred)))
 
     assert [param for param, _, _ in found if param in ("ys0", "ys1", last, "zs0")] == bound
+
+
+NAMING = """
+@triton.jit
+def naming(q, N_CTX, heads, SIZE: tl.constexpr):
+    tl.store(q + tl.arange(0, 16), SIZE)
+
+def launch(q):
+    q = q.contiguous()
+    blocks = triton.cdiv(q.shape[1], 64)
+    naming[(blocks,)](q, N_CTX=q.shape[1], heads=q.shape[2], SIZE=blocks)
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "kind"),
+    [("", "", "per_call"), ("N_CTX", "things", "unknown"), ("SIZE", "BLOCK", "unknown")],
+)
+@emptying_scan_caches()
+def test_axis_is_what_another_parameter_of_the_launch_is_called(
+    written: str, instead: str, kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "ops.py").write_text(PRELUDE + NAMING.replace(written, instead), encoding="utf-8")
+    settings = load_settings(tmp_path)
+    files = list(find_files([tmp_path], settings, cwd=tmp_path))
+
+    (found,) = parameters(whole_project(Database(files), settings, tmp_path))
+
+    assert (found.worst.kind.label if found.worst is not None else "unknown") == kind
+
+
+OUT_OF_SIGHT = """
+from elsewhere import CONFIGS
+
+@triton.autotune(CONFIGS, key=["n"])
+@triton.jit
+def tuned(q, norms, n, width, DIM: tl.constexpr, BLOCK: tl.constexpr):
+    tl.store(q + tl.arange(0, 16), n)
+
+def launch(q, norms, n, width):
+    tuned[(1,)](q, *norms, n, width, DIM=64)
+"""
+
+
+@emptying_scan_caches()
+def test_arguments_behind_a_star_end_before_the_first_that_is_given_by_name(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(PRELUDE + OUT_OF_SIGHT, encoding="utf-8")
+    settings = load_settings(tmp_path)
+    project = whole_project(Database(list(find_files([tmp_path], settings, cwd=tmp_path))), settings, tmp_path)
+    (launch,) = project.launches
+
+    found = match_positions(launch.launch, launch.kernels[0], lambda _: None)
+
+    assert [(param, spell(expr)) for param, _, expr in found if param in ("n", "width")] == [
+        ("n", "n"),
+        ("width", "width"),
+    ]

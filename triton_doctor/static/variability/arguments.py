@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability.allocated_sizes import first_sizes
 from triton_doctor.static.variability.autograd import context_of
 from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_meanings import are_axes_of_activation
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.hints import apply_hints
@@ -16,6 +18,7 @@ from triton_doctor.static.variability.kernel_notes import note_of_argument
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
 from triton_doctor.static.variability.name_words import (
     are_axes_of_weight,
+    names_parameter,
     names_weight,
     steps_optimizer,
     works_on_weights,
@@ -53,7 +56,8 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     """What `param` is where no call is at hand: what its function shows of it."""
     function = frame.function
     names = named_axes(function, param.name)
-    weight = names_weight(param.name) or are_axes_of_weight(names) or _takes_weights(function)
+    weight = names_weight(param.name) and not (names_parameter(param.name) and are_axes_of_activation(names))
+    weight = weight or are_axes_of_weight(names) or _takes_weights(function)
     path = function.path
     hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
     for position in beside_heads(names):
@@ -107,5 +111,6 @@ def _number(function: Function, name: str) -> AbstractNumber:
         isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float)
     ):
         return FEW._replace(literals=literals, trail=trail)
-    terms = frozenset({Term(apply_hints(AxisContext(name=name), function.path, function.line))})
+    context = AxisContext(name=name, position=0 if name in first_sizes(function) else None)
+    terms = frozenset({Term(apply_hints(context, function.path, function.line))})
     return AbstractNumber(kind=Variability.UNKNOWN, terms=terms, literals=literals, trail=trail)

@@ -200,11 +200,11 @@ def _is_placeholder(value: Value) -> bool:
             return False
 
 
-def stored_item(interpreter: Interpreter, table: Expr, name: str, point: ProgramPoint) -> Value:
-    """`table[name]`, as the function stores it before `point`; UNKNOWN where it does not."""
+def stored_here(interpreter: Interpreter, owner: Expr, name: str, point: ProgramPoint) -> Value | None:
+    """`owner.name` or `owner[name]`, as the function stores it before `point`; None where it does not."""
     stored = [
         interpreter.value(one.value, point._replace(order=one.order, line=one.line))
         for one in point.frame.function.stored
-        if Name(one.base) == table and one.name == name and one.order < point.order
+        if Name(one.base) == owner and one.name == name and one.order < point.order
     ]
-    return either(stored) if stored else UNKNOWN
+    return either(stored) if stored else None

@@ -10,11 +10,13 @@ from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.hint_weights import weights
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
+from triton_doctor.static.variability.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import SymbolicValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame
@@ -100,16 +102,47 @@ def _as_shared(
         param = next((one for one in function.params if other is not None and one.name == other.tensor), None)
         if param is None or other is None or other.position is None:
             continue
-        inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
-        key = (id(function), "shared", thing.root.name, position)
-        tensor = interpreter.asked.argument(param, inner)
-        found = interpreter.evaluations.once(key, partial(axis, interpreter, tensor, other.position, inner), None)
+        asker = ("shared", thing.root.name, position)
+        found = _axis_of(interpreter, function, param, other.position, asker, frame)
         if found is None:
             continue
         if found.kind is not Variability.UNKNOWN:
             return found._replace(size=known.size)
         known = known.add_hints(found.hints)
     return known
+
+
+def checked_size(
+    interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, frame: CallFrame
+) -> AbstractNumber:
+    """An argument that is a number, with what is known of the axis that its function checks it to be."""
+    function = thing.origin
+    if function is None or thing.held is not None or known.decide() is not Variability.UNKNOWN:
+        return known
+    for name, other in checked_sizes(function):
+        param = next((one for one in function.params if name == thing.root.name and one.name == other.tensor), None)
+        if param is not None and other.position is not None:
+            found = _axis_of(interpreter, function, param, other.position, ("size", thing.root.name), frame)
+            if found is not None and found.decide() is not Variability.UNKNOWN:
+                return found.settle()._replace(size=None, literals=known.literals)
+            known = known if found is None else known.add_hints(found.hints)
+    return known
+
+
+def _axis_of(
+    interpreter: Interpreter,
+    function: Function,
+    param: HostParam,
+    position: int,
+    asker: tuple[str | int, ...],
+    frame: CallFrame,
+) -> AbstractNumber | None:
+    """An axis of another argument of `function`; None where that is being asked for by the same `asker`."""
+    inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
+    tensor = interpreter.asked.argument(param, inner)
+    return interpreter.evaluations.once(
+        (id(function), *asker), partial(axis, interpreter, tensor, position, inner), None
+    )
 
 
 def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:

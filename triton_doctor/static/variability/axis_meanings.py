@@ -98,6 +98,12 @@ def meaning_of_word(name: str) -> bool | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def are_axes_of_activation(names: tuple[str, ...]) -> bool:
+    """Whether the names of axes are a batch, a length behind it, and more: `B, T, C`."""
+    return len(names) >= _WITH_CHANNELS and names[0] in _BATCHES and any(map(meaning_of_word, names[1:-1]))
+
+
 class AxisMeanings:
     """What names of axes mean in one function."""
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.conditions import name_of_rank
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, Star, Subscript, TupleExpr, Unpacked, children
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Comprehension,
+    Const,
+    Name,
+    Star,
+    Subscript,
+    TupleExpr,
+    Unpacked,
+    children,
+)
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, NEW
-from triton_doctor.static.variability.name_words import names_heads, names_model, names_part, names_weight_gradient
+from triton_doctor.static.variability.models.torch import KEEPING
+from triton_doctor.static.variability.name_words import names_heads, names_model, names_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
@@ -22,6 +34,8 @@ if TYPE_CHECKING:
 # The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
 _WITH_HEADS = 4
 _NEVER = 1 << 30
+# So many axes that are named one by one say what each is, as those that a shape is unpacked into do.
+_LEADING = 3
 # Expressions that may be an axis.
 _READING = frozenset({Unpacked, Subscript, Call})
 # What asking for the fourth axis, or one behind it, looks like.
@@ -49,27 +63,83 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
                 yield here
 
 
+def leading_axes(function: Function, name: str) -> tuple[str, ...]:
+    """The names of the first axes of the argument `name`, where each is read by its number, and not how many it has."""
+    found = _names_read(function)
+    names = found.names.get(name, {}) if name not in found.counts else {}
+    if len(names) < _LEADING or min(names) < 0 or max(names) >= len(names):
+        return ()
+    return tuple(names[at] for at in range(len(names)))
+
+
+class _NamesRead(NamedTuple):
+    """By argument, the name of each axis that is read, and the numbers of axes that it is said to have."""
+
+    names: dict[str, dict[int, str]]
+    counts: dict[str, set[int]]
+
+
 @cached_in_scan()
 def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
+    names, counts = _names_read(function)
+    # What is unpacked into three here and into two there has no number of axes of its own.
+    known = ((tensor, max(found)) for tensor, found in counts.items() if len(found) == 1)
+    return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
+
+
+@cached_in_scan()
+def _names_read(function: Function) -> _NamesRead:
     asserted = _asserted_ranks(function)
     if not (asserted or function.holds(b"shape") or function.holds(b"size") or function.holds(b"stride")):
-        return {}
-    names: dict[str, dict[int, str]] = {}
+        return _NamesRead({}, {})
+    names: defaultdict[str, dict[int, list[str]]] = defaultdict(dict)
     counts: dict[str, set[int]] = {}
     for bindings in function.bindings.values():
         for binding in bindings:
             read = read_axis(_spelled_out(binding.value, function)) if type(binding.value) in _READING else None
             if read is not None and binding.order <= _rebound(function, read.tensor):
-                names.setdefault(read.tensor, {}).setdefault(read.position, binding.name)
+                names[read.tensor].setdefault(read.position, []).append(binding.name)
                 if read.rank is not None:
                     counts.setdefault(read.tensor, set()).add(read.rank)
     if any(function.shows(sign) for sign in _ASKING):
         for tensor, count in _asked_for(function):
             counts.setdefault(tensor, {count})
     counts.update((tensor, {count}) for tensor, count in asserted.items())
-    # What is unpacked into three here and into two there has no number of axes of its own.
-    known = ((tensor, found.pop()) for tensor, found in counts.items() if len(found) == 1)
-    return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
+    return _NamesRead({tensor: _agreed(found) for tensor, found in names.items()}, counts)
+
+
+def _agreed(names: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    """The first of the names of each axis; "" where one of them is that of another axis too, in another layout."""
+    places = Counter(name for found in names.values() for name in set(found) if name.strip("_"))
+    return {at: "" if any(places[name] > 1 for name in found) else found[0] for at, found in names.items()}
+
+
+@cached_in_scan()
+def unpacked_together(function: Function, line: int) -> tuple[str, ...]:
+    """The names that a line of `function` unpacks one shape of three axes or more into; empty where it does not."""
+    found: dict[int, str] = {}
+    sizes = set[int]()
+    for name, bindings in function.bindings.items():
+        for binding in bindings:
+            match binding.value:
+                case Unpacked(_, int(position), size, False) as value if binding.line == line:
+                    if not _is_shape(_spelled_out(value, function)):
+                        return ()
+                    found[position] = name
+                    sizes.add(size)
+                case _:
+                    pass
+    if len(sizes) != 1 or len(found) < max(*sizes, _LEADING):
+        return ()
+    return tuple(found[at] for at in sorted(found))
+
+
+def _is_shape(value: Expr) -> bool:
+    match value:
+        case Unpacked(Attr(_, "shape") | Call(Attr(_, "size"), (), ())):
+            return True
+        case _:
+            return False
 
 
 def _asserted_ranks(function: Function) -> dict[str, int]:
@@ -88,8 +158,14 @@ def _asserted_ranks(function: Function) -> dict[str, int]:
 
 
 def _spelled_out(value: Expr, function: Function) -> Expr:
-    """`value`, with the shape that it reads: `shape = x.shape`, `B, T = shape`."""
+    """`value`, with the shape that it reads: of `shape = x.shape`, `B, T = shape`; of `B, T = map(int, x.shape)`."""
     match value:
+        case Call(Name("int"), (Subscript() | Call() as axis,), ()):
+            return axis
+        case Unpacked(TupleExpr(items), int(at), _, False) if not any(isinstance(item, Star) for item in items):
+            return _spelled_out(items[at], function) if at < len(items) else value
+        case Unpacked(of) if (shape := _of_integers(of)) is not None:
+            return value._replace(value=shape)
         case Unpacked(Name(name)) | Subscript(Name(name), Const(int())):
             match [one.value for one in function.bindings.get(name, ())]:
                 case [Attr(Name(), "shape") | Call(Attr(Name(), "size"), (), ()) as shape]:
@@ -101,6 +177,17 @@ def _spelled_out(value: Expr, function: Function) -> Expr:
         case _:
             pass
     return value
+
+
+def _of_integers(value: Expr) -> Expr | None:
+    """The shape that `value` has the items of: `map(int, x.shape)`, `[int(n) for n in x.shape]`, `tuple(x.shape)`."""
+    match value:
+        case Call(Name("map"), (Name("int"), shape), ()) | Call(Name("list" | "tuple"), (shape,), ()):
+            return shape
+        case Comprehension(Call(Name("int"), (Name(item),), ()), (name,), shape, False, ()) if item == name:
+            return shape
+        case _:
+            return None
 
 
 class ReadAxis(NamedTuple):
@@ -178,58 +265,12 @@ def _rebound(function: Function, name: str) -> int:
 
 
 def keeps_shape(value: Expr, name: str) -> bool:
-    """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`."""
+    """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`, `x, y = x.contiguous(), y + 1`."""
     match value:
         case Call(Attr(Name(base), method), _, _):
             return base == name and (method in KEEPING or method == "contiguous")
+        case Unpacked(TupleExpr(items), int(position), _, False) if position < len(items):
+            stars = any(isinstance(item, Star) for item in items)
+            return not stars and (items[position] == Name(name) or keeps_shape(items[position], name))
         case _:
             return False
-
-
-@cached_in_scan()
-def allocated_axes(function: Function, name: str) -> tuple[str, ...]:
-    """The names that give the axes of `name` their sizes, `x = torch.zeros((batch, length))`; empty for no name."""
-    match [one.value for one in function.bindings.get(name, ())]:
-        case [Call(Attr(_, made) | Name(made)) as call] if made in ALLOCATING or made in NEW:
-            return tuple(size.id if isinstance(size, Name) else "" for size in _written_sizes(call))
-        case _:
-            return ()
-
-
-@cached_in_scan()
-def output_widths(function: Function) -> frozenset[str]:
-    """`N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`."""
-    found = (_width(site.call) for site in function.calls)
-    return frozenset(name for name in found if name is not None)
-
-
-@cached_in_scan()
-def weight_sizes(function: Function) -> frozenset[str]:
-    """`N` and `K` of `grad_weight = torch.empty((splits, N, K))`: the first axis may be that of partial sums."""
-    return frozenset(
-        size.id
-        for name, bindings in function.bindings.items()
-        if names_weight_gradient(name)
-        for binding in bindings
-        if isinstance(binding.value, Call) and _allocates(binding.value)
-        for size in _written_sizes(binding.value)[1:]
-        if isinstance(size, Name)
-    )
-
-
-def _allocates(call: Call) -> bool:
-    match call.func:
-        case Attr(_, name) | Name(name):
-            return name in ALLOCATING or name in NEW
-        case _:
-            return False
-
-
-def _width(call: Call) -> str | None:
-    sizes = _written_sizes(call) if _allocates(call) else ()
-    return sizes[1].id if len(sizes) == 2 and isinstance(sizes[1], Name) else None
-
-
-def _written_sizes(call: Call) -> tuple[Expr, ...]:
-    """The sizes that an allocation is given, one by one or in a display."""
-    return call.args[0].items if call.args and isinstance(call.args[0], TupleExpr) else call.args

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
-from triton_doctor.static.python.ir import Name
-from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.python.ir import Attr, Name
+from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.arguments import argument_value, default_point, number_of
+from triton_doctor.static.variability.axes import checked_size
 from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.caller_queries import LENGTH, VALUE, Query, item_at, part_of
 from triton_doctor.static.variability.guards import limited_axis
 from triton_doctor.static.variability.hint_weights import agreed
 from triton_doctor.static.variability.hints import apply_hints
-from triton_doctor.static.variability.indexing import element, held_item
 from triton_doctor.static.variability.lattice import (
     UNKNOWN,
     AbstractNumber,
@@ -26,11 +27,8 @@ from triton_doctor.static.variability.lattice import (
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.trace import Note, Passed
 from triton_doctor.static.variability.values import (
-    Shape,
-    Strides,
     SymbolicValue,
     Tensor,
-    TupleValue,
     Union,
     Value,
     least_certain,
@@ -44,24 +42,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
-
-
-class Query(NamedTuple):
-    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`.
-
-    Or the `rest` of its axes, without the first `position` and the last `size`. `rank` is the number of axes that the
-    function which asks knows of.
-    """
-
-    what: str
-    position: int = 0
-    size: int = 0
-    is_open: bool = False
-    rank: int | None = None
-
-
-_VALUE = Query("value")
-_LENGTH = Query("length")
 
 
 class CallerArguments:
@@ -84,7 +64,9 @@ class CallerArguments:
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
-        number = self._answer(thing, frame, _VALUE) or number_of(thing)
+        number = self._answer(thing, frame, VALUE)
+        if number is None:
+            number = checked_size(self._interpreter, number_of(thing), thing, frame)
         is_integer = thing.number.is_integer or (id(thing.origin), thing.root.name) in self._integers
         is_integer = is_integer and not thing.nullable
         if (number.is_integer, number.literals) == (is_integer, thing.number.literals):
@@ -111,7 +93,12 @@ class CallerArguments:
 
     def length(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
         """The length of what is passed."""
-        return self._answer(thing, frame, _LENGTH)
+        return self._answer(thing, frame, LENGTH)
+
+    def attribute(self, thing: SymbolicValue, name: str, frame: CallFrame) -> AbstractNumber | None:
+        """An attribute of the object that is passed, where that is a number and decided."""
+        found = self._answer(thing, frame, Query("attribute", name=name)) if thing.held is None else None
+        return None if found is None or found.decide() is Variability.UNKNOWN else found
 
     def _answer(self, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
         function = thing.origin
@@ -145,7 +132,7 @@ class CallerArguments:
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
                     (found if not varies else shown if only_shows else varying).append(number)
         if (
-            query == _VALUE
+            query == VALUE
             and thing.held is None
             and self._are_integers(callers, name, function, frame, (*found, *varying, *shown))
         ):
@@ -160,7 +147,9 @@ class CallerArguments:
             return choice(shown)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
         if found and not any(number.decide() is Variability.UNKNOWN for number in found):
             return choice(found)
-        if query.what != "value" and any(number.literal == 1 or number.one_for_some_caller for number in found):
+        if query.what not in ("value", "attribute") and any(
+            number.literal == 1 or number.one_for_some_caller for number in found
+        ):
             # One batch of all that there is: what the others pass is not known, and need not be more.
             return _hint_one(UNKNOWN._replace(trail=found[0].trail), function)
         if found and ".<locals>." in function.qualname:
@@ -227,12 +216,16 @@ class CallerArguments:
         interpreter = self._interpreter
         frame = interpreter.frame(caller.module, caller.function, depth)
         point = ProgramPoint(frame, caller.site.order, caller.site.arms)
-        value = interpreter.value(arg, point)
         function, name = thing.origin, thing.root.name
         assert function is not None
+        if query.what == "attribute":
+            note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
+            yield interpreter.number(Attr(arg, query.name), point).stepping(note)
+            return
+        value = interpreter.value(arg, point)
         if thing.held is not None:
             name = thing.held.parameter
-            value = _item_at(interpreter, value, thing.held.position, frame)
+            value = item_at(interpreter, value, thing.held.position, frame)
         note = Note(caller.module.path, caller.site.line, f"passed to `{function.name}` as `{name}`")
         if query.what == "length":
             yield interpreter.length(value, frame).stepping(note)
@@ -243,7 +236,7 @@ class CallerArguments:
             passed = options if is_each else (value,)
             yield from (interpreter.as_number(one, frame).stepping(note) for one in passed)
             return
-        asked = [(option, one) for option in options if (one := self._part_of(option, query, frame)) is not None]
+        asked = [(option, one) for option in options if (one := part_of(interpreter, option, query, frame)) is not None]
         if query.what == "axis":
             tensor = arg.id if isinstance(arg, Name) and thing.held is None else ""
             asked = [(option, limited_axis(interpreter, one, tensor, query.position, point)) for option, one in asked]
@@ -259,39 +252,6 @@ class CallerArguments:
                 # `if x.dim() == 3: x = x.unsqueeze(0)`: the caller has one item, whatever it takes besides.
                 chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
             yield chosen.stepping(note)
-
-    def _part_of(self, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
-        """An axis, stride or part of `value`; None where it has no such thing."""
-        interpreter = self._interpreter
-        if query.rank is not None and isinstance(value, SymbolicValue):
-            value = value._replace(root=value.root.asked_with(query.rank))
-        elif query.rank is not None and isinstance(value, Tensor):
-            value = views.of_rank(value, query.rank)
-            if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
-                return UNKNOWN
-        match query.what, value:
-            case "rest", Tensor() | SymbolicValue():
-                return axes.rest(interpreter, value, query.position, query.size, frame)
-            case "axis", Tensor() | SymbolicValue():
-                return interpreter.axis(value, query.position, frame)
-            case "stride", Tensor() | SymbolicValue():
-                return interpreter.stride(value, query.position, frame)
-            case "part", Shape() | Strides() | TupleValue() | SymbolicValue():
-                found = interpreter.part(value, query.position, query.size, query.is_open, frame)
-                return interpreter.as_number(found, frame) if found is not None else None
-            case _:
-                return None
-
-
-def _item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
-    """The item of a list at `position`, or any."""
-    match value:
-        case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
-            return value.at(position)
-        case SymbolicValue() if position is not None:
-            return held_item(value, position)
-        case _:
-            return element(interpreter, value, frame)
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.axis_names import allocated_axes, named_axes, read_axis
+from triton_doctor.static.variability.allocated_sizes import allocated_axes
+from triton_doctor.static.variability.axis_names import named_axes, read_axis
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.lattice import FEW, FIXED, AbstractNumber, Variability
 from triton_doctor.static.variability.nullness import is_taken

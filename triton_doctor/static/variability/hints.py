@@ -21,6 +21,7 @@ from triton_doctor.static.variability.name_words import (
     names_model,
     names_output_gradient,
     names_pool,
+    names_sequence,
     names_stack,
 )
 
@@ -102,6 +103,14 @@ HINTS: tuple[Hint, ...] = (
         says="its name spells out a batch, a length or rows",
         example="seq_len = x.shape[1]",
         applies=lambda axis: axis.is_axis and not axis.is_end and names_length(axis.name),
+    ),
+    Hint(
+        name="last axis named for a sequence",
+        toward=Toward.DATA,
+        weight=3,
+        says="its name spells out a sequence, although it is the last axis",
+        example="batch, channels, seq_len = x.shape",
+        applies=lambda axis: axis.is_axis and axis.is_end and names_sequence(axis.name),
     ),
     Hint(
         name="height of an image",

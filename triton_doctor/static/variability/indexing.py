@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Attr, Const, Expr, Name, Slice, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.attribute_stores import stored_item
+from triton_doctor.static.variability.attribute_stores import stored_here
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.hints import apply_hints
@@ -41,6 +41,9 @@ _LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence"})
 # What `x.max(dim)` returns.
 _RESULTS = ("values", "indices")
 _SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
+_SWAPPED = frozenset({"T", "mT", "H", "mH"})
+# The attributes of a tensor that are known; objects of a project have others.
+OF_TENSORS = _FEW_ATTRIBUTES | _SAME_SHAPE | _SWAPPED | {"shape", "device", "ndim"}
 
 
 def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, point: ProgramPoint) -> Value:
@@ -57,7 +60,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, poi
                 return FIXED
             if name == "ndim":
                 return tensors.number_of_axes(value)
-            if name in ("T", "mT", "H", "mH"):
+            if name in _SWAPPED:
                 return views.swapped(value, -1, -2) if tensors.rank(value) != 2 else views.moved(value, (1, 0))
             if name in _SAME_SHAPE:
                 return value
@@ -117,7 +120,7 @@ def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: P
         case TupleValue(), _ if value.count:
             return either(value.items)
         case DictValue(items, _), Const(str(name)):
-            return items[name] if name in items else stored_item(interpreter, base, name, point)
+            return items[name] if name in items else stored_here(interpreter, base, name, point) or UNKNOWN
         case DictValue(items, False), _ if items:
             return _one_of(list(items.values()))
         case ListValue(one, _), Const(int()):

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
 from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.launch_arguments import bind_arguments
 from triton_doctor.static.variability.launch_hints import divided, spanned
-from triton_doctor.static.variability.name_words import names_attended, names_block, names_of_width
+from triton_doctor.static.variability.name_words import (
+    names_attended,
+    names_block,
+    names_data,
+    names_model,
+    names_of_width,
+    names_part,
+)
 from triton_doctor.static.variability.parameter_uses import spanned_expressions
 from triton_doctor.static.variability.scopes import hint_from_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from triton_doctor.static.project.project import LinkedLaunch
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.dims import DimFactor
+    from triton_doctor.static.variability.hints import AppliedHint
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.lattice import AbstractNumber
 
@@ -34,6 +47,7 @@ class KernelHints:
         self._interpreter = interpreter
         self._grids: dict[int, frozenset[DimFactor]] = {}
         self._blocks: dict[int, frozenset[DimFactor]] = {}
+        self._names: dict[tuple[int, int], Mapping[DimFactor, frozenset[AppliedHint]]] = {}
 
     def add_to(
         self, number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
@@ -54,6 +68,8 @@ class KernelHints:
             known.append(AxisContext(is_attended=True))
         for context in known:
             number = number.add_hints(apply_hints(context, kernel.path, line))
+        if not (names_part(name) or names_block(name)) and (axis := _one_axis(number)) is not None:
+            number = number.add_hints(self._named(launch, kernel).get(axis, frozenset()))
         is_count = _is_count(number, expr, launch)
         if (name in kernel.walked and (number.atoms or number.from_data)) or (
             is_count and (name in kernel.walked or name in kernel.bounds)
@@ -66,6 +82,17 @@ class KernelHints:
         if is_spanned or (number.atoms and number.atoms & self._grid(launch)):
             return spanned_by_grid
         return number
+
+    def _named(self, launch: LinkedLaunch, kernel: Kernel) -> Mapping[DimFactor, frozenset[AppliedHint]]:
+        """What the names of `kernel`'s parameters say of axes that `launch` gives it: `n_rows=x.shape[1]`."""
+        key = (id(launch), id(kernel))
+        if key not in self._names:
+            found: dict[DimFactor, frozenset[AppliedHint]] = {}
+            with suppress(RecursionError):
+                for axis, hints in with_own_stack(_axes_named, launch, kernel, self._interpreter):
+                    found[axis] = found.get(axis, frozenset()) | hints
+            self._names[key] = found
+        return self._names[key]
 
     def _is_attended(self, number: AbstractNumber, launch: LinkedLaunch, kernel: Kernel, name: str) -> bool:
         """Whether it is an axis of queries, keys or values which the kernel walks, or the grid divides, in blocks."""
@@ -110,3 +137,28 @@ def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -
             )
         case _:
             return False
+
+
+def _one_axis(number: AbstractNumber) -> DimFactor | None:
+    """The one undecided axis that a size, such as a number of blocks, was computed from; None of a product of axes."""
+    if number.decide() is not Variability.UNKNOWN or len(number.atoms) != 1:
+        return None
+    return next(iter(number.atoms)) if number.size is None or len(number.size.over) == 1 else None
+
+
+def _axes_named(
+    launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter
+) -> Sequence[tuple[DimFactor, frozenset[AppliedHint]]]:
+    """The undecided axes that `launch` gives parameters of `kernel`, with the hints of the parameters' names."""
+    names = frozenset(param.name for param in kernel.params if names_data(param.name) or names_model(param.name))
+    frame = interpreter.at(launch).frame
+    lines = {param.name: param.span.line for param in kernel.params}
+    found = []
+    for name, given in bind_arguments(launch, kernel, interpreter, names).items():
+        number = interpreter.as_number(given.value, frame)
+        match number.size:
+            case DimProduct((Dim() as axis,), ()) if number.kind is Variability.UNKNOWN:
+                found.append((axis, hint_from_name(number, name, kernel.path, lines[name]).hints - number.hints))
+            case _:
+                pass
+    return found

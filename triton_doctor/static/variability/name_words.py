@@ -22,6 +22,8 @@ _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "vocab width window topk world ranks shard shards state states capacity draft drafts spec speculative accept "
     "accepted next ratio ep tp dp cp".split()
 )
+# A sequence is named so wherever its axis stands; the last axis may count rows or edges of the model.
+_SEQUENCE_WORDS = frozenset("seq seqs seqlen seqlens token tokens ntokens".split())
 # `row_size` is how much there is in a row.
 _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 # `max_batches` is what there is room for; `max_seqlen` the longest of this call.
@@ -35,6 +37,8 @@ _WEIGHT_WORDS = frozenset(
     "emb cache caches pool code codebook codebooks qweight buffer buffers table tables capacity slots freq freqs "
     "centroid centroids alpha alphas".split()
 )
+# Those that are no cache, and no buffer: what has a batch and a length is not one of them, whatever its name.
+_PARAMETER_WORDS = frozenset("w weight weights bias biases gamma beta alpha alphas freq freqs emb".split())
 # Tensors with an item for each sequence or token.
 _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
 _ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
@@ -105,6 +109,12 @@ def names_length(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_sequence(name: str) -> bool:
+    """Whether a name speaks of the length of a sequence, or of tokens, and of no maximum."""
+    return names_length(name) and bool(words(name) & _SEQUENCE_WORDS)
+
+
+@lru_cache(maxsize=4096)
 def names_of_width(height: str) -> tuple[str, ...]:
     """What the width is called where `height` is an image's: `w` beside `h`, `out_width` beside `out_height`."""
     if words(height) & (_FILTER_WORDS | _TILE_WORDS):
@@ -137,6 +147,12 @@ def names_weight(name: str) -> bool:
     """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
     said = words(name)
     return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
+
+
+@lru_cache(maxsize=4096)
+def names_parameter(name: str) -> bool:
+    """Whether a tensor's name says by its word for a parameter alone that it lives as long as the model."""
+    return names_weight(name) and not words(name) & (_WEIGHT_WORDS - _PARAMETER_WORDS)
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,9 @@
 """Objects of the project's plain classes, by what each was made with: their attributes, properties and methods.
 
 `sizes = Sizes(rows=x.shape[0])` makes one; `sizes.rows` is then what it was given. A class with a base from elsewhere
-is left out: a module of a network lasts as long as the model, whatever it is made with. So is an object that branches
-choose between: they choose settings by a length, and the length that one of them passes is capped by the others.
+is left out: a module of a network lasts as long as the model, whatever it is made with. Of objects that branches choose
+between, what differs with each call in all of them does: they choose settings by a length, and the length that one of
+them passes is capped by the others.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted
 from triton_doctor.static.python.module import Class
+from triton_doctor.static.variability.attribute_stores import stored_here
 from triton_doctor.static.variability.attributes import field
 from triton_doctor.static.variability.autograd import saved
-from triton_doctor.static.variability.indexing import attribute
-from triton_doctor.static.variability.lattice import UNKNOWN, Variability
+from triton_doctor.static.variability.indexing import OF_TENSORS, attribute
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, choice
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.registered_attributes import registered
@@ -33,7 +35,7 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
@@ -79,12 +81,15 @@ def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, p
         case Instance():
             return object_attribute(interpreter, value, base, name, point)
         case Union(options) if any(isinstance(option, Instance) for option in options):
-            return attribute(interpreter, UNKNOWN, name, base, point)
+            found = _varying_in_all(interpreter, options, name, point.frame)
+            return attribute(interpreter, UNKNOWN, name, base, point) if found is None else found
         case Context(forward):
             return saved(interpreter, forward, name, point.frame)
         case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.asks:
             stored = interpreter.setters.value(interpreter, base, name, point)
             found = registered(interpreter, base, name, point) if stored is None else stored
+            if found is None and value.origin is not None and name not in OF_TENSORS:
+                found = interpreter.asked.attribute(value, name, point.frame)
             return attribute(interpreter, value, name, base, point) if found is None else found
         case _:
             return attribute(interpreter, value, name, base, point)
@@ -96,10 +101,26 @@ def object_attribute(interpreter: Interpreter, instance: Instance, base: Expr, n
     if instance.made is None:
         found = property_value(interpreter, instance, name, frame)
         return field(interpreter, instance.of, name, frame) if found is None else found
-    found = made_attribute(interpreter, instance, name, frame)
+    found = stored_here(interpreter, base, name, point)
+    found = made_attribute(interpreter, instance, name, frame) if found is None else found
     if found is None and interpreter.asks:
         found = interpreter.setters.value(interpreter, base, name, point)
     return attribute(interpreter, instance, name, base, point) if found is None else found
+
+
+def _varying_in_all(
+    interpreter: Interpreter, options: Iterable[Value], name: str, frame: CallFrame
+) -> AbstractNumber | None:
+    """`name` of one of several objects, where it differs with each call whichever it is; else None."""
+    numbers: list[AbstractNumber] = []
+    for option in options:
+        made = isinstance(option, Instance) and option.made is not None
+        value = made_attribute(interpreter, option, name, frame) if made else None
+        number = interpreter.as_number(value, frame) if value is not None else UNKNOWN
+        if number.decide() is not Variability.PER_CALL:
+            return None
+        numbers.append(number)
+    return choice(numbers)
 
 
 def made_attribute(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:

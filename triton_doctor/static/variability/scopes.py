@@ -9,9 +9,10 @@ from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
+from triton_doctor.static.variability.allocated_sizes import output_widths, weight_sizes
 from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.axis_names import output_widths, weight_sizes
+from triton_doctor.static.variability.axis_names import beside_heads, unpacked_together
 from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.grown_lists import grown_list, is_empty_list
@@ -29,7 +30,7 @@ from triton_doctor.static.variability.name_words import (
 from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import may_note_assigned
+from triton_doctor.static.variability.shape_notes import may_note_assigned, note_of_unpacking
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either, forget_items, least_certain
 
@@ -196,6 +197,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
             is_height = _is_height(binding, frame)
             value = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
             value = _hint_from_output(value, binding.name, frame)
+            value = _hint_from_unpacking(value, binding, frame)
         return _hint_from_weight(value, binding.name, frame).stepping(step)
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
@@ -224,6 +226,20 @@ def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> Ab
             return number.add_hints(apply_hints(width, frame.module.path, frame.function.line))
         case _:
             return number
+
+
+def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
+    """One axis of a shape, whatever it is the shape of, with what the names say together that it is unpacked into."""
+    match number.size, binding.value:
+        case DimProduct((Dim(root, _),), ()), Unpacked(_, int(position), _, False) if root.note is None:
+            names = unpacked_together(frame.function, binding.line)
+        case _:
+            return number
+    note = note_of_unpacking(frame.function, names)
+    if note is None:
+        return number
+    said = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
+    return number.add_hints(apply_hints(said, frame.module.path, binding.line))
 
 
 def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:

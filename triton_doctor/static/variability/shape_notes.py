@@ -20,8 +20,8 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.axis_meanings import AxisMeanings
-from triton_doctor.static.variability.axis_names import keeps_shape, named_axes
+from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
+from triton_doctor.static.variability.axis_names import keeps_shape, leading_axes, named_axes
 from triton_doctor.static.variability.noted_in_code import may_assert, may_rearrange, notes_in_code
 from triton_doctor.static.variability.written_shapes import (
     UNPACKING,
@@ -142,6 +142,14 @@ def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
     note = notes_of(function).parameters.get(name)
     if note is not None:
         return note if not names or note.rank in (None, len(names)) else None
+    if not names and (leading := leading_axes(function, name)):
+        names = (*leading, OPEN)
+    return note_of_unpacking(function, names)
+
+
+@cached_in_scan()
+def note_of_unpacking(function: Function, names: tuple[str, ...]) -> ShapeNote | None:
+    """Return what `function` says of a shape in unpacking it into `names`, where these are three or more."""
     if len(names) < _FEWEST_UNPACKED or not all(names):
         return None
     unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)

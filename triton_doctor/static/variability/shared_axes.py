@@ -6,7 +6,7 @@ Checks in what the function calls count too, where it passes them its own argume
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import bind
@@ -29,6 +29,9 @@ _CHECK = re.compile(
     r"|^[ \t]*if\b(?P<refused>[^\n]*):[ \t]*(?:#[^\n]*)?\n?[ \t]*raise\b",
     re.MULTILINE,
 )
+
+# A side of a comparison: a name, then the number of its axis in one of two spellings, or that it is all of its shape.
+_Term: TypeAlias = "tuple[str | None, ...]"
 
 
 class NamedAxis(NamedTuple):
@@ -92,15 +95,41 @@ class AxisChecks:
 @cached_in_scan()
 def checked_axes(function: Function) -> tuple[SharedAxes, ...]:
     """The axes of arguments of `function` that its own checks compare."""
-    if not (function.holds(b"assert") or function.holds(b"raise") or function.holds(b"_check")):
+    return tuple(_read(function)) if _may_check(function) else ()
+
+
+def _may_check(function: Function) -> bool:
+    checks = function.holds(b"assert") or function.holds(b"raise") or function.holds(b"_check")
+    return checks and (function.holds(b".shape") or function.holds(b".size"))
+
+
+@cached_in_scan()
+def checked_sizes(function: Function) -> tuple[tuple[str, NamedAxis], ...]:
+    """The arguments of `function` that its own checks compare with an axis of another: `assert x.shape[0] == n`."""
+    if not _may_check(function):
         return ()
-    if not (function.holds(b".shape") or function.holds(b".size")):
-        return ()
-    return tuple(_read(function))
+    names = _kept_arguments(function)
+    found = []
+    for one, other in _compared(function):
+        for (size, *rest), groups in ((one, other), (other, one)):
+            axis = _axis(function, groups) if not any(rest) and size in names else None
+            if axis is not None and axis.tensor in names and axis.tensor != size and size is not None:
+                found.append((size, axis))
+    return tuple(found)
 
 
 def _read(function: Function) -> Iterator[SharedAxes]:
     names = _kept_arguments(function)
+    for left, right in _compared(function):
+        one, other = _axis(function, left), _axis(function, right)
+        if one is None or other is None or one == other or (one.position is None) != (other.position is None):
+            continue
+        if one.tensor in names and other.tensor in names:
+            yield SharedAxes(one, other)
+
+
+def _compared(function: Function) -> Iterator[tuple[_Term, _Term]]:
+    """Both sides of each comparison without which `function` does not go on."""
     for check in _CHECK.finditer(function.text.text):
         text, wanted, breaks = check["asserted"], "==", " or "
         if text is None:
@@ -110,11 +139,7 @@ def _read(function: Function) -> Iterator[SharedAxes]:
         for found in _EQUAL.finditer(text):
             if found[5] != wanted:
                 continue
-            one, other = _axis(function, found.groups()[:4]), _axis(function, found.groups()[5:9])
-            if one is None or other is None or one == other or (one.position is None) != (other.position is None):
-                continue
-            if one.tensor in names and other.tensor in names:
-                yield SharedAxes(one, other)
+            yield found.groups()[:4], found.groups()[5:9]
 
 
 def _axis(function: Function, groups: tuple[str | None, ...]) -> NamedAxis | None:

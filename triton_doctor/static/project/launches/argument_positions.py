@@ -107,11 +107,8 @@ def _positional_count(launch: Launch, kernel: Kernel) -> int | None:
         return None
     tuned = kernel.autotune.sets if kernel.autotune is not None else frozenset[str]()
     elsewhere = {*named, *computed, *(tuned or ())}
-    total = len(kernel.params)
-    while total and kernel.params[total - 1].name in elsewhere:
-        total -= 1
-    if any(param.name in elsewhere for param in kernel.params[:total]):
-        return None
+    # No parameter that is given elsewhere is in the prefix: those behind the first of them are not, either.
+    total = next((at for at, param in enumerate(kernel.params) if param.name in elsewhere), len(kernel.params))
     last = kernel.params[total - 1] if total else None
     is_open = last is not None and (last.default is not None or (tuned is None and last.is_constexpr))
     return None if is_open else total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Lambda, Name, dotted
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Comprehension, Const, Expr, Lambda, Name, dotted
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
@@ -61,6 +61,8 @@ _INTEGER_FUNCTIONS = frozenset(
 )
 _INTEGER_OF_MATH = frozenset({"ceil", "floor", "gcd", "isqrt"})
 _INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
+# What `map(int, items)` calls an item; no name of the program.
+_MAPPED = "map.item"
 
 
 def rounds_up(name: str) -> bool:
@@ -160,6 +162,9 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
+        case "map" if len(call.args) == 2 and call.args[0] == Name("int"):
+            integer = Call(call.args[0], (Name(_MAPPED),), ())
+            return interpreter.value(Comprehension(integer, (_MAPPED,), call.args[1], False), point)
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return interpreter.value(Attr(call.args[0], str(call.args[1].value)), point)
         case "arange" | "linspace":

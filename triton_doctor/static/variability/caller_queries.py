@@ -1,0 +1,68 @@
+"""What a function may ask of the values that its callers pass: axes, strides, parts, items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.static.variability import axes, tensors, views
+from triton_doctor.static.variability.indexing import element, held_item
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber
+from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, TupleValue, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.program_point import CallFrame
+
+
+class Query(NamedTuple):
+    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`.
+
+    Or its `attribute` called `name`.
+
+    Or the `rest` of its axes, without the first `position` and the last `size`. `rank` is the number of axes that the
+    function which asks knows of.
+    """
+
+    what: str
+    position: int = 0
+    size: int = 0
+    is_open: bool = False
+    rank: int | None = None
+    name: str = ""
+
+
+VALUE = Query("value")
+LENGTH = Query("length")
+
+
+def part_of(interpreter: Interpreter, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
+    """An axis, stride or part of `value`; None where it has no such thing."""
+    if query.rank is not None and isinstance(value, SymbolicValue):
+        value = value._replace(root=value.root.asked_with(query.rank))
+    elif query.rank is not None and isinstance(value, Tensor):
+        value = views.of_rank(value, query.rank)
+        if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
+            return UNKNOWN
+    match query.what, value:
+        case "rest", Tensor() | SymbolicValue():
+            return axes.rest(interpreter, value, query.position, query.size, frame)
+        case "axis", Tensor() | SymbolicValue():
+            return interpreter.axis(value, query.position, frame)
+        case "stride", Tensor() | SymbolicValue():
+            return interpreter.stride(value, query.position, frame)
+        case "part", Shape() | Strides() | TupleValue() | SymbolicValue():
+            found = interpreter.part(value, query.position, query.size, query.is_open, frame)
+            return interpreter.as_number(found, frame) if found is not None else None
+        case _:
+            return None
+
+
+def item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
+    """The item of a list at `position`, or any."""
+    match value:
+        case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
+            return value.at(position)
+        case SymbolicValue() if position is not None:
+            return held_item(value, position)
+        case _:
+            return element(interpreter, value, frame)
