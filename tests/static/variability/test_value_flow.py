@@ -1298,6 +1298,22 @@ CASES = {
             """,
             "per_call",
         ),
+        "the length among the sizes of what it allocates": (
+            """
+            def launch(x, local_len, world_size, shard_heads, dim):
+                out = torch.empty((world_size, shard_heads, local_len, dim), device=x.device)
+                kernel[(1,)](out, local_len)
+            """,
+            "per_call",
+        ),
+        "the length among the sizes of a cache": (
+            """
+            def launch(x, length, world_size, shard_heads, dim):
+                k_cache = torch.empty((world_size, shard_heads, length, dim), device=x.device)
+                kernel[(1,)](k_cache, length)
+            """,
+            "unknown",
+        ),
         "the first size of a view": (
             """
             def launch(x, batch: int, dim: int):

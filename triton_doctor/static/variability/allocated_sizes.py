@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # What has one axis alone may be a vector of features.
 _SEVERAL = 2
+# So many names of sizes say together what each is.
+_TELLING = 3
 
 
 @cached_in_scan()
@@ -55,6 +57,20 @@ def _sizes_given(call: Call) -> tuple[Expr, ...]:
             return _written_sizes(call)
         case _:
             return _written_sizes(call) if _allocates(call) else ()
+
+
+@cached_in_scan()
+def shapes_spelled(function: Function) -> tuple[tuple[str, ...], ...]:
+    """The names of all sizes, three or more, of what `function` allocates that does not live as long as the model."""
+    named = {id(one.value): name for name, found in function.bindings.items() for one in found}
+    found = []
+    for site in function.calls:
+        sizes = _written_sizes(site.call) if _allocates(site.call) else ()
+        if len(sizes) >= _TELLING and not names_weight(named.get(id(site.call), "")):
+            names = tuple(size.id for size in sizes if isinstance(size, Name))
+            if len(set(names)) == len(sizes):
+                found.append(names)
+    return tuple(found)
 
 
 @cached_in_scan()

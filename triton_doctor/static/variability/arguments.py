@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const
-from triton_doctor.static.variability.allocated_sizes import first_sizes
+from triton_doctor.static.variability.allocated_sizes import first_sizes, shapes_spelled
 from triton_doctor.static.variability.autograd import context_of
-from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.axis_meanings import are_axes_of_activation
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.dims import Origin
@@ -18,18 +18,20 @@ from triton_doctor.static.variability.kernel_notes import note_of_argument
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
 from triton_doctor.static.variability.name_words import (
     are_axes_of_weight,
+    names_data,
     names_parameter,
     names_weight,
     steps_optimizer,
     works_on_weights,
 )
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import notes_of
+from triton_doctor.static.variability.shape_notes import note_of_unpacking, notes_of
 from triton_doctor.static.variability.trace import Note, Passed
 from triton_doctor.static.variability.values import Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
+    from triton_doctor.static.variability.hints import AppliedHint
     from triton_doctor.static.variability.interpreter import Interpreter
 
 
@@ -112,5 +114,18 @@ def _number(function: Function, name: str) -> AbstractNumber:
     ):
         return FEW._replace(literals=literals, trail=trail)
     context = AxisContext(name=name, position=0 if name in first_sizes(function) else None)
-    terms = frozenset({Term(apply_hints(context, function.path, function.line))})
+    applied = apply_hints(context, function.path, function.line) | _hints_of_shapes(function, name)
+    terms = frozenset({Term(applied)})
     return AbstractNumber(kind=Variability.UNKNOWN, terms=terms, literals=literals, trail=trail)
+
+
+def _hints_of_shapes(function: Function, name: str) -> frozenset[AppliedHint]:
+    """What the names of the sizes with which `function` allocates say of the one called `name`: all of them alike."""
+    said = set[Toward | None]()
+    for names in shapes_spelled(function) if names_data(name) else ():
+        if name in names:
+            note = note_of_unpacking(function, names)
+            said.add(note.toward(names.index(name)) if note is not None else None)
+    if said != {Toward.DATA}:
+        return frozenset()
+    return apply_hints(AxisContext(unpacked=Toward.DATA), function.path, function.line)

@@ -21,7 +21,6 @@ from triton_doctor.static.variability.name_words import (
     names_model,
     names_output_gradient,
     names_pool,
-    names_sequence,
     names_stack,
 )
 
@@ -105,14 +104,6 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_axis and not axis.is_end and names_length(axis.name),
     ),
     Hint(
-        name="last axis named for a sequence",
-        toward=Toward.DATA,
-        weight=3,
-        says="its name spells out a sequence, although it is the last axis",
-        example="batch, channels, seq_len = x.shape",
-        applies=lambda axis: axis.is_axis and axis.is_end and names_sequence(axis.name),
-    ),
-    Hint(
         name="height of an image",
         toward=Toward.DATA,
         says="it is bound beside the width of an image",
@@ -182,7 +173,7 @@ HINTS: tuple[Hint, ...] = (
         name="unpacked shape",
         toward=Toward.DATA,
         weight=2,
-        says="the shape is unpacked into names among which this one is a batch or a length",
+        says="the shape is spelled with names among which this one is a batch or a length",
         example="batch, n, dim = x.shape",
         applies=lambda axis: axis.unpacked is Toward.DATA,
     ),
@@ -221,7 +212,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         name="unpacked shape",
         toward=Toward.MODEL,
-        says="the shape is unpacked into names among which this one is heads, channels or a setting",
+        says="the shape is spelled with names among which this one is heads, channels or a setting",
         example="n_experts, tokens, dim = x.shape",
         applies=lambda axis: axis.unpacked is Toward.MODEL,
     ),

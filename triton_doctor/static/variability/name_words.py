@@ -22,8 +22,6 @@ _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "vocab width window topk world ranks shard shards state states capacity draft drafts spec speculative accept "
     "accepted next ratio ep tp dp cp".split()
 )
-# A sequence is named so wherever its axis stands; the last axis may count rows or edges of the model.
-_SEQUENCE_WORDS = frozenset("seq seqs seqlen seqlens token tokens ntokens".split())
 # `row_size` is how much there is in a row.
 _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 # `max_batches` is what there is room for; `max_seqlen` the longest of this call.
@@ -106,12 +104,6 @@ def names_heads(name: str) -> bool:
 def names_length(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows in a whole word, and of no maximum."""
     return names_data(name) and any(len(word) > 2 for word in words(name) & _DATA_WORDS) and "max" not in words(name)
-
-
-@lru_cache(maxsize=4096)
-def names_sequence(name: str) -> bool:
-    """Whether a name speaks of the length of a sequence, or of tokens, and of no maximum."""
-    return names_length(name) and bool(words(name) & _SEQUENCE_WORDS)
 
 
 @lru_cache(maxsize=4096)

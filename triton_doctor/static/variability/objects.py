@@ -81,8 +81,8 @@ def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, p
         case Instance():
             return object_attribute(interpreter, value, base, name, point)
         case Union(options) if any(isinstance(option, Instance) for option in options):
-            found = _varying_in_all(interpreter, options, name, point.frame)
-            return attribute(interpreter, UNKNOWN, name, base, point) if found is None else found
+            varying = _varying_in_all(interpreter, options, name, point.frame)
+            return attribute(interpreter, UNKNOWN, name, base, point) if varying is None else varying
         case Context(forward):
             return saved(interpreter, forward, name, point.frame)
         case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.asks:
@@ -114,8 +114,9 @@ def _varying_in_all(
     """`name` of one of several objects, where it differs with each call whichever it is; else None."""
     numbers: list[AbstractNumber] = []
     for option in options:
-        made = isinstance(option, Instance) and option.made is not None
-        value = made_attribute(interpreter, option, name, frame) if made else None
+        if not isinstance(option, Instance) or option.made is None:
+            return None
+        value = made_attribute(interpreter, option, name, frame)
         number = interpreter.as_number(value, frame) if value is not None else UNKNOWN
         if number.decide() is not Variability.PER_CALL:
             return None
