@@ -1021,6 +1021,31 @@ CASES = {
             """,
             "per_call",
         ),
+        "a list after another": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = [0, *[chunk.shape[0] for chunk in hidden_states.chunk(4)]]
+                kernel[(1,)](hidden_states, sizes[1])
+            """,
+            "per_call",
+        ),
+        "a list that a call makes longer": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = [64]
+                sizes.append(hidden_states.shape[0])
+                kernel[(1,)](hidden_states, sizes[1])
+            """,
+            "per_call",
+        ),
+        "a second loop of a comprehension": (
+            """
+            def launch(hidden_states: Float[torch.Tensor, "num_tokens hidden"]):
+                sizes = [part.shape[0] for size in (1, 2) for part in hidden_states.chunk(size)]
+                kernel[(1,)](hidden_states, sizes[0])
+            """,
+            "per_call",
+        ),
         "a tuple returned by a method with a default": (
             """
             def split_sizes(x, parts=2):

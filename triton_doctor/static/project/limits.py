@@ -1,6 +1,6 @@
 """How far names, values and calls are followed: the one table of limits, and the one rule for cycles.
 
-Launches are linked to kernels, and values, literals, integers and configs are evaluated, across assignments and calls.
+Launches are linked to kernels, and values, literals and integers are evaluated, across assignments and calls.
 Each of these queries stops where this module says.
 """
 
@@ -21,8 +21,7 @@ MOST_DEPTH = 5
 MOST_CALLERS = 16
 # A name that is stored in so many places, `weight` or `device`, is everybody's.
 MOST_STORES = 64
-# A kernel, a literal or a list of configs passes through few names and `__init__` files; each may have several
-# definitions.
+# A kernel or a literal passes through few names and `__init__` files; each may have several definitions.
 MOST_NAMES = 8
 # A measured call launches a kernel, or waits for one, through a wrapper or two; each may call a hundred functions.
 MOST_WRAPPERS = 3

@@ -12,7 +12,6 @@ from triton_doctor.static.python.ir import (
     DictExpr,
     Expr,
     Name,
-    Star,
     Subscript,
     TupleExpr,
     dotted,
@@ -69,7 +68,6 @@ def autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autot
         return Autotune(
             key=() if _rounds(named) else key if tunes else _as_they_are(key, named),
             sets=_sets(configs),
-            config_count=_count(configs),
             span=span,
             configs=configs,
             by=imports.full_name(decorator.func) or "",
@@ -122,38 +120,24 @@ def _strings(expr: Expr | None) -> tuple[str, ...]:
 
 def _sets(configs: Expr | None) -> frozenset[str] | None:
     """The names that `[Config({...}), ...]` gives values to; None where a config is made out of sight."""
-    names: set[str] = set()
-    for config in _configs(configs):
-        match config:
-            case Call(_, args, keywords):
-                meta = args[0] if args else dict(keywords).get("kwargs")
-                if not isinstance(meta, DictExpr):
-                    return None
-                names.update(
-                    key.value for key, _ in meta.items if isinstance(key, Const) and isinstance(key.value, str)
-                )
-            case _:
-                return None
-    return frozenset(names) if names else None
-
-
-def _count(configs: Expr | None) -> int | None:
-    listed = _configs(configs)
-    if isinstance(configs, TupleExpr) and not any(isinstance(config, Star) for config in listed):
-        return len(listed)
-    return None
-
-
-def _configs(configs: Expr | None) -> tuple[Expr, ...]:
+    listed: tuple[Expr, ...]
     match configs:
-        case TupleExpr(items):
-            return items
-        case Comprehension(element, _, _, _):
-            return (element,)
-        case None:
-            return ()
-        case other:
-            return (other,)
+        case TupleExpr(listed):
+            pass
+        case Comprehension(element):
+            listed = (element,)
+        case _:
+            return None
+    names: set[str] = set()
+    for config in listed:
+        table = _argument(config, 0, "kwargs") if isinstance(config, Call) else None
+        if not isinstance(table, DictExpr):
+            return None
+        for key, _ in table.items:
+            if not (isinstance(key, Const) and isinstance(key.value, str)):
+                return None
+            names.add(key.value)
+    return frozenset(names)
 
 
 def listed(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:

@@ -196,6 +196,14 @@ class Function:
     text: FunctionSource
     is_for_main: bool = False
 
+    def param(self, name: str) -> HostParam | None:
+        """Its parameter of that name; None where it has none."""
+        return next((param for param in self.params if param.name == name), None)
+
+    def binds(self, name: str) -> bool:
+        """Whether it has a parameter of that name, or assigns it."""
+        return name in self.bindings or self.param(name) is not None
+
     def holds(self, word: bytes) -> bool:
         """Whether `word` stands anywhere in the text of the function."""
         return self.text.holds(word)

@@ -98,18 +98,19 @@ class Lambda(NamedTuple):
     body: Expr
 
 
-class Comprehension(NamedTuple):
-    """`[element for names in source]`: a comprehension's first loop; `filtered` where an `if` leaves some out.
+class ComprehensionLoop(NamedTuple):
+    """`for names in source`; `filtered` where an `if` leaves some out."""
 
-    `further` are the sources of the loops inside it, and `filtered_further` says whether an `if` stands there.
-    """
-
-    element: Expr
     names: tuple[str, ...]
     source: Expr
     filtered: bool
-    further: tuple[Expr, ...] = ()
-    filtered_further: bool = False
+
+
+class Comprehension(NamedTuple):
+    """`[element for names in source]`, with its loops, outermost first."""
+
+    element: Expr
+    loops: tuple[ComprehensionLoop, ...]
 
 
 class Unpacked(NamedTuple):
@@ -172,6 +173,11 @@ def dotted(expr: Expr) -> str | None:
     return f"{expr.id}{after}" if type(expr) is Name else None
 
 
+def final_name(expr: Expr) -> str:
+    """`c` of `a.b().c` and of `c`; empty for anything else."""
+    return expr.name if type(expr) is Attr else expr.id if type(expr) is Name else ""
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside `expr`."""
     find = _CHILDREN.get(type(expr))
@@ -194,7 +200,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Conditional: lambda expr: expr.options if expr.test is None else (expr.test, *expr.options),
     DictExpr: lambda expr: tuple(part for item in expr.items for part in item if part is not None),
     Lambda: lambda expr: (expr.body,),
-    Comprehension: lambda expr: (expr.element, expr.source),
+    Comprehension: lambda expr: (expr.element, *[loop.source for loop in expr.loops]),
 }
 
 

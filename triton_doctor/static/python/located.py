@@ -66,8 +66,6 @@ class LocatedLowering(Lowering):
 
     def _parts(self, node: ast.expr) -> tuple[Expr, ...]:
         if isinstance(node, ast.DictComp):
-            first = node.generators[0]
-            names = tuple(name.id for name in ast.walk(first.target) if isinstance(name, ast.Name))
             item = TupleExpr((self.lower(node.key), self.lower(node.value)))
-            return (Comprehension(item, names, self.lower(first.iter), bool(first.ifs)),)
+            return (Comprehension(item, (self.comprehension_loop(node.generators[0]),)),)
         return tuple([self.lower(part) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)])

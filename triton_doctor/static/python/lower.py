@@ -11,6 +11,7 @@ from triton_doctor.static.python.ir import (
     Call,
     Compare,
     Comprehension,
+    ComprehensionLoop,
     Conditional,
     Const,
     DictExpr,
@@ -142,19 +143,14 @@ class Lowering:
         return Lambda(tuple(arg.arg for arg in node.args.posonlyargs + node.args.args), self.lower(node.body))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Expr:
-        first = node.generators[0]
-        further = tuple([self.lower(generator.iter) for generator in node.generators[1:]])
-        names = [target.id for target in ast.walk(first.target) if isinstance(target, ast.Name)]
-        for generator in node.generators:
-            self.lower_all(generator.ifs)  # for the calls in them
-        return Comprehension(
-            self.lower(node.elt),
-            tuple(names),
-            self.lower(first.iter),
-            bool(first.ifs),
-            further,
-            any(generator.ifs for generator in node.generators[1:]),
-        )
+        loops = tuple([self.comprehension_loop(generator) for generator in node.generators])
+        return Comprehension(self.lower(node.elt), loops)
+
+    def comprehension_loop(self, node: ast.comprehension) -> ComprehensionLoop:
+        """One loop of a comprehension."""
+        names = [target.id for target in ast.walk(node.target) if isinstance(target, ast.Name)]
+        self.lower_all(node.ifs)  # for the calls in them
+        return ComprehensionLoop(tuple(names), self.lower(node.iter), bool(node.ifs))
 
     def _dict_comprehension(self, node: ast.DictComp) -> Expr:
         self.lower(node.value)

@@ -49,7 +49,7 @@ class Heuristic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autotune:
-    """`@triton.autotune`: the names of its key, and what its configs set; None where they are made elsewhere.
+    """`@triton.autotune`: the names of its key, and what its configs set; None where one is made out of sight.
 
     `by` is the decorator's full name. `prunes` says that configs may be pruned, and `pruned_by` is what the decorator
     names for that; `keeps` says that results are kept.
@@ -57,7 +57,6 @@ class Autotune:
 
     key: tuple[str, ...]
     sets: frozenset[str] | None
-    config_count: int | None
     span: Span
     configs: Expr | None = None
     by: str = ""
@@ -120,6 +119,11 @@ class Kernel:
         """What tells it from every other kernel of the project."""
         return (self.path, self.qualname, self.span.line)
 
+    def may_set(self, param: str) -> bool:
+        """Whether tuning or a heuristic may give the parameter its value."""
+        configured = self.autotune.sets if self.autotune is not None else frozenset[str]()
+        return configured is None or param in configured or any(one.param in (param, "*") for one in self.heuristics)
+
     @property
     def has_own_decorators(self) -> bool:
         """Whether none but Triton's own decorators stand at it."""
@@ -171,6 +175,11 @@ class Module:
     imports: Mapping[str, Import] = field(default_factory=dict)
     star_imports: tuple[Import, ...] = ()
     unread: Sequence[Exception] = ()
+
+    @property
+    def top(self) -> Function:
+        """What the module does when it is run or imported."""
+        return self.functions["<module>"]
 
     def launches(self) -> Iterator[tuple[Function, Launch]]:
         """Every subscripted call, with the function that makes it: launches, and what only looks like one."""

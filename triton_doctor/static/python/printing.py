@@ -72,8 +72,8 @@ def _spell(expr: Expr) -> str:
             return "{...}"
         case Lambda(params, body):
             return f"lambda {', '.join(params)}: {_spell(body)}"
-        case Comprehension(element, names, source, _):
-            return f"{_spell(element)} for {', '.join(names)} in {_spell(source)}"
+        case Comprehension(element, (loop, *_)):
+            return f"{_spell(element)} for {', '.join(loop.names)} in {_spell(loop.source)}"
         case Unpacked(TupleExpr((Star(value), *_)), position, size, _) if (
             position is not None and 0 <= position < size - 1
         ):

@@ -72,7 +72,7 @@ def keeps_flag(function: Function, flag: str) -> bool:
     name = name_in_flag(flag)
     if name is None:
         return len(function.bindings.get(flag, ())) <= 1
-    is_param = any(param.name == name for param in function.params)
+    is_param = function.param(name) is not None
     return len(function.bindings.get(name, ())) + is_param <= 1
 
 

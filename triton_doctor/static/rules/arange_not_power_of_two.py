@@ -11,7 +11,7 @@ from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_pa
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import config_tables
+from triton_doctor.static.variability.configs import find_configs
 from triton_doctor.static.variability.queries import find_literals, find_module_literals
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumbe
             for one in find_module_literals(project, kernel.path, param.default, param.span.line):
                 if type(one.value) is int:
                     yield _GivenNumber(name, one.value, kernel.path, param.span, None)
-    for table, _ in config_tables(project, kernel):
-        value = table.get(name)
-        if kernel.autotune is not None and isinstance(value, Const) and type(value.value) is int:
-            yield _GivenNumber(name, value.value, kernel.path, kernel.autotune.span, None)
+    for config in find_configs(project, kernel):
+        for one in config.parameters.get(name, ()):
+            if kernel.autotune is not None and type(one.value) is int:
+                yield _GivenNumber(name, one.value, kernel.path, kernel.autotune.span, None)
 
 
 def _count(arange: Arange, values: Mapping[str, int]) -> int | None:

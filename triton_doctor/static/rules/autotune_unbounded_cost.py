@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import config_count
+from triton_doctor.static.variability.configs import config_counts
 from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def check(project: Project) -> Iterator[Finding]:
         tuned = kernel.autotune
         if tuned is None or tuned.prunes or tuned.keeps or not tuned.by.endswith("autotune"):
             continue
-        count = config_count(project, kernel)
-        if count is not None and count > MOST_CONFIGS:
+        count = min(config_counts(project, kernel), default=0)
+        if count > MOST_CONFIGS:
             again = f" for each value of {', '.join(f'`{name}`' for name in tuned.key)}" if tuned.key else ""
             idle = explain_idle_kernel(project, kernel)
             yield Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Severity, Span
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Subscript, TupleExpr, dotted
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Subscript, TupleExpr, final_name
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.rules.registry import Rule
@@ -30,7 +30,7 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.subjects():
         if module.path in project.tests:
             continue  # small on purpose
-        whole = module.functions["<module>"]
+        whole = module.top
         has_options, has_steps = any(map(whole.holds, _OPTIONS)), whole.holds(b"backward")
         for function in module.functions.values() if has_options or has_steps else ():
             if has_options and any(map(function.holds, _OPTIONS)):
@@ -91,7 +91,7 @@ def _tensor(argument: Expr, function: Function) -> str | None:
 def _first_axis(binding: Binding) -> Expr | None:
     """The first of two or more axes that a tensor is made with."""
     call = binding.value
-    if not isinstance(call, Call) or (dotted(call.func) or "").rpartition(".")[2] not in _MAKERS:
+    if not isinstance(call, Call) or final_name(call.func) not in _MAKERS:
         return None
     shape = next((argument for argument in call.args if isinstance(argument, TupleExpr)), None)
     axes = shape.items if shape is not None else call.args

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.launches.expected_errors import expects_error_after, is_expected_to_fail
-from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, dotted
+from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, final_name
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -50,8 +50,7 @@ def check(project: Project) -> Iterator[Finding]:
         reassigned: dict[str, list[_Reassigned]] = {}
         for name in sorted(kernel.outer):
             home, own = project.names.defining(module, name) or (module, name)
-            top = home.functions.get("<module>")
-            bindings = top.bindings.get(own, ()) if top is not None and own not in home.imports else ()
+            bindings = home.top.bindings.get(own, ()) if own not in home.imports else ()
             if not bindings:
                 continue
             if is_expected_to_fail(project, kernel):
@@ -80,7 +79,7 @@ def _is_plain(value: Expr) -> bool:
 
 
 def _is_constexpr(value: Expr) -> bool:
-    return isinstance(value, Call) and (dotted(value.func) or "").rpartition(".")[2] == "constexpr"
+    return isinstance(value, Call) and final_name(value.func) == "constexpr"
 
 
 def _assigned_later(home: Module, name: str) -> Iterator[tuple[Function, Binding]]:

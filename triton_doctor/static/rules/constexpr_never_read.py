@@ -15,7 +15,6 @@ from triton_doctor.static.project.calls.surroundings import (
     is_public,
     is_seen_whole,
     launches,
-    set_by_configs,
     subject,
 )
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
@@ -84,7 +83,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     kernel, param = found
     if not kernel.has_own_decorators or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
         return None
-    if param.name in (set_by_configs(kernel) or ()) or any(one.param == param.name for one in kernel.heuristics):
+    if kernel.may_set(param.name):
         return None
     if is_asked_for(project, kernel, param.name):
         return None
@@ -117,7 +116,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
 def _is_looked_up(kernel: Kernel) -> bool:
     """Whether a function out of sight may ask for the argument by its name."""
     tuned = kernel.autotune
-    return kernel.heuristics_out_of_sight or (tuned is not None and (tuned.prunes or set_by_configs(kernel) is None))
+    return kernel.heuristics_out_of_sight or (tuned is not None and (tuned.prunes or tuned.sets is None))
 
 
 def _has_effect(expr: Expr) -> bool:

@@ -52,7 +52,7 @@ def _given(project: Project, launch: LinkedLaunch, kernel: Kernel, param: Param)
     argument = spelled_out(launch, kernel).get(param.name)
     if argument is not None:
         found = find_literals(project, launch, argument.value)
-    elif param.default is not None and not hides_arguments(launch) and not _made_by_triton(kernel, param.name):
+    elif param.default is not None and not hides_arguments(launch) and not kernel.may_set(param.name):
         found = find_module_literals(project, kernel.path, param.default, param.span.line)
     else:
         return
@@ -60,12 +60,6 @@ def _given(project: Project, launch: LinkedLaunch, kernel: Kernel, param: Param)
     for one in found:
         if isinstance(one.value, int | float):
             yield _WrittenNumber(one.value, Location(one.path, one.line), launch.module.path, span, launch.launch.span)
-
-
-def _made_by_triton(kernel: Kernel, name: str) -> bool:
-    """Whether tuning or a heuristic may give the value."""
-    tuned = kernel.autotune is not None and (kernel.autotune.sets is None or name in kernel.autotune.sets)
-    return tuned or any(heuristic.param in (name, "*") for heuristic in kernel.heuristics)
 
 
 def _mixed(given: Sequence[_WrittenNumber]) -> tuple[_WrittenNumber, _WrittenNumber] | None:

@@ -15,7 +15,6 @@ from triton_doctor.static.project.calls.surroundings import (
     is_in_sight,
     is_seen_whole,
     launches,
-    set_by_configs,
     subject,
 )
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
@@ -152,7 +151,7 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
 def plan(project: Project, finding: Finding) -> Plan | None:
     """Drop the annotation, or round the argument up at its launches; None where a config or a heuristic sets it."""
     found = subject(project, finding)
-    if found is None or _is_set_by_triton(*found):
+    if found is None or found[0].may_set(found[1].name):
         return None
     kernel, param = found
     if finding.facts.use == "read":
@@ -173,15 +172,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if finding.facts.variability == Variability.PER_CALL.label and _sizes_a_block(kernel, param):
         return _bucket(project, finding, kernel, param)
     return None
-
-
-def _is_set_by_triton(kernel: Kernel, param: Param) -> bool:
-    by_config = set_by_configs(kernel)
-    return (
-        by_config is None
-        or param.name in by_config
-        or any(heuristic.param in (param.name, "*") for heuristic in kernel.heuristics)
-    )
 
 
 def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:

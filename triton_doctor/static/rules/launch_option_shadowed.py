@@ -14,7 +14,7 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import config_tables
+from triton_doctor.static.variability.configs import find_configs
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS, LAUNCH_OPTIONS, is_default
 
 if TYPE_CHECKING:
@@ -77,9 +77,11 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
     tuned = kernel.autotune
     if tuned is None or param.name not in CONFIG_PARAMETERS:
         return
-    for table, options in config_tables(project, kernel):
-        value = table.get(param.name)
-        if value is not None and param.name not in options and not _is_default(param.name, value):
+    for config in find_configs(project, kernel):
+        values = config.parameters.get(param.name)
+        if values is None or param.name in config.options:
+            continue
+        if not values or not all(is_default(param.name, one.value) for one in values):
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,

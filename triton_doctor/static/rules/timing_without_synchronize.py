@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.limits import MOST_WRAPPERS
-from triton_doctor.static.python.ir import Subscript
+from triton_doctor.static.python.ir import Subscript, final_name
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.timed_regions import is_clock, last_name, timed_regions
+from triton_doctor.static.variability.timed_regions import is_clock, timed_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _is_a_look_up(call: Call) -> bool:
     """Whether it is `table.get(key, otherwise)`."""
-    return last_name(call.func) == "get" and len(call.args) == 2
+    return final_name(call.func) == "get" and len(call.args) == 2
 
 
 def _waits(project: Project, function: Function, depth: int) -> bool:
@@ -62,7 +62,7 @@ def _may_wait(project: Project, module: Module, function: Function, sites: Seque
     """Whether one of `sites` may wait for the GPU, as far as its name, or what it calls in the project, tells."""
     for site in sites:
         func = site.call.func
-        if isinstance(func, Subscript) or last_name(func) in _IDLE or _is_a_look_up(site.call):
+        if isinstance(func, Subscript) or final_name(func) in _IDLE or _is_a_look_up(site.call):
             continue
         callee = interpreter_of(project).callers.reached(module, function, func) if depth else None
         if callee is None or _waits(project, callee, depth - 1):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import config_tables
+from triton_doctor.static.variability.configs import find_configs
 from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def check(project: Project) -> Iterator[Finding]:
         tuned = kernel.autotune
         if tuned is None or not tuned.keeps or not tuned.by.endswith(("triton.autotune", "autotuner.autotune")):
             continue
-        if any("pre_hook" in options for _, options in config_tables(project, kernel)):
+        if any("pre_hook" in config.options for config in find_configs(project, kernel)):
             idle = explain_idle_kernel(project, kernel)
             yield Finding(
                 path=kernel.path,

@@ -79,7 +79,7 @@ def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> 
     root = factor.root
     module = interpreter.project.modules.get(root.path)
     function = module.functions.get(root.function) if module is not None else None
-    if function is None or root.item or not any(param.name == root.name for param in function.params):
+    if function is None or root.item or function.param(root.name) is None:
         return None
     thing = SymbolicValue(root, UNKNOWN, function)
     if isinstance(factor, Dim):

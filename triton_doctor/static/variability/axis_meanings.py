@@ -20,7 +20,7 @@ from triton_doctor.static.python.ir import (
     Subscript,
     TupleExpr,
     Unpacked,
-    dotted,
+    final_name,
 )
 from triton_doctor.static.variability import name_words
 
@@ -209,9 +209,9 @@ class AxisMeanings:
                 Attr(Name(tensor), "size"), (Const(int(at)),), ()
             ):
                 return self._of_axis(tensor, at, steps)
-            case Call(func, (over, under), ()) if _last(func) in _QUOTIENTS:
+            case Call(func, (over, under), ()) if final_name(func) in _QUOTIENTS:
                 return self._of_expr(over, steps) if self._of_expr(under, steps) is not True else None
-            case Call(func, (over,), ()) if _last(func) in _QUOTIENTS:
+            case Call(func, (over,), ()) if final_name(func) in _QUOTIENTS:
                 return self._of_expr(over, steps)
             case _:
                 return None
@@ -223,10 +223,6 @@ def _names_heads(axes: Sequence[str]) -> bool:
 
 def _names_time(axes: Sequence[str]) -> bool:
     return any(axis.lower() == "t" for axis in axes)
-
-
-def _last(func: Expr) -> str:
-    return (dotted(func) or "").rpartition(".")[2]
 
 
 def _item(expr: Expr) -> Expr:
@@ -246,7 +242,7 @@ def _is_out_of_sight(expr: Expr) -> bool:
         case Call(Attr(_, "numel"), (), ()):
             return False
         case Call(func):
-            return _last(func) not in _QUOTIENTS
+            return final_name(func) not in _QUOTIENTS
         case _:
             return False
 

@@ -184,7 +184,7 @@ def _of_integers(value: Expr) -> Expr | None:
     match value:
         case Call(Name("map"), (Name("int"), shape), ()) | Call(Name("list" | "tuple"), (shape,), ()):
             return shape
-        case Comprehension(Call(Name("int"), (Name(item),), ()), (name,), shape, False, ()) if item == name:
+        case Comprehension(Call(Name("int"), (Name(item),), ()), (((name,), shape, False),)) if item == name:
             return shape
         case _:
             return None

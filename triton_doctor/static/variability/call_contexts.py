@@ -74,7 +74,7 @@ class _CallerContext:
     def passed(self, name: str) -> Expr | None:
         """What is passed for a parameter that is never assigned again, or its default; None where that is not known."""
         function = self.frame.function
-        param = next((one for one in function.params if one.name == name), None)
+        param = function.param(name)
         if param is None or param.variadic or name in function.bindings:
             return None
         call = self.caller.site.call
@@ -95,7 +95,7 @@ def _truth(context: _CallerContext, test: Expr, names: int = _MOST_NAMES) -> boo
             if passed is not None:
                 return _truth(context, passed, 0) if isinstance(passed, Const) else None
             bindings = context.frame.function.bindings.get(name, ())
-            is_param = any(param.name == name for param in context.frame.function.params)
+            is_param = context.frame.function.param(name) is not None
             if names and len(bindings) == 1 and not bindings[0].arms and not is_param:
                 return _truth(context, bindings[0].value, names - 1)
             return None

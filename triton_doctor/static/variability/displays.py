@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Call, Comprehension, Const, Name, Star, Subscript
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import HANDFUL, AbstractNumber, Variability
+from triton_doctor.static.variability.lists import concatenate, counted
 from triton_doctor.static.variability.trace import Literal
-from triton_doctor.static.variability.values import DictValue, Lazy, ListValue, Shape, Strides, TupleValue, Value
+from triton_doctor.static.variability.values import (
+    DictValue,
+    Lazy,
+    ListValue,
+    Shape,
+    Strides,
+    TupleValue,
+    Value,
+    compute,
+)
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
@@ -35,9 +46,10 @@ def literal_value(literal: object, point: ProgramPoint) -> AbstractNumber:
     return AbstractNumber(Variability.FIXED, literal=literal, literals=literals)
 
 
-def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint) -> TupleValue:
+def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint) -> TupleValue | ListValue:
     """A tuple, list or set display; its items wait until somebody asks for them."""
     values: list[Value | Lazy] = []
+    lists: list[Value] = []
     is_open = False
     for expr in items:
         if isinstance(expr, Star):
@@ -52,11 +64,14 @@ def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint)
                     values.extend(partial(interpreter.stride, of, position, point.frame) for position in range(rank))
                 case Shape():
                     values.append(inner)
+                case ListValue():
+                    lists.append(inner)
                 case _:
                     is_open = True
         else:
             values.append(partial(interpreter.value, expr, point))
-    return TupleValue(values, is_open=is_open)
+    shown = TupleValue(values, is_open=is_open)
+    return concatenate(interpreter, [shown, *lists], point.frame) if lists else shown
 
 
 def table(interpreter: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], point: ProgramPoint) -> DictValue:
@@ -83,9 +98,10 @@ def _known_items(interpreter: Interpreter, source: Value, point: ProgramPoint) -
 
 def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> Value:
     """A comprehension: as many items as its source has, unless some are left out; known items keep their positions."""
-    source = interpreter.value(comprehension.source, point)
-    if len(comprehension.names) == 1 and not (comprehension.filtered or comprehension.further):
-        (name,) = comprehension.names
+    first = comprehension.loops[0]
+    source = interpreter.value(first.source, point)
+    if len(comprehension.loops) == len(first.names) == 1 and not first.filtered:
+        (name,) = first.names
         if isinstance(source, Shape) and comprehension.element in (Name(name), Call(Name("int"), (Name(name),), ())):
             return source
         items = _known_items(interpreter, source, point)
@@ -95,23 +111,28 @@ def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramP
     zipped = _zipped(interpreter, comprehension, point)
     if zipped is not None:
         return zipped
-    one = element(interpreter, source, point.frame)
-    length = interpreter.length(source, point.frame)
-    if comprehension.filtered and length.decide() is Variability.UNKNOWN:
-        length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
-    inner = point.binding(dict.fromkeys(comprehension.names, one))
-    return ListValue(item=interpreter.value(comprehension.element, inner), length=length)
+    lengths: list[AbstractNumber] = []
+    for loop in comprehension.loops:
+        source = interpreter.value(loop.source, point)
+        one, length = element(interpreter, source, point.frame), interpreter.length(source, point.frame)
+        if loop.filtered:
+            one, length = compute(one), length._replace(literal=..., low=None)
+            if length.decide() is Variability.UNKNOWN:
+                length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
+        lengths.append(length)
+        point = point.binding(dict.fromkeys(loop.names, one))
+    return ListValue(item=interpreter.value(comprehension.element, point), length=counted(prod, lengths))
 
 
 def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> TupleValue | None:
     """A comprehension over `zip(a, (b, c))` or `enumerate((b, c))`, item by item; None where nothing tells how many."""
     match comprehension:
-        case Comprehension(one, names, Call(Name("zip"), sources, keywords), False, ()) if len(names) == len(
+        case Comprehension(one, ((names, Call(Name("zip"), sources, keywords), False),)) if len(names) == len(
             sources
         ) and all(name == "strict" for name, _ in keywords):
             pass
-        case Comprehension(one, (_, _) as names, Call(Name("enumerate"), (counted,), ()), False, ()):
-            sources = (counted,)
+        case Comprehension(one, (((_, _) as names, Call(Name("enumerate"), (source,), ()), False),)):
+            sources = (source,)
         case _:
             return None
     known = [_known_items(interpreter, interpreter.value(source, point), point) for source in sources]

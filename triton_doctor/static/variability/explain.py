@@ -12,6 +12,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Location, Undecided
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability.configs import config_count
 from triton_doctor.static.variability.description import hint_notes, spelled, trail
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameters, parameters
@@ -100,7 +101,7 @@ def explain(
             replace(_parameter(parameter), findings=tuple(by_parameter[location, parameter.param.name]))
             for parameter in every.of(kernel, lambda kernel, param: True)
         ]
-        explained.append(_explained(kernel, parameters, launches.get(kernel.key, ())))
+        explained.append(_explained(project, kernel, parameters, launches.get(kernel.key, ())))
     return tuple(explained)
 
 
@@ -157,13 +158,15 @@ def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
     return DoctorError(f"there is no kernel {pattern}", hint=hint)
 
 
-def _explained(kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]) -> ExplainedKernel:
+def _explained(
+    project: Project, kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]
+) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
         location=Location(kernel.path, kernel.span.line),
         launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
         autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
-        configs=kernel.autotune.config_count if kernel.autotune is not None else None,
+        configs=config_count(project, kernel),
         parameters=tuple(parameters),
     )
 

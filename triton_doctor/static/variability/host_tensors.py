@@ -54,7 +54,7 @@ def _is_tensor(thing: SymbolicValue, function: str) -> bool:
     if function != "as_tensor" or thing.origin is None:
         return False
     # Who converts "as needed" is given tensors, unless the annotation says otherwise.
-    param = next((one for one in thing.origin.params if one.name == thing.root.name), None)
+    param = thing.origin.param(thing.root.name)
     return param is not None and param.annotation is None
 
 

@@ -114,5 +114,4 @@ def _keeps(function: Function, call: Call) -> bool:
 
 def _is_script(module: Module, function: Function) -> bool:
     """Whether the function stands in a file that is run, rather than imported: it has a main guard and calls."""
-    top = module.functions.get("<module>")
-    return top is not None and any(arm for site in top.calls for arm in site.arms) and function.parent == "<module>"
+    return any(arm for site in module.top.calls for arm in site.arms) and function.parent == "<module>"

@@ -42,7 +42,9 @@ def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstract
         case SymbolicValue() | Tensor():
             return interpreter.axis(value, 0, frame)
         case Union(options):
-            return choice([length(interpreter, option, frame) for option in options])
+            lengths = [length(interpreter, option, frame) for option in options]
+            is_known = lengths[0].literal is not ... and len({one.literal for one in lengths}) == 1
+            return lengths[0] if is_known else choice(lengths)
         case TupleValue(open=False):
             return _literal(value.count)
         case DictValue(items, False):

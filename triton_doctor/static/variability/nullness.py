@@ -69,7 +69,7 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
         _is_none(interpreter, one.value, ProgramPoint(point.frame, one.order, one.arms)) for one in found.bindings
     ]
     if not found.certain:
-        param = next((param for param in function.params if param.name == name), None)
+        param = function.param(name)
         answers.append(_is_passed_none(interpreter, param, point.frame) if param is not None else None)
     return _agreed(answers)
 

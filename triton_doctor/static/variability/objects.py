@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted
+from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted, final_name
 from triton_doctor.static.python.module import Class
 from triton_doctor.static.variability.attribute_stores import stored_here
 from triton_doctor.static.variability.attributes import field
@@ -223,9 +223,9 @@ def _read(interpreter: Interpreter, instance: Instance, name: str, frame: CallFr
         passed = made.get(name)
         if passed is not None:
             return passed() if isinstance(passed, partial) else passed
-        default, top = of.fields.get(name), module.functions.get("<module>")
-        if default is not None and top is not None:
-            return interpreter.value(default.value, end_of(interpreter.frame(module, top, frame.depth + 1)))
+        default = of.fields.get(name)
+        if default is not None:
+            return interpreter.value(default.value, end_of(interpreter.frame(module, module.top, frame.depth + 1)))
     return property_value(interpreter, instance, name, frame)
 
 
@@ -240,13 +240,11 @@ def _class_called(interpreter: Interpreter, func: Expr, point: ProgramPoint) -> 
     if first not in module.classes and first not in module.imports and not module.star_imports:
         return None  # most calls are of something else
     found = interpreter.project.names.dotted(module, full)
-    if not isinstance(found, Class) or first in function.bindings:
-        return None
-    return None if any(param.name == first for param in function.params) else found
+    return found if isinstance(found, Class) and not function.binds(first) else None
 
 
 def _is_plain(of: Class) -> bool:
-    return all((dotted(base) or "").rpartition(".")[2] in _PLAIN_BASES for base in of.bases)
+    return all(final_name(base) in _PLAIN_BASES for base in of.bases)
 
 
 def _home(interpreter: Interpreter, of: Class) -> Module:
@@ -258,4 +256,4 @@ def _method(interpreter: Interpreter, of: Class, name: str) -> Function | None:
 
 
 def _is_decorated(function: Function, names: frozenset[str]) -> bool:
-    return any((dotted(decorator) or "").rpartition(".")[2] in names for decorator in function.decorators)
+    return any(final_name(decorator) in names for decorator in function.decorators)

@@ -10,10 +10,11 @@ from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.host_tensors import with_contents
 from triton_doctor.static.variability.lattice import AbstractNumber
 from triton_doctor.static.variability.lengths import is_used_as_tensor
+from triton_doctor.static.variability.lists import concatenate
 from triton_doctor.static.variability.models.torch_products import multiplied
 from triton_doctor.static.variability.models.torch_results import combined
 from triton_doctor.static.variability.slices import step_length
-from triton_doctor.static.variability.values import Shape, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,8 @@ def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame
         case "+", (TupleValue() | Shape() as left, TupleValue() | Shape() as right):
             is_open = any(isinstance(one, TupleValue) and one.open for one in operands)
             return TupleValue([*_items(interpreter, left, frame), *_items(interpreter, right, frame)], is_open=is_open)
+        case "+", (TupleValue() | ListValue(), TupleValue() | ListValue()):
+            return concatenate(interpreter, operands, frame)
         case "*", (TupleValue(items, False), AbstractNumber(literal=int(times))) if len(items) * times <= _MOST_ITEMS:
             return TupleValue(items * times)
         case _:

@@ -9,7 +9,7 @@ from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import names_data, names_model
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import SymbolicValue
+from triton_doctor.static.variability.values import MadeBy, SymbolicValue
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
@@ -45,4 +45,4 @@ def out_of_sight(call: Call, point: ProgramPoint) -> SymbolicValue:
     """The result of a call that is not followed: a thing with a name."""
     frame = point.frame
     root = Origin(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
-    return SymbolicValue(root=root, number=UNKNOWN)
+    return SymbolicValue(root=root, number=UNKNOWN, made=MadeBy(call, point))

@@ -14,8 +14,8 @@ from triton_doctor.static.python.ir import (
     Name,
     Subscript,
     TupleExpr,
-    dotted,
     every_part,
+    final_name,
 )
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
@@ -97,7 +97,7 @@ def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
                 pending += factors
             case BinaryOp("//", (number, _)):
                 pending.append(number)
-            case Call(func, (number, _), ()) if (dotted(func) or "").rpartition(".")[2] in _DIVISIONS:
+            case Call(func, (number, _), ()) if final_name(func) in _DIVISIONS:
                 pending.append(number)
             case factor:
                 yield factor
@@ -108,7 +108,7 @@ def divided_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
     for size in grid_expressions(launch):
         for factor in size.operands if isinstance(size, BinaryOp) and size.op == "*" else (size,):
             match factor:
-                case Call(func, (number, _), ()) if (dotted(func) or "").rpartition(".")[2] in _DIVISIONS:
+                case Call(func, (number, _), ()) if final_name(func) in _DIVISIONS:
                     yield number
 
 

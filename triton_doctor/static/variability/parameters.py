@@ -199,12 +199,11 @@ class Parameters:
     def _heuristic(self, value: Expr, kernel: Kernel, table: DictValue) -> Value | None:
         """The value that a heuristic computes from the arguments of a launch; None if it is out of sight."""
         module = self._project.modules.get(kernel.path)
-        top = module.functions.get("<module>") if module is not None else None
-        if module is None or top is None:
+        if module is None:
             return None
         match value:
             case Lambda((args, *_), body):
-                return self._interpreter.value(body, end_of(CallFrame(module, top)).binding({args: table}))
+                return self._interpreter.value(body, end_of(CallFrame(module, module.top)).binding({args: table}))
             case Name(name):
                 function = self._project.names.defined(module, name)
                 if isinstance(function, Function) and function.params:

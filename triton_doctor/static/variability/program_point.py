@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.values import Lazy, Value
 
+# Behind every event of a function.
+END = 1 << 30
+
 
 # Not frozen: each call that is followed makes some, and to make one that is frozen takes three times as long.
 @dataclass(slots=True, eq=False)
@@ -50,4 +53,4 @@ class ProgramPoint(NamedTuple):
 
 def end_of(frame: CallFrame, line: int = 0) -> ProgramPoint:
     """The point after all of a function's statements, for an expression on `line`."""
-    return ProgramPoint(frame, 1 << 30, line=line)
+    return ProgramPoint(frame, END, line=line)

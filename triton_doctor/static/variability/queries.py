@@ -32,20 +32,18 @@ def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
 def find_literals(project: Project, launch: LinkedLaunch, expr: Expr) -> tuple[Literal, ...]:
     """The literals that `expr` may be at `launch`; there may be other values, which are not found."""
     interpreter = interpreter_of(project)
-    return _literals_at(interpreter, expr, interpreter.at(launch))
+    return literals_at(interpreter, expr, interpreter.at(launch))
 
 
 def find_module_literals(project: Project, path: str, expr: Expr, line: int) -> tuple[Literal, ...]:
     """The literals that `expr` may be at the top level of the module at `path`, after all of its statements."""
     interpreter = interpreter_of(project)
     module = project.modules.get(path)
-    top = module.functions.get("<module>") if module is not None else None
-    if module is None or top is None:
-        return ()
-    return _literals_at(interpreter, expr, end_of(interpreter.frame(module, top), line))
+    return () if module is None else literals_at(interpreter, expr, end_of(interpreter.frame(module, module.top), line))
 
 
-def _literals_at(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> tuple[Literal, ...]:
+def literals_at(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> tuple[Literal, ...]:
+    """The literals that `expr` may be at `point`."""
     with suppress(RecursionError):
         return with_own_stack(lambda: _literals_of(interpreter, interpreter.value(expr, point)))
     return ()

@@ -15,11 +15,11 @@ from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.axis_names import beside_heads, named_axes, unpacked_together
 from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
-from triton_doctor.static.variability.grown_lists import grown_list, is_empty_list
 from triton_doctor.static.variability.guards import limited
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.lists import filled
 from triton_doctor.static.variability.name_words import (
     names_bucket,
     names_features,
@@ -101,9 +101,9 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
 
 
 def _assigned(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value:
-    """What `binding` assigns at `point`: a list that is empty there, as it is once it is filled."""
-    grown = grown_list(interpreter, binding, point.frame) if is_empty_list(binding.value) else None
-    return interpreter.value(binding.value, point) if grown is None else grown
+    """What `binding` assigns at `point`: a list as it is once it is filled."""
+    value = filled(interpreter, binding, point)
+    return interpreter.value(binding.value, point) if value is None else value
 
 
 def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value | None:
@@ -129,7 +129,7 @@ def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
         outer = module.functions.get(function.parent)
         if outer is not None and frame.depth < MOST_DEPTH:
             inner = end_of(interpreter.frame(module, outer, frame.depth + 1))
-            if name in outer.bindings or any(param.name == name for param in outer.params):
+            if outer.binds(name):
                 return name_value(interpreter, name, inner)
             return _outer(interpreter, name, inner.frame)
     imported = module.imports.get(name)
@@ -143,10 +143,9 @@ def _global_elsewhere(interpreter: Interpreter, name: str, frame: CallFrame) -> 
     if found is None or frame.depth >= MOST_DEPTH:
         return _thing(name, frame, FIXED)
     module, own = found
-    top = module.functions.get("<module>")
-    if top is None or own not in top.bindings:
+    if own not in module.top.bindings:
         return _thing(name, frame, FIXED)
-    return name_value(interpreter, own, end_of(interpreter.frame(module, top, frame.depth + 1)))
+    return name_value(interpreter, own, end_of(interpreter.frame(module, module.top, frame.depth + 1)))
 
 
 def _thing(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | None = None) -> SymbolicValue:

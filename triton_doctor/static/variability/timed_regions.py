@@ -9,7 +9,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.linking import link_launches
 from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.clocks import CLOCK_MODULES, WALL_CLOCKS
-from triton_doctor.static.python.ir import Attr, Call, Expr, Name, dotted
+from triton_doctor.static.python.ir import Call, Expr, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.launch_hints import interpreter_of
 
@@ -155,12 +155,3 @@ class Launching:
             linked = link_launches(module, self._project.names)
             self._linked[module.path] = {id(one.launch): one.kernels[0] for one in linked if one.kernels}
         return self._linked[module.path].get(id(launch))
-
-
-def last_name(expr: Expr) -> str | None:
-    """`synchronize` of `torch.cuda.synchronize`."""
-    match expr:
-        case Name(name) | Attr(_, name):
-            return name
-        case _:
-            return None

@@ -31,7 +31,7 @@ def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> st
         if arm.flag is None:
             continue
         name = name_in_flag(arm.flag)
-        param = next((one for one in function.params if one.name == (name or arm.flag)), None)
+        param = function.param(name or arm.flag)
         if param is None or param.variadic or param.name in function.bindings:
             continue
         if callers is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -11,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Call
     from triton_doctor.static.python.module import Class
     from triton_doctor.static.variability.dims import Origin
+    from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.trace import Note
 
 
@@ -23,7 +26,7 @@ class SymbolicValue(NamedTuple):
     it is: its callers may tell more. `contiguous` where it was made so, `nullable` where it may be None all the same.
     `held` says of which parameter it is an item, where it is not the parameter itself. `kept_out` are the callers that
     do not come to where it was read, by their positions. `contents` is what each item of the tensor is, where that is
-    no data.
+    no data. `made` is the call that gave it, where that is not followed.
     """
 
     root: Origin
@@ -34,6 +37,15 @@ class SymbolicValue(NamedTuple):
     held: HeldItem | None = None
     kept_out: frozenset[int] = frozenset()
     contents: AbstractNumber | None = None
+    made: MadeBy | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeBy:
+    """A call that is not followed, and the point where it is made."""
+
+    call: Call
+    point: ProgramPoint
 
 
 class HeldItem(NamedTuple):

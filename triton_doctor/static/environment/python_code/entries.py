@@ -72,8 +72,8 @@ def entries(
             for keyword in keywords:
                 yield from keyword_entries(keyword, names, conditions, depth - 1)
             inner = args
-        case Opaque("DictComp", (Comprehension(TupleExpr((Name(key) as named, value)), (bound,), TupleExpr(keys)),)):
-            for one in keys if key == bound else ():
+        case Opaque("DictComp", (Comprehension(TupleExpr((Name(key) as named, value)), (loop,)),)):
+            for one in loop.source.items if loop.names == (key,) and isinstance(loop.source, TupleExpr) else ():
                 yield DictEntry(one, value, named, conditions)
         case Name() | Attr() if (assigned := names.value(expr)) is not None:
             inner = (assigned,)
@@ -111,7 +111,7 @@ def copies_environment(expr: Expr, names: Names, depth: int = _DEEPEST) -> bool:
             copied = (owner,)
         case Call(func, args, keywords) if names.full_name(func) in _COPIES:
             copied = args[:1] or [value for name, value in keywords if name is None]
-        case Opaque("DictComp", (Comprehension(_, _, Call(Attr(owner, _))),)):
+        case Opaque("DictComp", (Comprehension(_, ((_, Call(Attr(owner, _)), _),)),)):
             return is_environment(owner, names)
         case Name() | Attr():
             return any(copies_environment(value, names, depth - 1) for value in names.values(expr) if value is not expr)

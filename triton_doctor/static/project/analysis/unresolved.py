@@ -44,7 +44,7 @@ def _reason(launch: LinkedLaunch, names: Resolver) -> str:
     first = (name or "").partition(".")[0]
     function, module = launch.function, launch.module
     match expr:
-        case Name() | Attr() if any(param.name == first for param in function.params) and first not in ("self", "cls"):
+        case Name() | Attr() if function.param(first) is not None and first not in ("self", "cls"):
             return f"`{name}` is an argument of `{function.name}`, and no caller is followed for it"
         case Name() | Attr() if first in module.imports:
             imported = module.imports[first]

@@ -140,7 +140,7 @@ class CallGraph:
         if function.is_for_main or is_test_function(function):
             return True
         if module.path not in self._has_guard:
-            self._has_guard[module.path] = module.functions["<module>"].holds(b"__main__")
+            self._has_guard[module.path] = module.top.holds(b"__main__")
         if not self._has_guard[module.path]:
             return False
         if id(function) not in self._for_main:

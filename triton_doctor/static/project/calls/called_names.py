@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.launches.argument_positions import needs_no_object
-from triton_doctor.static.python.ir import Attr, Expr, Name, dotted
+from triton_doctor.static.python.ir import Attr, Expr, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -87,14 +87,6 @@ def calling(name: str) -> TextPattern:
 CALLS = declare_query("calls", read_calls, calling)
 
 
-def _called(func: Expr) -> str | None:
-    name = _last(func)
-    return _last(func.base) if name == "apply" and isinstance(func, Attr) else name
-
-
-def _last(expr: Expr) -> str | None:
-    match expr:
-        case Name(name) | Attr(_, name):
-            return name
-        case _:
-            return None
+def _called(func: Expr) -> str:
+    name = final_name(func)
+    return final_name(func.base) if name == "apply" and isinstance(func, Attr) else name

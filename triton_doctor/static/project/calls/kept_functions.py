@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.called_names import Caller, calling
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.python.ir import Attr, Call, Compare, Conditional, Const, Name, dotted
+from triton_doctor.static.python.ir import Attr, Call, Compare, Conditional, Const, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class _Keeping:
         self._showing = [
             function
             for function in module.functions.values()
-            if function.shows(keeping(word)) and not _is_own(function, word)
+            if function.shows(keeping(word)) and not (function.parent is not None and function.binds(word))
         ]
 
     def calls(self) -> tuple[Caller, ...]:
@@ -94,7 +94,7 @@ class _Keeping:
                 if isinstance(test, Compare):  # of sizes, say: what each is called with is bounded by it
                     return False, None
                 return any(self._is_kept(option)[0] for option in options), None
-            case Call(func, (first, *_), _) if (dotted(func) or "").rpartition(".")[2] in _WRAPS:
+            case Call(func, (first, *_), _) if final_name(func) in _WRAPS:
                 return self._is_kept(first)[0], value
             case Name(name):
                 return name == self._word, None
@@ -130,18 +130,11 @@ class _Keeping:
     def _key(self, function: Function, func: Expr) -> str:
         match func:
             case Name(name):
-                return f"{function.qualname}.{name}" if _is_own(function, name) else name
+                return f"{function.qualname}.{name}" if function.parent is not None and function.binds(name) else name
             case Attr(Name("self" | "cls"), name) | Call(Name("getattr"), (Name("self"), Const(str(name)), *_), _):
                 return f"{function.class_name}.self.{name}"
             case _:
                 return ""
-
-
-def _is_own(function: Function, name: str) -> bool:
-    """Whether `function` binds `name` for itself."""
-    return function.name != "<module>" and (
-        name in function.bindings or any(param.name == name for param in function.params)
-    )
 
 
 def _may_call(function: Function, name: str) -> bool:

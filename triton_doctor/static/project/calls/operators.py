@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.called_names import Caller
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, dotted
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 @cached_in_scan()
 def operators(module: Module) -> Mapping[str, tuple[str, ...]]:
     """The operators of each function at the top level of `module`, by its name: `space::name`, or `::name`."""
-    top = module.functions["<module>"]
+    top = module.top
     found: dict[str, list[str]] = {}
     for function in module.functions.values():
         if function.parent == "<module>" and function.class_name is None:
@@ -69,7 +69,7 @@ def describes(decorator: Expr, name: str) -> bool:
 
 def _operator_of(call: Call) -> str | None:
     """The operator that a call of torch's, or one that wraps it, is given the name of."""
-    last = (dotted(call.func) or "").rpartition(".")[2]
+    last = final_name(call.func)
     if last in _DESCRIBING:
         return None
     texts = [one.value for one in _arguments(call) if isinstance(one, Const) and isinstance(one.value, str)]
@@ -93,7 +93,7 @@ def naming_operator(operator: str) -> TextPattern:
 def operator_calls(module: Module, operator: str) -> tuple[Caller, ...]:
     """The calls of the operator in `module`, and those of names and attributes that its functions give to it."""
     sign = naming_operator(operator)
-    top = module.functions["<module>"]
+    top = module.top
     named = [function for function in module.functions.values() if function.shows(sign)]
     kept = {name for function in named for name in _kept(function, operator, is_top=function is top)}
     return tuple(
@@ -115,9 +115,7 @@ def _kept(function: Function, operator: str, *, is_top: bool) -> Iterator[str]:
 def _names_one(func: Expr, kept: set[str], function: Function) -> bool:
     match func:
         case Name(name):
-            own = function.name != "<module>" and (
-                name in function.bindings or any(param.name == name for param in function.params)
-            )
+            own = function.parent is not None and function.binds(name)
             return (f"{function.qualname}.{name}" if own else name) in kept
         case Attr(Name("self" | "cls"), name):
             return f".{name}" in kept

@@ -28,8 +28,6 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from triton_doctor.finding import Span
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Module
@@ -123,7 +121,7 @@ class _StringSearch:
         if grid is None:
             return False
         if isinstance(grid, Name) and grid.id not in function.bindings:
-            given = next((param for param in function.params if param.name == grid.id), None)
+            given = function.param(grid.id)
             if given is not None:
                 return given.annotation not in ("tuple", "Tuple", "int", "list", "List")
         if isinstance(grid, Subscript) or (isinstance(grid, Attr) and not _is_own(grid)):
@@ -233,13 +231,8 @@ def _is_own(expr: Attr) -> bool:
 
 def _enclosing(module: Module, function: Function | None) -> list[Function]:
     """`function`, those around it, and the top level of `module`."""
-    return list(_outwards(module, function))
-
-
-def _outwards(module: Module, function: Function | None) -> Iterator[Function]:
+    found = []
     while function is not None and function.name != "<module>":
-        yield function
+        found.append(function)
         function = module.functions.get(function.parent or "<module>")
-    top = module.functions.get("<module>")
-    if top is not None:
-        yield top
+    return [*found, module.top]

@@ -17,7 +17,7 @@ from triton_doctor.static.project.calls.operators import describes, only_registe
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import folder_name, last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, dotted, every_part
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, every_part, final_name
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Reachability:
             self._left_behind[module.path] = (
                 folder != ""
                 and not module.path.endswith("__init__.py")
-                and not module.functions["<module>"].holds(b"__main__")
+                and not module.top.holds(b"__main__")
                 and all(path == module.path for path in modules.importers(last_name(module.path)))
                 and any(self._is_taken_out(path, folder) for path in modules.in_folder(folder) if path != module.path)
             )
@@ -205,7 +205,7 @@ class Mentions(NamedTuple):
 def read_mentions(module: Module, name: str) -> Mentions | None:
     """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
     is_package = module.path.endswith("__init__.py")
-    top = module.functions["<module>"]
+    top = module.top
     functions = tuple(
         one.qualname
         for one in module.functions.values()
@@ -235,7 +235,7 @@ def _says(function: Function, name: str) -> bool:
 
 def _aliases(module: Module, name: str) -> Iterator[str]:
     """What the top level calls `name` too: `scale = Scale.apply`."""
-    for bindings in module.functions["<module>"].bindings.values():
+    for bindings in module.top.bindings.values():
         yield from (one.name for one in bindings if _is_alias(one.value, name))
 
 
@@ -261,7 +261,7 @@ def _may_register(decorator: Expr) -> bool:
     """Whether a decorator may keep the function for others to call: `@register("scale")`, not `@torch.no_grad()`."""
     match decorator:
         case Call(func):
-            return (dotted(func) or "").rpartition(".")[2] not in _KEEPING_NOTHING
+            return final_name(func) not in _KEEPING_NOTHING
         case _:
             return False
 

@@ -13,13 +13,10 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import (
     Attr,
     Call,
-    Comprehension,
     Const,
-    DictExpr,
     Expr,
     Name,
     Subscript,
-    TupleExpr,
     children,
     every_part,
 )
@@ -79,31 +76,6 @@ def is_seen_whole(project: Project, kernel: Kernel) -> bool:
     )
 
 
-def set_by_configs(kernel: Kernel) -> frozenset[str] | None:
-    """The parameters that the configs of its tuning set; None where one of them is made out of sight."""
-    tuned = kernel.autotune
-    match tuned.configs if tuned is not None else None:
-        case None:
-            return frozenset()
-        case TupleExpr(configs):
-            pass
-        case Comprehension(element):
-            configs = (element,)
-        case _:
-            return None
-    names: set[str] = set()
-    for config in configs:
-        match config:
-            case Call(_, (DictExpr(items), *_), _):
-                keys = [key.value if isinstance(key, Const) else None for key, _ in items]
-                names.update(key for key in keys if isinstance(key, str))
-                if not all(isinstance(key, str) for key in keys):
-                    return None
-            case _:
-                return None
-    return frozenset(names)
-
-
 def is_public(project: Project, kernel: Kernel) -> bool:
     """Whether a program outside may launch it.
 
@@ -122,9 +94,7 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 
 
 def _is_listed(module: Module, name: str) -> bool:
-    top = module.functions.get("<module>")
-    listed = [binding.value for binding in top.bindings.get("__all__", ())] if top is not None else []
-    return Const(name) in every_part(*listed)
+    return Const(name) in every_part(*[binding.value for binding in module.top.bindings.get("__all__", ())])
 
 
 def escapes(project: Project, kernel: Kernel) -> bool:

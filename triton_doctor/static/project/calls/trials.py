@@ -67,7 +67,7 @@ class Trials:
 
 def tries_itself(module: Module, _: str = "") -> bool:
     """Whether running `module` compares or times what it defines, and does no training."""
-    top = module.functions["<module>"]
+    top = module.top
     if not any(map(top.holds, _MARKS)):
         return False
     if not any(arm.is_main for site in top.calls for arm in site.arms) and not any(

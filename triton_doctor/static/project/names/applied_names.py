@@ -27,8 +27,7 @@ def is_applied(function: Function) -> bool:
 
 def applied_class(module: Module, name: str) -> str | None:
     """The class, as written, whose `apply` is all that the top level of `module` binds `name` to."""
-    top = module.functions.get("<module>")
-    bindings = top.bindings.get(name, ()) if top is not None else ()
+    bindings = module.top.bindings.get(name, ())
     if len(bindings) != 1:
         return None
     value = bindings[0].value
@@ -37,7 +36,7 @@ def applied_class(module: Module, name: str) -> str | None:
 
 def read_applied_names(module: Module, class_name: str) -> tuple[str, ...]:
     """The names that the top level of `module` gives to `apply` of a class whose last name is `class_name`."""
-    found = ((name, applied_class(module, name)) for name in module.functions["<module>"].bindings)
+    found = ((name, applied_class(module, name)) for name in module.top.bindings)
     return tuple(name for name, owner in found if owner is not None and owner.rpartition(".")[2] == class_name)
 
 

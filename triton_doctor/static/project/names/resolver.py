@@ -58,7 +58,6 @@ class NameMeaning(NamedTuple):
 
 def read_meaning(module: Module, name: str) -> NameMeaning:
     """What `name` is at the top level of `module`."""
-    top = module.functions.get("<module>")
     kind: DefinitionKind | None
     if name in module.kernels_named:
         kind = DefinitionKind.KERNEL
@@ -66,7 +65,7 @@ def read_meaning(module: Module, name: str) -> NameMeaning:
         kind = DefinitionKind.FUNCTION
     else:
         kind = DefinitionKind.CLASS if name in module.classes else None
-    is_bound = top is not None and name in top.bindings
+    is_bound = name in module.top.bindings
     return NameMeaning(kind, is_bound, module.imports.get(name), module.star_imports, applied_class(module, name))
 
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Comprehension, Const, Expr, Lambda, Name, dotted
+from triton_doctor.static.python.ir import (
+    Attr,
+    BinaryOp,
+    Call,
+    Comprehension,
+    ComprehensionLoop,
+    Const,
+    Expr,
+    Lambda,
+    Name,
+    dotted,
+    final_name,
+)
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
@@ -28,6 +40,7 @@ from triton_doctor.static.variability.models.torch import (
 from triton_doctor.static.variability.models.torch_products import contracted
 from triton_doctor.static.variability.models.torch_results import concatenated, stacked
 from triton_doctor.static.variability.origins import from_data, out_of_sight
+from triton_doctor.static.variability.tensors import whole_number
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     DictValue,
@@ -87,7 +100,7 @@ def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Val
 
 def typed_result(value: Value, call: Call) -> Value:
     """`value`, the result of `call`, as the integer that it is for certain, or need not be."""
-    name = call.func.name if isinstance(call.func, Attr) else call.func.id if isinstance(call.func, Name) else ""
+    name = final_name(call.func)
     is_integer = name in _INTEGER_FUNCTIONS or (name in _INTEGER_OF_MATH and dotted(call.func) == f"math.{name}")
     if name in ("size", "stride") and isinstance(call.func, Attr):
         is_integer = len(call.args) == 1
@@ -164,7 +177,9 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
         case "map" if len(call.args) == 2 and call.args[0] == Name("int"):
             integer = Call(call.args[0], (Name(_MAPPED),), ())
-            return interpreter.value(Comprehension(integer, (_MAPPED,), call.args[1], False), point)
+            return interpreter.value(
+                Comprehension(integer, (ComprehensionLoop((_MAPPED,), call.args[1], False),)), point
+            )
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return interpreter.value(Attr(call.args[0], str(call.args[1].value)), point)
         case "arange" | "linspace":
@@ -272,7 +287,7 @@ def _multiplies(function: Expr) -> bool:
         case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
             return {one, other} == {left, right}
         case _:
-            return (dotted(function) or "").rpartition(".")[2] == "mul"
+            return final_name(function) == "mul"
 
 
 def _summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
@@ -296,9 +311,11 @@ def _range(bounds: list[AbstractNumber]) -> ListValue:
         return ListValue(item=UNKNOWN._replace(is_integer=True, trail=joined.trail), length=joined)
     if joined.kind is Variability.FIXED:
         first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
+        step = bounds[2].literal if len(bounds) == 3 else 1
         if isinstance(first, int) and isinstance(last, int):
             kind = Variability.FEW if last - first <= HANDFUL else Variability.PER_CALL
             item = AbstractNumber(kind=kind, low=first, high=max(last - 1, first), is_integer=True)
-            return ListValue(item=item, length=joined)
+            length = whole_number(max(-((first - last) // step), 0)) if isinstance(step, int) and step else joined
+            return ListValue(item=item, length=length)
     item = joined._replace(literal=..., size=None, low=None, high=None, is_integer=True, literals=())
     return ListValue(item=item, length=joined)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Call, Const, Name
 from triton_doctor.static.variability.arithmetic import apply
+from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import UNKNOWN
+from triton_doctor.static.variability.lists import counted
 from triton_doctor.static.variability.models.torch_results import combined
 from triton_doctor.static.variability.origins import from_data
 from triton_doctor.static.variability.values import ListValue, SymbolicValue, Tensor, TupleValue
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import ProgramPoint
     from triton_doctor.static.variability.values import Value
 
-SEVERAL = frozenset({"divmod", "map", "broadcast_tensors", "where"})
+SEVERAL = frozenset({"divmod", "map", "product", "broadcast_tensors", "where"})
 _NUMBERS = frozenset({"int", "float"})
 
 
@@ -29,6 +32,10 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
             return TupleValue([apply("//", numbers), apply("%", numbers)])
         case "map", (Name(function), items) if function in _NUMBERS:
             return interpreter.value(items, point)
+        case "product", sources if not call.keywords:
+            values = [interpreter.value(source, point) for source in sources]
+            parts = [element(interpreter, value, point.frame) for value in values]
+            return ListValue(TupleValue(parts), counted(prod, [interpreter.length(one, point.frame) for one in values]))
         case "broadcast_tensors", args:
             tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
