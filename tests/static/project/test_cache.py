@@ -220,16 +220,6 @@ CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
             id="a package that hands on all of a trial",
         ),
         pytest.param(
-            {"launch.py": "", "p/launch.py": HINTED, "main.py": "from p.other import run\n"},
-            {"p/other.py": "run = 1\n"},
-            id="a file of its folder that programs import",
-        ),
-        pytest.param(
-            {"launch.py": "", "p/launch.py": HINTED, "p/other.py": "run = 1\n", "main.py": "from p.other import run\n"},
-            {"p/other.py": None},
-            id="no file of its folder any more that programs import",
-        ),
-        pytest.param(
             {
                 "launch.py": "",
                 "p/__init__.py": "from p.launch import launch\n",

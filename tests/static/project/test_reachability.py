@@ -147,37 +147,13 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         ),
         pytest.param(
             {"pkg/ops.py": OPS, "pkg/other.py": "run = 1\n", "main.py": "from pkg.other import run\n"},
-            INFO,
+            WARNING,
             id="a file that nobody imports, beside one that a program does",
         ),
         pytest.param(
             {"pkg/ops.py": OPS, "pkg/__init__.py": "from . import other\n", "pkg/other.py": ""},
-            INFO,
+            WARNING,
             id="a file that nobody imports, beside one that its package does",
-        ),
-        pytest.param(
-            {"pkg/ops.py": OPS, "pkg/other.py": "", "pkg/main.py": "from pkg import other\n"},
-            WARNING,
-            id="a file that nobody imports, beside one that only its folder does",
-        ),
-        pytest.param(
-            {
-                "pkg/ops.py": OPS,
-                "pkg/other.py": "",
-                "main.py": "from pkg import other\n",
-                "tests/test_ops.py": "from pkg.ops import launch\n",
-            },
-            WARNING,
-            id="a file that only tests import",
-        ),
-        pytest.param(
-            {
-                "pkg/ops.py": OPS + FOR_MAIN + "    launch(1)\n",
-                "pkg/other.py": "",
-                "main.py": "from pkg import other\n",
-            },
-            WARNING,
-            id="a script beside a file that a program imports",
         ),
         pytest.param(
             {

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # Calls that make a number of numbers: what they are given is still known while compiling if it was before.
 _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
-_NO_NAMES: frozenset[str] = frozenset()
 
 
 class BodyUses(NamedTuple):
@@ -274,12 +273,8 @@ class _UseReader:
 
     def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
         """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
-        found = _NO_NAMES
-        for name in names_in(node):
-            sources = self._from.get(name)
-            if sources and not (known and name in self._at_run_time):
-                found = found | sources if found else sources
-        return found
+        names = (name for name in names_in(node) if not (known and name in self._at_run_time))
+        return frozenset[str]().union(*(self._from.get(name, ()) for name in names))
 
     def _call(self, call: ast.Call) -> None:
         callee = callee_name(call)

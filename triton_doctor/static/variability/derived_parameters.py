@@ -48,7 +48,7 @@ def _followed(project: Project) -> Mapping[tuple[tuple[str, str, int], str], tup
     return found
 
 
-class _Given(NamedTuple):
+class _GivenParameter(NamedTuple):
     """What a launch gives the constexpr `name`; `is_before` where it stands before the one that is asked about."""
 
     name: str
@@ -63,7 +63,7 @@ def _names(
     if own is None:
         return ()
     others = [
-        _Given(other.param.name, source, at < position)
+        _GivenParameter(other.param.name, source, at < position)
         for at, other in enumerate(constexprs)
         if other is not parameter
         for source in other.sources
@@ -76,7 +76,7 @@ def _names(
     return tuple(dict.fromkeys(changing))
 
 
-def _by_size(own: ParameterSource, others: Sequence[_Given]) -> list[_Given] | None:
+def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_GivenParameter] | None:
     """Those whose axes its own size is a product of; None where some axis of it is that of no other."""
     size = own.number.size
     if size is None or not size.over:
@@ -95,19 +95,19 @@ def _by_size(own: ParameterSource, others: Sequence[_Given]) -> list[_Given] | N
 class _Expressions:
     """Follows the expression of one argument back to those of others of its launch."""
 
-    def __init__(self, interpreter: Interpreter, launch: LinkedLaunch, others: Sequence[_Given]) -> None:
+    def __init__(self, interpreter: Interpreter, launch: LinkedLaunch, others: Sequence[_GivenParameter]) -> None:
         self._interpreter = interpreter
         self._launch = launch
         self._others = others
         self._is_whole = True
 
-    def needed(self, expr: Expr) -> list[_Given] | None:
+    def needed(self, expr: Expr) -> list[_GivenParameter] | None:
         """The arguments that `expr`, at the launch, is made of; None where it is made of something else that varies."""
         launch = self._launch.launch
         found = list(self._found(expr, launch.order, launch.arms, MOST_NAMES))
         return found if self._is_whole else None
 
-    def _found(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], steps: int) -> Iterator[_Given]:
+    def _found(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], steps: int) -> Iterator[_GivenParameter]:
         given = self._given(expr, order, arms, is_whole=steps == MOST_NAMES)
         if given is not None:
             yield given
@@ -139,7 +139,7 @@ class _Expressions:
         number = self._interpreter.number(expr, ProgramPoint(self._interpreter.at(self._launch).frame, order, arms))
         return number.decide() in (Variability.FIXED, Variability.PER_MODEL)
 
-    def _given(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], *, is_whole: bool) -> _Given | None:
+    def _given(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], *, is_whole: bool) -> _GivenParameter | None:
         """The other argument that is `expr`; where `is_whole`, the two are equal, and the first in order counts."""
         if isinstance(expr, Const):
             return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triton_doctor.static.project.cache.results import FileFindings, FileReport
 from triton_doctor.static.project.database.dependencies import ChangedFile, Changes
-from triton_doctor.static.project.database.import_index import folder_name, last_name
+from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.database.roles import FileFacts, Role, taken_names
 from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
 
@@ -99,7 +99,7 @@ class ScanCache(NamedTuple):
         return Changes(
             paths,
             frozenset(gone),
-            frozenset(name for path in came for name in (last_name(path), folder_name(path))),
+            frozenset(map(last_name, came)),
             files,
             tests,
             library.fingerprint,

@@ -2,8 +2,7 @@
 
 A function is out of reach only where its project says so: other modules import something of its module, and nothing
 calls it, exports it or uses its name. What a package exports is out of reach where the project itself imports the name
-from there, and does nothing with it. The functions of a script are all in reach, and those of a file that nobody
-imports: but for one beside which programs import other files of its folder.
+from there, and does nothing with it. The functions of a script, or of a file that nobody imports, are all in reach.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.call_graph import is_test_function
 from triton_doctor.static.project.calls.operators import describes, only_registers, operators
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.project.database.import_index import folder_name, last_name
+from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, every_part, final_name
 from triton_doctor.static.sources.source_text import TextPattern
@@ -47,7 +46,6 @@ class Reachability:
         self._project = project
         self._callers = callers
         self._known: dict[tuple[str, str], bool] = {}
-        self._left_behind: dict[str, bool] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
         """Whether something in the project may run `function` of `module`."""
@@ -105,10 +103,7 @@ class Reachability:
             for other, local, imported in self._importers_of(module, names)
         ):
             return True
-        if any(True for _ in self._importers_of(module)):  # last: it reads the most files
-            return False
-        # Of a command, `main` that calls kernels of other modules, the project may tell in a file of settings.
-        return any(path != module.path for path, _ in above) or not self._is_left_behind(module)
+        return not any(True for _ in self._importers_of(module))  # last: it reads the most files
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
         """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
@@ -142,32 +137,6 @@ class Reachability:
                 return False
             is_taken |= imported.member == name
         return is_taken
-
-    def _is_left_behind(self, module: Module) -> bool:
-        """Whether no file, tests included, imports a module of that name, and programs import others of its folder.
-
-        It is no script, which is run by its path, and no package, which those inside may run.
-        """
-        if module.path not in self._left_behind:
-            folder, modules = folder_name(module.path), self._project.modules
-            self._left_behind[module.path] = (
-                folder != ""
-                and not module.path.endswith("__init__.py")
-                and not module.top.holds(b"__main__")
-                and all(path == module.path for path in modules.importers(last_name(module.path)))
-                and any(self._is_taken_out(path, folder) for path in modules.in_folder(folder) if path != module.path)
-            )
-        return self._left_behind[module.path]
-
-    def _is_taken_out(self, path: str, folder: str) -> bool:
-        """Whether a program outside of `folder`, or the package that it is, imports the module at `path` in it."""
-        package, project = f"{folder}__init__.py", self._project
-        if path == package or path in project.tests or path in project.demonstrations:
-            return False
-        module = project.modules.get(path)
-        return module is not None and any(
-            other.path == package or not other.path.startswith(folder) for other, _, _ in self._importers_of(module)
-        )
 
     def _is_another(self, path: str, name: str, module: Module) -> bool:
         """Whether the file at `path` calls something by `name` that a module other than `module` defines."""

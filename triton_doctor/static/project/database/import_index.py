@@ -92,8 +92,3 @@ def last_name(path: str) -> str:
     """What an import calls the module at `path`: `b` for `a/b.py` and for `a/b/__init__.py`."""
     folder, _, file = path.rpartition("/")
     return posixpath.basename(folder) if file == "__init__.py" else file.removesuffix(".py")
-
-
-def folder_name(path: str) -> str:
-    """The name of the folder of the file at `path`, which no module can have: `a/b/` of `a/b/c.py`."""
-    return path[: path.rfind("/") + 1]

@@ -18,7 +18,7 @@ from triton_doctor.static.project.database.dependencies import (
     QueryResult,
     Said,
 )
-from triton_doctor.static.project.database.import_index import folder_name, last_name
+from triton_doctor.static.project.database.import_index import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -128,11 +128,6 @@ class TrackedModules(Mapping[str, "Module"]):
                 said = self._library.answer(path, query, word)
                 if said:
                     yield path, said
-
-    def in_folder(self, folder: str) -> Sequence[str]:
-        """The Python files in `folder`, `a/b/`. The answer depends on that no other comes there."""
-        self._missed.add(folder)
-        return [path for path in self._library.python if path.startswith(folder) and folder_name(path) == folder]
 
     def importers(self, name: str, signs: Iterable[TextPattern] | None = None) -> Sequence[str]:
         """The files, by path, that import a module called `name`, or something of it; files without Triton too.

@@ -6,25 +6,21 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import (
     Attr,
-    BinaryOp,
     Call,
-    Comprehension,
-    ComprehensionLoop,
     Const,
     Expr,
-    Lambda,
     Name,
     dotted,
     final_name,
 )
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.host_tensors import filled, read_out
 from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import FEW, FIXED, HANDFUL, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.models.items import multiplied, multiplies, number_range, summed
 from triton_doctor.static.variability.models.patterns import is_pattern_call, rearranged
 from triton_doctor.static.variability.models.several import SEVERAL, several
 from triton_doctor.static.variability.models.torch import (
@@ -40,7 +36,6 @@ from triton_doctor.static.variability.models.torch import (
 from triton_doctor.static.variability.models.torch_products import contracted
 from triton_doctor.static.variability.models.torch_results import concatenated, stacked
 from triton_doctor.static.variability.origins import from_data, out_of_sight
-from triton_doctor.static.variability.tensors import whole_number
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     DictValue,
@@ -74,8 +69,6 @@ _INTEGER_FUNCTIONS = frozenset(
 )
 _INTEGER_OF_MATH = frozenset({"ceil", "floor", "gcd", "isqrt"})
 _INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
-# What `map(int, items)` calls an item; no name of the program.
-_MAPPED = "map.item"
 
 
 def rounds_up(name: str) -> bool:
@@ -157,16 +150,19 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             number = join(numbers())
             return logarithm(number)
         case "prod" if not isinstance(value := first(), Tensor | SymbolicValue):
-            return _multiplied(interpreter, value, point)
-        case "reduce" if len(call.args) >= 2 and _multiplies(call.args[0]):
-            return _multiplied(interpreter, interpreter.value(call.args[1], point), point)
+            return multiplied(interpreter, value, point)
+        case "reduce" if len(call.args) >= 2 and multiplies(call.args[0]):
+            return multiplied(interpreter, interpreter.value(call.args[1], point), point)
         case "sum" if not (call.keywords or isinstance(value := first(), Tensor)):
-            return _summed(interpreter, value, point)
+            return summed(interpreter, value, point)
         case "range":
-            return _range(numbers())
+            return number_range(numbers())
         case "enumerate":
             inner = first()
-            pair = (_range([interpreter.length(inner, point.frame)]).item, element(interpreter, inner, point.frame))
+            pair = (
+                number_range([interpreter.length(inner, point.frame)]).item,
+                element(interpreter, inner, point.frame),
+            )
             return ListValue(item=TupleValue(items=pair), length=interpreter.length(inner, point.frame))
         case "zip":
             values = [interpreter.value(arg, point) for arg in call.args]
@@ -175,11 +171,6 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
-        case "map" if len(call.args) == 2 and call.args[0] == Name("int"):
-            integer = Call(call.args[0], (Name(_MAPPED),), ())
-            return interpreter.value(
-                Comprehension(integer, (ComprehensionLoop((_MAPPED,), call.args[1], False),)), point
-            )
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return interpreter.value(Attr(call.args[0], str(call.args[1].value)), point)
         case "arange" | "linspace":
@@ -219,7 +210,7 @@ def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base:
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )
         case Shape() | TupleValue() if name == "numel":
-            return _multiplied(interpreter, value, point)
+            return multiplied(interpreter, value, point)
         case DictValue(items) if name == "get" and call.args and isinstance(call.args[0], Const):
             found = items.get(str(call.args[0].value))
             rest = [interpreter.value(arg, point) for arg in call.args[1:]]
@@ -265,57 +256,3 @@ def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
                 return from_data(method.base, f"{method.name}", point)
     return interpreter.as_number(value, point.frame)
-
-
-def _multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
-    """The product of all items of `value`."""
-    match value:
-        case Shape(of):
-            return interpreter.numel(of, point.frame)
-        case TupleValue(items, False):
-            parts = [interpreter.numel(one.of, point.frame) if isinstance(one, Shape) else one for one in items]
-            return tensors.product([interpreter.as_number(one, point.frame) for one in parts])
-        case ListValue(one, length):
-            return join([interpreter.as_number(one, point.frame), length])._replace(size=None, literal=...)
-        case _:
-            return UNKNOWN
-
-
-def _multiplies(function: Expr) -> bool:
-    """Whether it is `operator.mul`, or `lambda a, b: a * b`."""
-    match function:
-        case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
-            return {one, other} == {left, right}
-        case _:
-            return final_name(function) == "mul"
-
-
-def _summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
-    match value:
-        case TupleValue(items, _):
-            return join([interpreter.as_number(one, point.frame) for one in items])
-        case ListValue(one, length):
-            return join([interpreter.as_number(one, point.frame), length])
-        case SymbolicValue():
-            one = interpreter.as_number(element(interpreter, value, point.frame), point.frame)
-            return UNKNOWN.typed(is_integer=one.is_integer)
-        case _:
-            return UNKNOWN
-
-
-def _range(bounds: list[AbstractNumber]) -> ListValue:
-    """`range(...)`: its items are as many, and change as often, as its bounds."""
-    joined = join(bounds)
-    if len(bounds) == 3 and bounds[2].literal is ...:
-        # In steps of what a launch can take: rarely more than one.
-        return ListValue(item=UNKNOWN._replace(is_integer=True, trail=joined.trail), length=joined)
-    if joined.kind is Variability.FIXED:
-        first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
-        step = bounds[2].literal if len(bounds) == 3 else 1
-        if isinstance(first, int) and isinstance(last, int):
-            kind = Variability.FEW if last - first <= HANDFUL else Variability.PER_CALL
-            item = AbstractNumber(kind=kind, low=first, high=max(last - 1, first), is_integer=True)
-            length = whole_number(max(-((first - last) // step), 0)) if isinstance(step, int) and step else joined
-            return ListValue(item=item, length=length)
-    item = joined._replace(literal=..., size=None, low=None, high=None, is_integer=True, literals=())
-    return ListValue(item=item, length=joined)
