@@ -40,7 +40,7 @@ def output_widths(function: Function) -> frozenset[str]:
 def first_sizes(function: Function) -> frozenset[str]:
     """`n` of `torch.empty((n, heads, dim))` and `x.view(n, -1)`, unless of what lives as long as the model."""
     first, later = set[str](), set[str]()
-    named = {id(one.value): name for name, found in function.bindings.items() for one in found}
+    named = _names_of_values(function)
     for site in function.calls:
         sizes = _sizes_given(site.call)
         if len(sizes) < _SEVERAL or names_weight(named.get(id(site.call), "")):
@@ -62,7 +62,7 @@ def _sizes_given(call: Call) -> tuple[Expr, ...]:
 @cached_in_scan()
 def shapes_spelled(function: Function) -> tuple[tuple[str, ...], ...]:
     """The names of all sizes, three or more, of what `function` allocates that does not live as long as the model."""
-    named = {id(one.value): name for name, found in function.bindings.items() for one in found}
+    named = _names_of_values(function)
     found = []
     for site in function.calls:
         sizes = _written_sizes(site.call) if _allocates(site.call) else ()
@@ -85,6 +85,11 @@ def weight_sizes(function: Function) -> frozenset[str]:
         for size in _written_sizes(binding.value)[1:]
         if isinstance(size, Name)
     )
+
+
+def _names_of_values(function: Function) -> dict[int, str]:
+    """The name that each value is bound to, by the `id` of its expression."""
+    return {id(one.value): name for name, found in function.bindings.items() for one in found}
 
 
 def _allocates(call: Call) -> bool:

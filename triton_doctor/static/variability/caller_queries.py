@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 
 
 class Query(NamedTuple):
-    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or a `part` of `size`.
+    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or one of three more.
 
-    Or its `attribute` called `name`.
-
-    Or the `rest` of its axes, without the first `position` and the last `size`. `rank` is the number of axes that the
-    function which asks knows of.
+    A `part` of `size` at `position`; its `attribute` called `name`; the `rest` of its axes, without the first
+    `position` and the last `size`. `rank` is the number of axes that the function which asks knows of.
     """
 
     what: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, Unpacked, dotted, every_part
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, Unpacked, every_part, final_name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.attribute_stores import AFTER_STORED, may_store
@@ -76,7 +76,7 @@ def read_registrations(module: Module, name: str) -> tuple[tuple[int, bool], ...
         if function.name != "__init__" or not function.holds(name.encode()):
             continue
         registering = (site for site in function.calls if _registers(site, name))
-        found += [(one.line, (dotted(one.call.func) or "").endswith(".register_buffer")) for one in registering]
+        found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registering]
         if may_store(function, name):
             stored = (one for one in function.stored if (one.base, one.name) == ("self", name))
             found += [(one.line, False) for one in stored if _wraps(one.value)]
@@ -120,7 +120,7 @@ def _sets(site: CallSite, name: str) -> bool:
 def _wraps(value: Expr) -> bool:
     """Whether `value` is a parameter or a buffer, or a list of such."""
     calls = (part for part in every_part(value) if isinstance(part, Call))
-    return any((dotted(call.func) or "").rpartition(".")[2] in _WRAPPING for call in calls)
+    return any(final_name(call.func) in _WRAPPING for call in calls)
 
 
 @cached_in_scan()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Star, Unpacked, dotted
+from triton_doctor.static.python.ir import Attr, Star, Unpacked, final_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -131,14 +131,14 @@ def bind(function: Function, call: Call) -> dict[str, Expr]:
 
 def needs_no_object(method: Function) -> bool:
     """Whether `method` is static, or one of its class: `Scale.method(x)` gives it all that it takes."""
-    return any((dotted(one) or "").rpartition(".")[2] in ("staticmethod", "classmethod") for one in method.decorators)
+    return any(final_name(one) in ("staticmethod", "classmethod") for one in method.decorators)
 
 
 def _implicit(function: Function, call: Call) -> int:
     """How many leading parameters `call` does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
     if function.class_name is None:
         return 0
-    static = any((dotted(one) or "").rpartition(".")[2] == "staticmethod" for one in function.decorators)
+    static = any(final_name(one) == "staticmethod" for one in function.decorators)
     if not static:
         return 1
     by_name = isinstance(call.func, Attr) and call.func.name == function.name  # as `Scale.forward(ctx, x)`
