@@ -94,12 +94,12 @@ def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: Ca
     point = ProgramPoint(frame, site.order, site.arms, line=site.line)
     assert isinstance(site.call.func, Attr)
     extends = site.call.func.name == "extend"
-    value = interpreter.value(arg, point)
+    # An item of what is added may be set one by one: then nothing is known of it, and nobody has to ask.
+    is_set = any(isinstance(one, Name) and frame.function.shows(stores_items(one.id)) for one in every_part(arg))
+    value = interpreter.value(arg, point) if extends or not is_set else UNKNOWN
     length = interpreter.length(value, frame) if extends else ONE
-    if any(isinstance(one, Name) and frame.function.shows(stores_items(one.id)) for one in every_part(arg)):
-        value = UNKNOWN  # an item of what is added is set one by one
-    elif extends:
-        value = element(interpreter, value, frame)
+    if extends:
+        value = UNKNOWN if is_set else element(interpreter, value, frame)
     inner = [arm for arm in site.arms if arm not in binding.arms]
     if not inner and not extends:
         return TupleValue([value])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import (
@@ -159,15 +160,12 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             return number_range(numbers())
         case "enumerate":
             inner = first()
-            pair = (
-                number_range([interpreter.length(inner, point.frame)]).item,
-                element(interpreter, inner, point.frame),
-            )
-            return ListValue(item=TupleValue(items=pair), length=interpreter.length(inner, point.frame))
+            length = interpreter.length(inner, point.frame)
+            pair = number_range([length]).item, partial(element, interpreter, inner, point.frame)
+            return ListValue(item=TupleValue(pair), length=length)
         case "zip":
-            values = [interpreter.value(arg, point) for arg in call.args]
-            items = tuple(element(interpreter, value, point.frame) for value in values)
-            return ListValue(item=TupleValue(items=items), length=interpreter.length(values[0], point.frame))
+            items = [partial(_element_of, interpreter, arg, point) for arg in call.args]
+            return ListValue(item=TupleValue(items), length=interpreter.length(first(), point.frame))
         case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
@@ -192,6 +190,11 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
         case _:
             return out_of_sight(call, point)
+
+
+def _element_of(interpreter: Interpreter, source: Expr, point: ProgramPoint) -> Value:
+    """What a loop over `source` gives its target."""
+    return element(interpreter, interpreter.value(source, point), point.frame)
 
 
 def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base: Expr, point: ProgramPoint) -> Value:
