@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.project.calls.optimizers import is_of_optimizer
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.untaken_branches import explain_untaken_branch
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 IN_TRIALS = "only tests, benchmarks or tutorials launch it"
 _IN_PROFILES = "only a profiler asks for it"
+_IN_OPTIMIZERS = "only an optimizer runs it, on the parameters of a model"
 
 
 def describe_excuse(reason: str | None) -> str:
@@ -52,6 +54,10 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
         return IN_TRIALS
     reason = _explain_out_of_reach(interpreter, launch) if number.hints else None
     reason = reason or explain_untaken_branch(interpreter, launch)
+    if reason is None and number.hints:
+        project, reachability = interpreter.project, interpreter.reachability
+        if is_of_optimizer(project, reachability, launch.module, launch.function):
+            return _IN_OPTIMIZERS
     if reason is None and interpreter.callers.only_profiles(launch.module, launch.function):
         return _IN_PROFILES
     return reason

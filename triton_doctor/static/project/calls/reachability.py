@@ -20,7 +20,7 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Name, every_part, 
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from triton_doctor.static.project.calls.call_graph import CallGraph
     from triton_doctor.static.project.project import Project
@@ -62,9 +62,28 @@ class Reachability:
             for other, _, imported in self._importers_of(module, (name,))
         )
 
+    def users(self, module: Module, function: Function) -> Sequence[tuple[Module, Function]]:
+        """The functions that name the plain `function` of `module`, tests apart; none where others may use it."""
+        name, project = function.name, self._project
+        said = dict(project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests))
+        for other, local, imported in self._importers_of(module, (name,)):
+            if _hands_on(other, imported):
+                return ()
+            found = read_mentions(other, local if imported.member == name else name)
+            if found is not None:
+                said[other.path] = found
+        users: list[tuple[Module, Function]] = []
+        for path, mentions in said.items():
+            if path in project.demonstrations or self._is_another(path, name, module):
+                continue
+            if mentions.is_valued or mentions.is_exported:
+                return ()
+            home = project.modules[path]
+            users += [(home, home.functions[one]) for one in mentions.functions]
+        return [user for user in users if user[1] is not function]
+
     def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
-        while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
-            function = module.functions[function.parent]
+        function = outermost(module, function)
         key = (function.path, function.qualname)
         if key in above:
             return False
@@ -195,6 +214,13 @@ def mention(name: str) -> TextPattern:
 
 
 MENTIONS = declare_query("mentions", read_mentions, mention)
+
+
+def outermost(module: Module, function: Function) -> Function:
+    """The function or method of `module` that `function` stands in; itself where that is the module."""
+    while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
+        function = module.functions[function.parent]
+    return function
 
 
 def _says(function: Function, name: str) -> bool:
