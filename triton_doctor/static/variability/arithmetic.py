@@ -64,6 +64,9 @@ def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
             if left.literal == 2:
                 return power_of_two(right)._replace(low=1)
             return joined
+        case "-" if left.size is not None and right.size is not None and left.leans_to_data and right.leans_to_data:
+            # Two lengths may differ by one number, whatever the data: by 0, by a token.
+            return UNKNOWN._replace(trail=joined.trail)
         case "+" | "-" if divisor is not None and left.high is not None:
             shift = divisor if op == "+" else -divisor
             return joined._replace(high=left.high + shift, low=(left.low or 0) + shift)

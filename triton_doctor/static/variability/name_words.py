@@ -43,6 +43,8 @@ _ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
 # What the last axis of a weight with four axes counts.
 _WEIGHT_AXIS_WORDS = frozenset("group groups codebook codebooks kernel filter kw".split())
 _WEIGHT_AXES = 4
+# As papers call the matrices of a layer: `Wq`, `Wh`.
+_MATRIX = re.compile("W[a-z]")
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
@@ -138,7 +140,7 @@ def _said(name: str) -> frozenset[str]:
 def names_weight(name: str) -> bool:
     """Whether a tensor's name says that it lives as long as the model: a weight, a cache, a table from this to that."""
     said = words(name)
-    return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2)
+    return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2) or _MATRIX.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -65,13 +65,14 @@ class Reachability:
     def users(self, module: Module, function: Function) -> Sequence[tuple[Module, Function]]:
         """The functions that name the plain `function` of `module`, tests apart; none where others may use it."""
         name, project = function.name, self._project
-        said = dict(project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests))
+        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
+        said = {path: mentions for path, mentions in found if mentions is not None}
         for other, local, imported in self._importers_of(module, (name,)):
             if _hands_on(other, imported):
                 return ()
-            found = read_mentions(other, local if imported.member == name else name)
-            if found is not None:
-                said[other.path] = found
+            mentions = read_mentions(other, local if imported.member == name else name)
+            if mentions is not None:
+                said[other.path] = mentions
         users: list[tuple[Module, Function]] = []
         for path, mentions in said.items():
             if path in project.demonstrations or self._is_another(path, name, module):
