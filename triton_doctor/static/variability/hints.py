@@ -16,9 +16,11 @@ from triton_doctor.static.variability.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.name_words import (
     names_data,
     names_items,
+    names_key_length,
     names_length,
     names_mask,
     names_model,
+    names_one_for_each_setting,
     names_output_gradient,
     names_pool,
     names_stack,
@@ -125,6 +127,13 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_first and axis.is_activation and names_output_gradient(axis.tensor),
     ),
     Hint(
+        name="length of keys",
+        toward=Toward.DATA,
+        says="its name is the length of the keys, which grow with a cache",
+        example="def attend(q, k, v, max_seqlen_k):",
+        applies=lambda axis: names_key_length(axis.name),
+    ),
+    Hint(
         name="covered by programs",
         toward=Toward.DATA,
         says="the grid spans it, or the kernel walks it in blocks or bounds its offsets by it",
@@ -223,6 +232,13 @@ HINTS: tuple[Hint, ...] = (
         says="the tensor lives as long as the model: a weight, a cache, a table",
         example="n = weight.shape[0]",
         applies=lambda axis: axis.is_weight,
+    ),
+    Hint(
+        name="one for each of a setting",
+        toward=Toward.MODEL,
+        says="the tensor has an item for each expert, group or rank",
+        example="n = group_sizes.shape[0]",
+        applies=lambda axis: axis.is_first and names_one_for_each_setting(axis.tensor),
     ),
     Hint(
         name="stacked by rank",

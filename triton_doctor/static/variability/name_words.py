@@ -20,7 +20,7 @@ _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
     "groups codebook codebooks hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank "
     "vocab width window topk world ranks shard shards state states capacity draft drafts spec speculative accept "
-    "accepted next ratio ep tp dp cp".split()
+    "accepted next ratio ep tp dp cp filter filters taps".split()
 )
 # `row_size` is how much there is in a row.
 _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
@@ -40,6 +40,8 @@ _PARAMETER_WORDS = frozenset("w weight weights bias biases gamma beta alpha alph
 # Tensors with an item for each sequence or token.
 _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
 _ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
+_SEQUENCE_WORDS = frozenset("seq seqs seqlen seqlens len length".split())
+_KEY_WORDS = frozenset("k kv key keys".split())
 # What the last axis of a weight with four axes counts.
 _WEIGHT_AXIS_WORDS = frozenset("group groups codebook codebooks kernel filter kw".split())
 _WEIGHT_AXES = 4
@@ -47,6 +49,8 @@ _WEIGHT_AXES = 4
 _MATRIX = re.compile("W[a-z]")
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
+# What counts or bounds the parts that a setting makes: `group_sizes`, not `expert_ids`, which has one for each token.
+_ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts ends num".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
 _FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
@@ -120,6 +124,16 @@ def names_of_width(height: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
+def names_key_length(name: str) -> bool:
+    """Whether a name is the length of the keys, which grow with a cache: `max_seqlen_k`.
+
+    Not that of the queries, of which one at a time may be decoded.
+    """
+    said = words(name)
+    return bool(said & _SEQUENCE_WORDS and said & _KEY_WORDS) and not said & _TILE_WORDS
+
+
+@lru_cache(maxsize=4096)
 def names_part(name: str) -> bool:
     """Whether a name speaks of one part of something that was cut, or of how many parts there are."""
     return bool(_said(name) & _TILE_WORDS)
@@ -172,6 +186,12 @@ def names_items(name: str) -> bool:
     """
     counts = "num" in words(name) or _names_rate(name)
     return bool(words(name) & _ITEM_WORDS) and not (counts or names_settings(name) or names_weight(name))
+
+
+@lru_cache(maxsize=4096)
+def names_one_for_each_setting(name: str) -> bool:
+    """Whether a tensor's name says that it has an item for each expert, group or rank: `group_list`."""
+    return names_settings(name) and bool(words(name) & _ONE_EACH_WORDS)
 
 
 @lru_cache(maxsize=4096)

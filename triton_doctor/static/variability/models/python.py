@@ -29,6 +29,7 @@ from triton_doctor.static.variability.models.torch import (
     KEEPING,
     LIKE,
     METHODS,
+    SIZED,
     allocated,
     is_text,
     like,
@@ -209,6 +210,8 @@ def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base:
                 return logarithm(value)
             if name in ("item", "tolist"):
                 return read_out(value, base, name, point)
+            if name in SIZED and value.kind is Variability.UNKNOWN:
+                return tensor_method(interpreter, Tensor(open=UNKNOWN), name, call, base, point)
             return (
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Call, Const, Name
+from triton_doctor.static.python.ir import Attr, Call, Comprehension, ComprehensionLoop, Const, Lambda, Name
 from triton_doctor.static.variability.arithmetic import apply
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import UNKNOWN
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SEVERAL = frozenset({"divmod", "map", "product", "broadcast_tensors", "where"})
 _NUMBERS = frozenset({"int", "float"})
+# No name of a program, for the item that `map` calls a function with.
+_MAPPED = Name("<item>")
 
 
 def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value | None:
@@ -32,6 +34,11 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
             return TupleValue([apply("//", numbers), apply("%", numbers)])
         case "map", (Name(function), items) if function in _NUMBERS:
             return interpreter.value(items, point)
+        case "map", (Lambda((_,) as names, body), items):
+            return interpreter.value(Comprehension(body, (ComprehensionLoop(names, items, False),)), point)
+        case "map", (Name() | Attr() as function, items):
+            body = Call(function, (_MAPPED,), ())
+            return interpreter.value(Comprehension(body, (ComprehensionLoop((_MAPPED.id,), items, False),)), point)
         case "product", sources if not call.keywords:
             values = [interpreter.value(source, point) for source in sources]
             parts = [element(interpreter, value, point.frame) for value in values]

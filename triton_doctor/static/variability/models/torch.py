@@ -31,6 +31,8 @@ _VIEWS = frozenset(
     "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten ravel unflatten squeeze unsqueeze numel "
     "narrow select broadcast_to".split()
 )
+# Methods whose result has sizes that the call says, whatever it is called of.
+SIZED = frozenset({"view", "reshape", "expand", "unsqueeze"})
 # Of `torch.f(x, ...)`, those that are methods too.
 METHODS = _VIEWS | RESULTS | {"nonzero", "unique"}
 NEW = frozenset("new_empty new_zeros new_ones new_full".split())
