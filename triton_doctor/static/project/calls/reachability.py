@@ -70,9 +70,9 @@ class Reachability:
         for other, local, imported in self._importers_of(module, (name,)):
             if _hands_on(other, imported):
                 return ()
-            mentions = read_mentions(other, local if imported.member == name else name)
-            if mentions is not None:
-                said[other.path] = mentions
+            here = read_mentions(other, local if imported.member == name else name)
+            if here is not None:
+                said[other.path] = here
         users: list[tuple[Module, Function]] = []
         for path, mentions in said.items():
             if path in project.demonstrations or self._is_another(path, name, module):
