@@ -101,11 +101,11 @@ class _UseReader:
                 self.visit(child)
 
     def _expression(self, expr: ast.AST) -> None:
-        """Read all parts of `expr`, in the order of the text: by a list of those to come, since they are thousands."""
+        """Read all parts of `expr`, in the order of the text: its first part next, and by a list of those to come."""
         loaded, at_run_time, from_memory = self._names.loaded, self._at_run_time, self._from_memory
-        pending: list[Any] = [expr]
-        while pending:
-            node = pending.pop()
+        pending: list[Any] = []
+        node: Any = expr
+        while True:
             kind = type(node)
             if kind is ast.Name:
                 name = node.id
@@ -119,22 +119,27 @@ class _UseReader:
                     self._names.bound.append(name)
                     if type(node.ctx) is ast.Store or name not in self._params:
                         self._bound.add(name)
-            elif kind is ast.Constant or node is None:
-                continue
             elif kind is ast.BinOp:
-                pending += (node.right, node.left)
+                pending.append(node.right)
+                node = node.left
+                continue
             elif kind is ast.Attribute:
-                pending.append(node.value)
+                node = node.value
+                continue
             elif kind is ast.Call:
                 self._call(node)
-                pending += [keyword.value for keyword in reversed(node.keywords)]
+                if node.keywords:
+                    pending += [keyword.value for keyword in reversed(node.keywords)]
                 pending += node.args[::-1]
-                pending.append(node.func)
+                node = node.func
+                continue
             elif kind is ast.Subscript:
-                pending += (node.slice, node.value)
+                pending.append(node.slice)
+                node = node.value
+                continue
             elif kind is ast.IfExp:
                 self._branch(node)
-            else:
+            elif kind is not ast.Constant and node is not None:
                 if kind is ast.Compare:
                     self._blindly(node.left, *node.comparators)
                     self._bound_offsets(node)
@@ -144,6 +149,9 @@ class _UseReader:
                         pending += child[::-1]
                     else:
                         pending.append(child)
+            if not pending:
+                return
+            node = pending.pop()
 
     def _branch(self, node: ast.If | ast.IfExp) -> None:
         before = self._run_time_reads

@@ -69,18 +69,15 @@ class Lowering:
 
     def lower(self, node: ast.expr) -> Expr:
         """The expression; Opaque where no value is followed through."""
-        try:
-            lower = _LOWER[type(node)]
-        except KeyError:
-            return Opaque(type(node).__name__)
-        return lower(self, node)
+        kind = type(node)
+        if kind is ast.Name:  # every other one is
+            return Name(node.id)  # type: ignore[attr-defined]
+        lower = _LOWER.get(kind)
+        return lower(self, node) if lower is not None else Opaque(kind.__name__)
 
     def lower_all(self, nodes: list[ast.expr]) -> tuple[Expr, ...]:
         """Each of `nodes`."""
         return tuple(map(self.lower, nodes)) if nodes else ()
-
-    def _name(self, node: ast.Name) -> Expr:
-        return Name(node.id)
 
     def _constant(self, node: ast.Constant) -> Expr:
         value = node.value
@@ -173,7 +170,6 @@ class Lowering:
 
 
 _LOWER: dict[type[ast.expr], Callable[[Lowering, Any], Expr]] = {
-    ast.Name: Lowering._name,
     ast.Constant: Lowering._constant,
     ast.Attribute: Lowering._attribute,
     ast.Subscript: Lowering._subscript,

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.nesting import with_own_stack
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const, DictExpr, final_name
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 _Answer = TypeVar("_Answer")
+# Rules ask of the kernels of one file, one rule after the other; few files have more.
+_MOST_KEPT = 64
 
 
 class Config(NamedTuple):
@@ -52,6 +55,7 @@ def describe_configs(project: Project, kernel: Kernel) -> str:
     return f"all {count} configs" if tuned is not None and count and not tuned.prunes else "its configs"
 
 
+@cached_in_scan(most=_MOST_KEPT)
 def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
     """How many configs the kernel is tuned over: several where conditions choose, none where that cannot be told."""
 
@@ -64,19 +68,19 @@ def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
     return _ask(project, kernel, count) or frozenset()
 
 
-def find_configs(project: Project, kernel: Kernel) -> Iterator[Config]:
+@cached_in_scan(most=_MOST_KEPT)
+def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
     """Each config of the kernel that is spelled out."""
-    interpreter = interpreter_of(project)
+    interpreter, found = interpreter_of(project), list[Config]()
     for made in _ask(project, kernel, lambda value, _: [*_calls(value)]) or ():
         call, named = made.call, dict(made.call.keywords)
         table = call.args[0] if call.args else named.get("kwargs")
         if isinstance(table, DictExpr) and None not in named:
             entries = {key.value: value for key, value in table.items if isinstance(key, Const)}
             options = (name for name, value in named.items() if name and value != Const(None))
-            yield Config(
-                {str(name): literals_at(interpreter, value, made.point) for name, value in entries.items()},
-                frozenset([*CONFIG_PARAMETERS[: len(call.args)], *options]),
-            )
+            parameters = {str(name): literals_at(interpreter, value, made.point) for name, value in entries.items()}
+            found.append(Config(parameters, frozenset([*CONFIG_PARAMETERS[: len(call.args)], *options])))
+    return tuple(found)
 
 
 def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame], _Answer]) -> _Answer | None:
