@@ -9,6 +9,7 @@ from triton_doctor.static.variability import layouts, tensors, views
 from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.hint_weights import weights
+from triton_doctor.static.variability.hints import WEIGHT
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
 from triton_doctor.static.variability.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import SymbolicValue
@@ -93,9 +94,12 @@ def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> 
 def _as_shared(
     interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
 ) -> AbstractNumber:
-    """An axis of an argument with what is known of those that its function checks to be as long."""
-    function = thing.origin
-    if function is None or thing.held is not None or known.decide() is not Variability.UNKNOWN:
+    """An axis of an argument with what is known of those that its function checks to be as long.
+
+    What is as long as the data of another argument is no weight, whatever its tensor is called.
+    """
+    function, is_weight = thing.origin, _is_taken_for_weight(known)
+    if function is None or thing.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
         return known
     for beside in interpreter.checks.of(function):
         other = beside.beside(thing.root.name, position, thing.root.rank)
@@ -104,12 +108,18 @@ def _as_shared(
             continue
         asker = ("shared", thing.root.name, position)
         found = _axis_of(interpreter, function, param, other.position, asker, frame)
-        if found is None:
+        if found is None or (is_weight and found.decide() is not Variability.PER_CALL):
             continue
-        if found.kind is not Variability.UNKNOWN:
+        if is_weight or found.kind is not Variability.UNKNOWN:
             return found._replace(size=known.size)
         known = known.add_hints(found.hints)
     return known
+
+
+def _is_taken_for_weight(known: AbstractNumber) -> bool:
+    """Whether the name of the tensor alone says that its axis lasts as the model does."""
+    rows = {one.hint.name for one in known.hints}
+    return rows == {WEIGHT} and known.decide() is Variability.PER_MODEL
 
 
 def checked_size(

@@ -135,6 +135,10 @@ class AxisMeanings:
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
             elif (axis in ("M", "m") and at) or any(width in axes for width in name_words.names_of_width(axis)):
                 meanings[at] = None  # a height beside its width is no number of heads
+        is_image = len(axes) >= _WITH_HEADS and (meanings[0] is True or axes[0] in ("N", "n"))
+        for at in range(1, len(axes) - 1) if is_image else ():
+            if axes[at + 1] in name_words.names_of_width(axes[at]):
+                meanings[at : at + 2] = True, True  # of an image: both vary with it
         is_open = meanings[-1:] == [None] and axes[-1].lower() != "s"
         if is_open and len(axes) == _WITH_HEADS and axes[0] in _BATCHES and _names_heads(axes[1:3]):
             meanings[-1] = False  # how wide a head is, whatever its letter

@@ -264,6 +264,11 @@ def _rebound(function: Function, name: str) -> int:
     return min(anew, default=_NEVER)
 
 
+def keeps_argument(function: Function, name: str) -> bool:
+    """Whether `function` never binds its argument's name to something of another shape."""
+    return _rebound(function, name) == _NEVER
+
+
 def keeps_shape(value: Expr, name: str) -> bool:
     """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`, `x, y = x.contiguous(), y + 1`."""
     match value:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
 MANY_AXES = 4
+# The row by which a tensor's name speaks for all of its axes.
+WEIGHT = "kept with the model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -226,7 +228,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.unpacked is Toward.MODEL,
     ),
     Hint(
-        name="kept with the model",
+        name=WEIGHT,
         toward=Toward.MODEL,
         weight=2,
         says="the tensor lives as long as the model: a weight, a cache, a table",

@@ -39,6 +39,8 @@ _WEIGHT_WORDS = frozenset(
 _PARAMETER_WORDS = frozenset("w weight weights bias biases gamma beta alpha alphas freq freqs emb".split())
 # Tensors with an item for each sequence or token.
 _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
+# What a function whose name begins with it takes alone; others take an input beside it: `lora_shrink`, `cache_keys`.
+_WORKED_ON_WORDS = frozenset("weight weights param params parameter parameters".split())
 _ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
 _SEQUENCE_WORDS = frozenset("seq seqs seqlen seqlens len length".split())
 _KEY_WORDS = frozenset("k kv key keys".split())
@@ -263,8 +265,8 @@ def names_features(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def works_on_weights(function: str) -> bool:
-    """Whether a function's name begins with what lives as long as the model: `weight_norm`."""
-    return names_weight(function.strip("_").partition("_")[0])
+    """Whether a function's name begins with what lives as long as the model: `weight_norm`, not `bias_gelu`."""
+    return bool(words(function.strip("_").partition("_")[0]) & _WORKED_ON_WORDS)
 
 
 def steps_optimizer(names: Iterable[str]) -> bool:

@@ -12,7 +12,7 @@ from triton_doctor.static.python.reaching_definitions import ReachingDefinitions
 from triton_doctor.static.variability.allocated_sizes import output_widths, weight_sizes
 from triton_doctor.static.variability.arguments import parameter
 from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.axis_names import beside_heads, named_axes, unpacked_together
+from triton_doctor.static.variability.axis_names import beside_heads, keeps_argument, named_axes, unpacked_together
 from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
@@ -235,8 +235,8 @@ def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFr
         case _:
             return number
     is_argument = any(param.name == root.name for param in frame.function.params)
-    if is_argument and not named_axes(frame.function, root.name):
-        return number  # the function has made something of another shape of it, perhaps: `x = x.unsqueeze(-1)`
+    if is_argument and not (named_axes(frame.function, root.name) or keeps_argument(frame.function, root.name)):
+        return number  # the function makes something of another shape of it: `x = x.unsqueeze(-1)`
     note = note_of_unpacking(frame.function, names)
     if note is None:
         return number

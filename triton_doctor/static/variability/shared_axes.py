@@ -24,11 +24,13 @@ _LEAST_PASSED = 2
 _TERM = r"([A-Za-z_]\w*)(?:\.shape\[\s*(-?\d)\s*\]|\.size\(\s*(-?\d)\s*\)|(\.shape\b(?!\[)|\.size\(\s*\)(?!\[)))?"
 _NO_MORE = r"(?![\w.(\[]|\s*(?:[-+*/%<>]|\bif\b))"
 _EQUAL = re.compile(rf"(?<![\w.])(?<![-+*/%] ){_TERM}{_NO_MORE}\s*(==|!=)\s*(?={_TERM}{_NO_MORE})")
+_BRACKETED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _CHECK = re.compile(
     r"^[ \t]*(?:assert\b|(?:\w+\.)*_check\()(?P<asserted>[^\n]*)"
-    r"|^[ \t]*if\b(?P<refused>[^\n]*):[ \t]*(?:#[^\n]*)?\n?[ \t]*raise\b",
+    rf"|^[ \t]*if\b(?P<refused>[ \t]*{_BRACKETED}|[^\n]*):[ \t]*(?:#[^\n]*)?\n?[ \t]*(?:raise|(?P<leaves>return))\b",
     re.MULTILINE,
 )
+_BREAK = re.compile(r"\s+")
 
 # A side of a comparison: a name, then the number of its axis in one of two spellings, or that it is all of its shape.
 _Term: TypeAlias = "tuple[str | None, ...]"
@@ -71,7 +73,8 @@ class AxisChecks:
         """What the checks of `function`, and of what it calls with two of its arguments or more, say."""
         found = self._known.get(id(function))
         if found is None:
-            found = self._known[id(function)] = (*checked_axes(function), *self._called(function))
+            own = checked_axes(function, may_leave=True)
+            found = self._known[id(function)] = (*own, *self._called(function))
         return found
 
     def _called(self, function: Function) -> Iterator[SharedAxes]:
@@ -86,20 +89,20 @@ class AxisChecks:
             if callee is None or callee is function:
                 continue
             own = {param: arg.id for param, arg in bind(callee, site.call).items() if isinstance(arg, Name)}
-            for one, other in checked_axes(callee):
+            for one, other in checked_axes(callee, may_leave=False):
                 left, right = own.get(one.tensor), own.get(other.tensor)
                 if left is not None and right is not None and {left, right} <= names:
                     yield SharedAxes(one._replace(tensor=left), other._replace(tensor=right))
 
 
 @cached_in_scan()
-def checked_axes(function: Function) -> tuple[SharedAxes, ...]:
-    """The axes of arguments of `function` that its own checks compare."""
-    return tuple(_read(function)) if _may_check(function) else ()
+def checked_axes(function: Function, *, may_leave: bool) -> tuple[SharedAxes, ...]:
+    """The axes of arguments of `function` that its own checks compare; `may_leave` counts those that only return."""
+    return tuple(_read(function, may_leave=may_leave)) if _may_check(function) else ()
 
 
 def _may_check(function: Function) -> bool:
-    checks = function.holds(b"assert") or function.holds(b"raise") or function.holds(b"_check")
+    checks = function.holds(b"assert") or function.holds(b"_check") or function.holds(b"!=")
     return checks and (function.holds(b".shape") or function.holds(b".size"))
 
 
@@ -110,7 +113,7 @@ def checked_sizes(function: Function) -> tuple[tuple[str, NamedAxis], ...]:
         return ()
     names = _kept_arguments(function)
     found = []
-    for one, other in _compared(function):
+    for one, other in _compared(function, may_leave=True):
         for (size, *rest), groups in ((one, other), (other, one)):
             axis = _axis(function, groups) if not any(rest) and size in names else None
             if axis is not None and axis.tensor in names and axis.tensor != size and size is not None:
@@ -118,9 +121,9 @@ def checked_sizes(function: Function) -> tuple[tuple[str, NamedAxis], ...]:
     return tuple(found)
 
 
-def _read(function: Function) -> Iterator[SharedAxes]:
+def _read(function: Function, *, may_leave: bool) -> Iterator[SharedAxes]:
     names = _kept_arguments(function)
-    for left, right in _compared(function):
+    for left, right in _compared(function, may_leave=may_leave):
         one, other = _axis(function, left), _axis(function, right)
         if one is None or other is None or one == other or (one.position is None) != (other.position is None):
             continue
@@ -128,13 +131,13 @@ def _read(function: Function) -> Iterator[SharedAxes]:
             yield SharedAxes(one, other)
 
 
-def _compared(function: Function) -> Iterator[tuple[_Term, _Term]]:
-    """Both sides of each comparison without which `function` does not go on."""
+def _compared(function: Function, *, may_leave: bool) -> Iterator[tuple[_Term, _Term]]:
+    """Both sides of each comparison without which `function` does not go on: it fails, or ends where it `may_leave`."""
     for check in _CHECK.finditer(function.text.text):
         text, wanted, breaks = check["asserted"], "==", " or "
         if text is None:
-            text, wanted, breaks = check["refused"], "!=", " and "
-        if breaks in text:
+            text, wanted, breaks = _BREAK.sub(" ", check["refused"]), "!=", " and "
+        if breaks in text or (check["leaves"] is not None and not may_leave):
             continue
         for found in _EQUAL.finditer(text):
             if found[5] != wanted:
