@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from triton_doctor.settings import Settings
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import FileKind, SourceFile
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding
 
 SOURCE = """\
 import torch
@@ -28,11 +32,16 @@ def launch(out, x, lengths, tokens):
 """
 
 
-def follows(arguments: str, before: str = "pass") -> dict[str, tuple[str, ...]]:
-    """The parameters that are reported, with those that each follows from."""
+def findings(arguments: str, before: str = "pass") -> dict[str, Finding]:
+    """What is reported of each parameter."""
     file = SourceFile("a.py", "a.py", FileKind.PYTHON, SOURCE.format(arguments=arguments, before=before).encode())
     found = scan([file], Settings(root=Path()), cwd=Path()).findings
-    return {one.facts.parameter or "": one.facts.follows for one in found if one.code == "TRD201"}
+    return {one.facts.parameter or "": one for one in found if one.code == "TRD201"}
+
+
+def follows(arguments: str, before: str = "pass") -> dict[str, tuple[str, ...]]:
+    """The parameters that are reported, with those that each follows from."""
+    return {name: one.facts.follows for name, one in findings(arguments, before).items()}
 
 
 @pytest.mark.parametrize(
@@ -69,3 +78,25 @@ def test_what_is_computed_from_others_follows_from_them(arguments: str, before: 
 )
 def test_what_has_something_of_its_own_follows_from_nothing(arguments: str, before: str) -> None:
     assert set(follows(arguments, before).values()) == {()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "before", "others"),
+    [
+        pytest.param(
+            "n, triton.cdiv(n, 64), 64",
+            "pass",
+            "`B` changes with it and recompiles the kernel too",
+            id="a quotient",
+        ),
+        pytest.param(
+            "rows, rows * heads, triton.cdiv(rows, 8)",
+            "rows, length, heads, width = x.shape",
+            "`B` and `C` change with it and recompile the kernel too",
+            id="a product and a quotient",
+        ),
+        pytest.param("n, len(tokens), 64", "pass", "", id="another length"),
+    ],
+)
+def test_message_names_what_changes_with_the_value(arguments: str, before: str, others: str) -> None:
+    assert findings(arguments, before)["A"].message.partition("; ")[2] == others

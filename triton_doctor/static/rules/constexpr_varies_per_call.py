@@ -21,7 +21,7 @@ from triton_doctor.static.project.launches.launches import hides_arguments, spel
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.derived_parameters import followed_names
+from triton_doctor.static.variability.derived_parameters import companion_names, followed_names
 from triton_doctor.static.variability.description import describe_value, facts, trail
 from triton_doctor.static.variability.idle_code import describe_excuse
 from triton_doctor.static.variability.lattice import Variability
@@ -66,6 +66,7 @@ def check(project: Project) -> Iterator[Finding]:
             message=_message(parameter, worst)
             + _describe_follows(follows)
             + describe_tuning(project, parameter, keys)
+            + _describe_companions(companion_names(project, parameter))
             + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
@@ -103,6 +104,15 @@ def _message(parameter: Parameter, worst: ParameterSource) -> str:
 def _describe_follows(names: tuple[str, ...]) -> str:
     """The clause about a value that others of the launch give; else nothing."""
     return f", which follows from {join_words([f'`{name}`' for name in names])}" if names else ""
+
+
+def _describe_companions(names: tuple[str, ...]) -> str:
+    """The clause about others that change with the value; else nothing."""
+    if not names:
+        return ""
+    listed = join_words([f"`{name}`" for name in names])
+    says = "changes with it and recompiles" if len(names) == 1 else "change with it and recompile"
+    return f"; {listed} {says} the kernel too"
 
 
 def _advice(parameter: Parameter, worst: ParameterSource) -> str:

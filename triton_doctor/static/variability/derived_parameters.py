@@ -1,6 +1,7 @@
 """Constexprs to the others of their kernel that they follow from: `n * block` beside `n`, a stride beside its axes.
 
 What is computed from them alone adds no variant of its own. The sizes of both say so, or the expressions at the launch.
+Others follow the same size without that: `n * heads` and `cdiv(n, 64)`, of which each alone makes new variants.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.dims import DimProduct
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.parameters import parameters
 from triton_doctor.static.variability.program_point import ProgramPoint
+from triton_doctor.static.variability.tensors import of_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import BranchArm
+    from triton_doctor.static.variability.dims import DimFactor
     from triton_doctor.static.variability.interpreter import Interpreter
+    from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
 # What gives the same for the same numbers: the members of these modules, and these functions of Python.
@@ -35,11 +40,49 @@ def followed_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
     return _followed(project).get((parameter.kernel.key, parameter.param.name), ())
 
 
+def companion_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
+    """The constexprs that change with `parameter` at the launch of its worst value, but for those that it follows from.
+
+    While one of them is left, each new size is a new variant all the same.
+    """
+    own, followed = parameter.worst, followed_names(project, parameter)
+    if own is None or own.kind is not Variability.PER_CALL:
+        return ()
+    found = []
+    for other in _constexprs(project).get(parameter.kernel.key, ()):
+        if other.param.name in (parameter.param.name, *followed):
+            continue
+        numbers = [one.number for one in other.sources if one.launch is own.launch and one.kind is own.kind]
+        leads = parameter.param.name in followed_names(project, other)
+        if numbers and (leads or any(_vary_together(own.number, number) for number in numbers)):
+            found.append(other.param.name)
+    return tuple(found)
+
+
+def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
+    """Whether both are made of one axis that leans to the data, or come from one place."""
+    if one.trail and other.trail and one.trail[0] == other.trail[0]:
+        return True
+    shared = _factors(one) & _factors(other)
+    return any(of_size(DimProduct((factor,))).leans_to_data for factor in shared)
+
+
+def _factors(number: AbstractNumber) -> frozenset[DimFactor]:
+    size = number.size
+    return number.atoms if size is None else number.atoms.union(size.over, size.under)
+
+
+@cached_in_scan(most=1)
+def _constexprs(project: Project) -> Mapping[tuple[str, str, int], Sequence[Parameter]]:
+    """The constexprs of each kernel, by its key."""
+    every = groupby(parameters(project), key=lambda parameter: parameter.kernel.key)
+    return {key: [one for one in of_kernel if one.param.is_constexpr] for key, of_kernel in every}
+
+
 @cached_in_scan(most=1)
 def _followed(project: Project) -> Mapping[tuple[tuple[str, str, int], str], tuple[str, ...]]:
     found = {}
-    for key, of_kernel in groupby(parameters(project), key=lambda parameter: parameter.kernel.key):
-        constexprs = [one for one in of_kernel if one.param.is_constexpr]
+    for key, constexprs in _constexprs(project).items():
         for position, one in enumerate(constexprs):
             if one.worst is not None and one.worst.kind is Variability.PER_CALL:
                 names = _names(interpreter_of(project), one, constexprs, position)
