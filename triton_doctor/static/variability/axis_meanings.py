@@ -133,6 +133,8 @@ class AxisMeanings:
         for at, axis in enumerate(axes):
             if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
+            elif axis.lower() == "t" and at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE and _names_length(axes[1:]):
+                meanings[at] = None  # the same: `(B, M, groups, T)`
             elif (axis in ("M", "m") and at) or any(width in axes for width in name_words.names_of_width(axis)):
                 meanings[at] = None  # a height beside its width is no number of heads
         is_image = len(axes) >= _WITH_HEADS and (meanings[0] is True or axes[0] in ("N", "n"))
@@ -227,6 +229,10 @@ def _names_heads(axes: Sequence[str]) -> bool:
 
 def _names_time(axes: Sequence[str]) -> bool:
     return any(axis.lower() == "t" for axis in axes)
+
+
+def _names_length(axes: Sequence[str]) -> bool:
+    return any(_LENGTH_LETTERS.fullmatch(axis) for axis in axes)
 
 
 def _item(expr: Expr) -> Expr:
