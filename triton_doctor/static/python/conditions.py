@@ -200,12 +200,17 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
         return
     if op is ast.Eq and _subject(left) is None:
         left, right = right, left
+    factor = 1
+    if op in (ast.Lt, ast.LtE):
+        left, factor = _without_factor(left)
+        if isinstance(right, ast.Call) and isinstance(right.func, ast.Name) and right.func.id == "int":
+            right = right.args[0] if len(right.args) == 1 else right
     subject = _subject(left)
     if subject is None:
         return
     if op in (ast.Lt, ast.LtE):
         if not isinstance(right, ast.Call):
-            yield Bounded(*subject, right)
+            yield Bounded(*subject, right if factor == 1 else ast.BinOp(right, ast.FloorDiv(), ast.Constant(factor)))
     elif op is ast.Eq and (number := _number(right)) is not None:
         yield Bounded(*subject, None, (number,))
     elif op is ast.Eq and _is_computed(right):
@@ -215,6 +220,16 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
         known = tuple(number for number in numbers if number is not None)
         if known and len(known) == len(numbers):
             yield Bounded(*subject, None, known)
+
+
+def _without_factor(node: ast.expr) -> tuple[ast.expr, int]:
+    """`n` and 4 of `n * 4`; the whole and 1 where no positive literal multiplies it."""
+    match node:
+        case ast.BinOp(left=one, op=ast.Mult(), right=ast.Constant(value=int(factor))) if factor > 0:
+            return one, factor
+        case ast.BinOp(left=ast.Constant(value=int(factor)), op=ast.Mult(), right=one) if factor > 0:
+            return one, factor
+    return node, 1
 
 
 def _same_shape(tensor: str, sizes: ast.expr) -> Iterator[Bounded]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, Name
+from triton_doctor.static.python.ir import Attr, BinaryOp, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.allocated_sizes import allocated_axes
 from triton_doctor.static.variability.axis_names import named_axes, read_axis
@@ -192,6 +192,9 @@ def _bounded(
     is_setting = other.size is None and not other.atoms and (other.literal is ... or isinstance(other.literal, int))
     if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
         return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+    if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.leans_to_model:
+        # `if n * 4 <= num_experts:` leaves the few values that are small beside the model.
+        return FEW._replace(is_integer=number.is_integer, trail=number.trail)
     high = other.literal
     if isinstance(high, int) and (number.high is None or high < number.high):
         return number._replace(high=high)
