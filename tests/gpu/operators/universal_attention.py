@@ -63,9 +63,9 @@ def affinities(batch: int, length: int) -> object:
 
 
 def product(batch: int, length: int) -> object:
-    """Scores times values."""
-    made = plain(batch, HELD, length, length), plain(batch, HELD, length, HEAD)
-    return call("matmul", "batched_matmul_triton", *made)
+    """Keys times the queries that share them."""
+    made = plain(batch, HELD, length, HEAD), plain(batch, HELD * SHARED, length, HEAD)
+    return call("matmul", "broadcasted_matmul_triton", *made)
 
 
 def softmax(batch: int, length: int) -> object:
