@@ -140,7 +140,7 @@ def products(batch: int, length: int) -> object:
 def gated_output(batch: int, length: int) -> object:
     """Linear attention to all tokens and a gate, forward and backward."""
     made = [normal(batch, HEADS, length, HEAD) for _ in range(4)]
-    return call("flao", "flao_non_causal_fn", *made)
+    return call("flao.non_causal", "flao_non_causal_triton", *made)
 
 
 def cosine(batch: int, length: int) -> object:
