@@ -1572,3 +1572,26 @@ def test_arguments_behind_a_star_end_before_the_first_that_is_given_by_name(tmp_
         ("n", "n"),
         ("width", "width"),
     ]
+
+
+READ_OUT = """
+@triton.jit
+def kernel(out, n: tl.constexpr):
+    tl.store(out, n)
+
+def launch(out, lengths):
+    rows = lengths.view(-1)
+    kernel[(1,)](out, int(rows.max()))
+"""
+
+
+@emptying_scan_caches()
+def test_what_is_read_out_of_a_tensor_is_spelled_as_the_user_wrote_it(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(PRELUDE + READ_OUT, encoding="utf-8")
+    settings = load_settings(tmp_path)
+    project = whole_project(Database(list(find_files([tmp_path], settings, cwd=tmp_path))), settings, tmp_path)
+
+    (found,) = parameters(project)
+
+    assert found.worst is not None
+    assert found.worst.number.trail[0].step().text == "`int(rows.max())` is read from the data of a tensor"

@@ -256,7 +256,7 @@ def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
     value = interpreter.value(call.args[-1] if call.func == Name("cast") else call.args[0], point)
     match value:
         case Tensor():
-            return read_out(value, call.args[0], "item", point)
+            return read_out(value, call, None, point)
         case SymbolicValue() if spell(call.func) == "int" and isinstance(call.args[0], Call):
             method = call.args[0].func
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
