@@ -187,8 +187,8 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         return value
     if not isinstance(binding.value, Unpacked) and may_note_assigned(frame.function):
         value = note_assigned(value, binding, frame)
-    step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
     if isinstance(value, AbstractNumber):
+        step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
         if names_bucket(binding.name):
             kept = UNKNOWN._replace(is_integer=value.is_integer, literals=value.literals, trail=value.trail)
             return kept.stepping(step)

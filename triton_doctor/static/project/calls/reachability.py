@@ -191,6 +191,7 @@ class Mentions(NamedTuple):
     functions: tuple[str, ...]
 
 
+@cached_in_scan()
 def read_mentions(module: Module, name: str) -> Mentions | None:
     """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
     is_package = module.path.endswith("__init__.py")
