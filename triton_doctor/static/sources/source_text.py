@@ -40,12 +40,12 @@ class TextPattern:
 
     def offsets(self, text: bytes) -> Iterator[int]:
         """Where it begins in `text`, in order."""
-        width = len(self._word)
-        at = text.find(self._word)
+        word, width, before, after = self._word, len(self._word), self._before.match, self._after.match
+        at = text.find(word)
         while at != -1:
-            if self._before.match(text, at) and self._after.match(text, at + width):
+            if before(text, at) and after(text, at + width):
                 yield at
-            at = text.find(self._word, at + width)
+            at = text.find(word, at + width)
 
 
 class SyntaxNode(Protocol):

@@ -89,7 +89,7 @@ class ShapeNote(NamedTuple):
 
 def read_note(text: str, kind: str, line: int) -> ShapeNote | None:
     """The shape that `text` names first; where it goes on with another one, what both say."""
-    groups = list(_shapes(text))
+    groups = list(_shapes(text)) if "(" in text or "[" in text else []
     if not groups:
         return None
     start, end, axes = groups[0]
@@ -114,6 +114,8 @@ def _plainer(one: str, other: str) -> str:
 
 def read_annotation(annotation: str, line: int) -> ShapeNote | None:
     """`Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` and `Tensor[B, T, D]`."""
+    if "[" not in annotation:
+        return None
     found = _JAXTYPING.search(annotation)
     if found is not None:
         axes = [re.sub(r"^[#_?]|=.*", "", axis) for axis in found[1].split()]

@@ -11,6 +11,7 @@ import sys
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
 from triton_doctor.static.python.clocks import may_measure_time
 from triton_doctor.static.python.function_body import LAUNCH, may_launch
@@ -148,6 +149,7 @@ def subscripted_members(data: bytes) -> frozenset[str]:
     return frozenset(name.decode("ascii", "replace") for name in pattern.findall(data))
 
 
+@cached_in_scan()
 def takes_all(data: bytes) -> bool:
     """Whether it takes all names of some module: `from kernels import *`."""
     return b"*" in data and _ALL.search(data) is not None
