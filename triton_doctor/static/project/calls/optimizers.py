@@ -29,9 +29,13 @@ def is_of_optimizer(
     if function.class_name is not None:
         owner = module.classes.get(function.class_name)
         return owner is not None and _is_optimizer(project, owner, MOST_DEPTH)
-    users = reachability.users(module, function) if depth > 0 else ()
-    running = [user for user in users if reachability.reaches(*user)]
-    return bool(running) and all(is_of_optimizer(project, reachability, *user, depth - 1) for user in running)
+    is_run = False
+    for user in reachability.users(module, function) if depth > 0 else ():
+        if user is not None and is_of_optimizer(project, reachability, *user, depth - 1):
+            is_run = True
+        elif user is None or reachability.reaches(*user):
+            return False
+    return is_run
 
 
 def _is_optimizer(project: Project, owner: Class, depth: int) -> bool:

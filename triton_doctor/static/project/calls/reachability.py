@@ -20,7 +20,7 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Name, every_part, 
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
     from triton_doctor.static.project.calls.call_graph import CallGraph
     from triton_doctor.static.project.project import Project
@@ -62,26 +62,26 @@ class Reachability:
             for other, _, imported in self._importers_of(module, (name,))
         )
 
-    def users(self, module: Module, function: Function) -> Sequence[tuple[Module, Function]]:
-        """The functions that name the plain `function` of `module`, tests apart; none where others may use it."""
+    def users(self, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
+        """The functions that name the plain `function` of `module`, tests apart, and None where others may use it.
+
+        Those in files that say Triton come first: what else there is need not be asked for.
+        """
         name, project = function.name, self._project
-        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
-        said = {path: mentions for path, mentions in found if mentions is not None}
+        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests):
+            if mentions is None or path in project.demonstrations:
+                continue
+            place = project.names.locate(path, name)
+            if place is None:
+                yield None  # an attribute of something, say
+            elif place.path == module.path:
+                yield from _users_in(project, path, mentions, function)
         for other, local, imported in self._importers_of(module, (name,)):
             if _hands_on(other, imported):
-                return ()
-            here = read_mentions(other, local if imported.member == name else name)
-            if here is not None:
-                said[other.path] = here
-        users: list[tuple[Module, Function]] = []
-        for path, mentions in said.items():
-            if path in project.demonstrations or self._is_another(path, name, module):
-                continue
-            if mentions.is_valued or mentions.is_exported:
-                return ()
-            home = project.modules[path]
-            users += [(home, home.functions[one]) for one in mentions.functions]
-        return [user for user in users if user[1] is not function]
+                yield None
+            mentions = read_mentions(other, local if imported.member == name else name)
+            if mentions is not None:
+                yield from _users_in(project, other.path, mentions, function)
 
     def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
         function = outermost(module, function)
@@ -216,6 +216,16 @@ def mention(name: str) -> TextPattern:
 
 
 MENTIONS = declare_query("mentions", read_mentions, mention)
+
+
+def _users_in(
+    project: Project, path: str, mentions: Mentions, function: Function
+) -> Iterator[tuple[Module, Function] | None]:
+    """The functions of the file at `path` that name `function`, but for itself; None where more than these do."""
+    if mentions.is_valued or mentions.is_exported:
+        yield None
+    home = project.modules[path]
+    yield from ((home, home.functions[one]) for one in mentions.functions if home.functions[one] is not function)
 
 
 def outermost(module: Module, function: Function) -> Function:
