@@ -133,7 +133,7 @@ def _find_module(module: str, driver: ModuleType, checkout: Path) -> str | None:
         for suffix in (".py", "/__init__.py"):
             path = checkout / folder / f"{module.replace('.', '/')}{suffix}"
             if path.is_file():
-                return path.relative_to(checkout).as_posix()
+                return path.resolve().relative_to(checkout.resolve()).as_posix()
     return None
 
 

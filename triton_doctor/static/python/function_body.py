@@ -92,10 +92,12 @@ class Body:
         )
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
-        """Take in `statements`, after those that were read before."""
+        """Take in `statements`, after those that were read before: what stands behind a `raise` never runs."""
         for statement in statements:
             self._order += 1
             self._statement(statement)
+            if isinstance(statement, ast.Raise | ast.Return):
+                break
 
     def read_defaults(self, args: ast.arguments) -> None:
         """Take in the defaults of the parameters, for the calls in them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_names import named_axes
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
 from triton_doctor.static.variability.kernel_notes import described_as_data
@@ -98,6 +99,9 @@ class KernelHints:
         """Whether it is an axis of queries, keys or values which the kernel walks, or the grid divides, in blocks."""
         match number.size:
             case DimProduct((Dim(root, 2 | -2),), ()) if root.rank in (None, MANY_AXES) and names_attended(root.name):
+                before = named_axes(launch.function, root.name)[1:2]
+                if any(names_data(other) for other in before):  # `B, T, N, D = q.shape`: the length is another axis
+                    return False
                 return name in kernel.walked or not number.atoms.isdisjoint(self._divided(launch))
             case _:
                 return False

@@ -20,7 +20,7 @@ _MODEL_WORDS = _HEAD_WORDS | frozenset(
     "c d e g k v col cols ncols channel channels class classes dim dims dstate expert experts feature features group "
     "groups codebook codebooks hdim headdim hidden hd infeatures outfeatures intermediate layer layers model rank "
     "vocab width window topk world ranks shard shards state states capacity draft drafts spec speculative accept "
-    "accepted next ratio ep tp dp cp filter filters taps".split()
+    "accepted next ratio ep tp dp cp feat feats filter filters taps".split()
 )
 # `row_size` is how much there is in a row.
 _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
@@ -28,7 +28,9 @@ _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 _COUNT_WORDS = frozenset(
     "batch batches bs bsz reqs requests seqs rows tokens frames images nodes edges atoms residues rays vertices".split()
 )
-_PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch
+# What has features: one of each.
+_WIDE_WORDS = frozenset("token row frame node edge atom residue".split())
+_PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch, and `token_dim` how wide a token is
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
@@ -92,9 +94,9 @@ def names_room(name: str) -> bool:
 
 
 def _names_width(name: str) -> bool:
-    """Whether a name says how long one row is."""
+    """Whether a name says how long one row is, or how wide one token."""
     said = words(name)
-    return "row" in said and bool(said & _EXTENT_WORDS)
+    return ("row" in said and bool(said & _EXTENT_WORDS)) or bool(said & _WIDE_WORDS and said & _PLAIN_WORDS)
 
 
 def _names_rate(name: str) -> bool:
