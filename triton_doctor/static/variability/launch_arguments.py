@@ -41,7 +41,12 @@ def bind_arguments(
     def count_of(starred: Expr) -> int | None:
         return unpacked_count(interpreter.value(starred, point))
 
-    for param, argument, expr in match_positions(launch.launch, kernel, count_of):
+    def names_of(table: Expr) -> frozenset[str] | None:
+        value = interpreter.value(table, point)
+        is_known = isinstance(value, DictValue) and not value.open
+        return frozenset(_table(table, interpreter, point)) if is_known else None
+
+    for param, argument, expr in match_positions(launch.launch, kernel, count_of, names_of):
         if names is None or param in names:
             found[param] = Given(expr=expr, value=interpreter.value(expr, point), span=argument.span)
     for argument in launch.launch.arguments:

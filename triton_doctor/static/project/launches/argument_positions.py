@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 def match_positions(
-    launch: Launch, kernel: Kernel, count_of: Callable[[Expr], int | None]
+    launch: Launch,
+    kernel: Kernel,
+    count_of: Callable[[Expr], int | None],
+    names_of: Callable[[Expr], frozenset[str] | None] = lambda _: None,
 ) -> Iterator[tuple[str, Argument, Expr]]:
     """Yield the parameter of `kernel`, the argument and its expression for each positional argument that is certain.
 
-    `count_of` gives the number of items that a starred expression unpacks to, or None.
+    `count_of` gives the number of items that a starred expression unpacks to, `names_of` the names that `**table` gives
+    values to; each None where that is not known.
     """
     arguments = [argument for argument in launch.arguments if argument.name is None]
     if not any(isinstance(argument.value, Star) for argument in arguments):
@@ -33,7 +37,7 @@ def match_positions(
             yield param.name, argument, argument.value
         return
     counts = [_count(argument, count_of) for argument in arguments]
-    total = _positional_count(launch, kernel)
+    total = _positional_count(launch, kernel, names_of)
     names = [param.name for param in kernel.params]
     if total is not None and None in counts:
         counts = _filled_up(counts, names[:total])
@@ -99,12 +103,14 @@ def _placed(
             position += 1
 
 
-def _positional_count(launch: Launch, kernel: Kernel) -> int | None:
+def _positional_count(launch: Launch, kernel: Kernel, names_of: Callable[[Expr], frozenset[str] | None]) -> int | None:
     """How many parameters the launch gives by position; None where more than one number is possible."""
-    named = {argument.name for argument in launch.arguments}
+    named = {argument.name for argument in launch.arguments if argument.name != "**"}
+    tables = [names_of(argument.value) for argument in launch.arguments if argument.name == "**"]
     computed = {heuristic.param for heuristic in kernel.heuristics}
-    if "**" in named or "*" in computed:
+    if None in tables or "*" in computed:
         return None
+    named |= {name for names in tables for name in names or ()}
     tuned = kernel.autotune.sets if kernel.autotune is not None else frozenset[str]()
     elsewhere = {*named, *computed, *(tuned or ())}
     # No parameter that is given elsewhere is in the prefix: those behind the first of them are not, either.
