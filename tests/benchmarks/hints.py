@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.lattice import AbstractNumber
 
 CORPUS = (LIGER, FLA, FLAG_GEMS)
+# Of fixtures/truth, those of repositories alone.
+FOLDERS = ("repositories", "held_out", "held_out_sixth")
 
 
 @emptying_scan_caches()
@@ -71,7 +73,7 @@ def decides(hint: Hint, value: AbstractNumber) -> bool:
 def read_truths() -> Iterator[Truth]:
     """All truths whose libraries are there."""
     every = [(library, "repositories") for library in PACKAGES]
-    every += [(library, folder) for folder in ("repositories", "held_out") for library in library_names(folder)]
+    every += [(library, folder) for folder in FOLDERS for library in library_names(folder)]
     for library, folder in every:
         try:
             yield read_truth(library, folder)

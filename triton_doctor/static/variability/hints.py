@@ -16,7 +16,6 @@ from triton_doctor.static.variability.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.name_words import (
     names_data,
     names_items,
-    names_key_length,
     names_length,
     names_mask,
     names_model,
@@ -127,13 +126,6 @@ HINTS: tuple[Hint, ...] = (
         says="it is the first axis of the gradient of an output: its batch, or its rows",
         example="n = grad_output.shape[0]",
         applies=lambda axis: axis.is_first and axis.is_activation and names_output_gradient(axis.tensor),
-    ),
-    Hint(
-        name="length of keys",
-        toward=Toward.DATA,
-        says="its name is the length of the keys, which grow with a cache",
-        example="def attend(q, k, v, max_seqlen_k):",
-        applies=lambda axis: names_key_length(axis.name),
     ),
     Hint(
         name="covered by programs",

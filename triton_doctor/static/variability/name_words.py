@@ -44,8 +44,6 @@ _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions la
 # What a function whose name begins with it takes alone; others take an input beside it: `lora_shrink`, `cache_keys`.
 _WORKED_ON_WORDS = frozenset("weight weights param params parameter parameters".split())
 _ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
-_SEQUENCE_WORDS = frozenset("seq seqs seqlen seqlens len length".split())
-_KEY_WORDS = frozenset("k kv key keys".split())
 # What the last axis of a weight with four axes counts.
 _WEIGHT_AXIS_WORDS = frozenset("group groups codebook codebooks kernel filter kw".split())
 _WEIGHT_AXES = 4
@@ -125,16 +123,6 @@ def names_of_width(height: str) -> tuple[str, ...]:
     found = [height.replace(*pair) for pair in (("height", "width"), ("Height", "Width"), ("HEIGHT", "WIDTH"))]
     found += [height[:at] + letters[one] + height[at + 1 :] for at, one in enumerate(height) if one in letters]
     return tuple(one for one in found if one != height)
-
-
-@lru_cache(maxsize=4096)
-def names_key_length(name: str) -> bool:
-    """Whether a name is the length of the keys, which grow with a cache: `max_seqlen_k`.
-
-    Not that of the queries, of which one at a time may be decoded.
-    """
-    said = words(name)
-    return bool(said & _SEQUENCE_WORDS and said & _KEY_WORDS) and not said & _TILE_WORDS
 
 
 @lru_cache(maxsize=4096)
