@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from triton_doctor.static.python.body_uses import BodyUses
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
 from triton_doctor.static.python.nodes import FIELDS, arguments_of, callee_name, is_unrolled, names_in, names_in_all
@@ -15,24 +16,6 @@ if TYPE_CHECKING:
 
 # Calls that make a number of numbers: what they are given is still known while compiling if it was before.
 _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
-
-
-class BodyUses(NamedTuple):
-    """Names of parameters, by what is done with them; `needed`, `passes` and others as in `Kernel`.
-
-    `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
-    """
-
-    needed: Mapping[str, str]
-    blocks_only: frozenset[str]
-    read: frozenset[str]
-    walked: frozenset[str]
-    replaced: frozenset[str]
-    bounds: frozenset[str]
-    passes: tuple[tuple[str, int | str, str], ...]
-    computed: frozenset[str]
-    outer: frozenset[str]
-    aranges: tuple[tuple[ast.Call, bool], ...]
 
 
 def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
