@@ -19,7 +19,7 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.python.module import Autotune, Heuristic, Param
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
     from triton_doctor.static.python.imports import Imports
@@ -53,8 +53,13 @@ def heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
                 pass
 
 
-def autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autotune | None:
-    """A decorator with `configs` and `key` tunes, whatever a library calls it."""
+def autotune(
+    decorators: Sequence[tuple[Expr, Span]], imports: Imports, lists: Mapping[str, TupleExpr]
+) -> Autotune | None:
+    """A decorator with `configs` and `key` tunes, whatever a library calls it.
+
+    `lists` are those of the module by name: `KEY = ["M", "N"]` and then `autotune(configs, key=KEY)`.
+    """
     for decorator, span in decorators:
         if not isinstance(decorator, Call):
             continue
@@ -63,7 +68,8 @@ def autotune(decorators: Sequence[tuple[Expr, Span]], imports: Imports) -> Autot
         if not tunes and not ("configs" in named and "key" in named):
             continue
         configs = _argument(decorator, 0, "configs")
-        key = _strings(_argument(decorator, 1, "key"))
+        listed_key = _argument(decorator, 1, "key")
+        key = _strings(lists.get(listed_key.id) if isinstance(listed_key, Name) else listed_key)
         pruned_by = _argument(decorator, 2, "prune_configs_by")
         return Autotune(
             key=() if _rounds(named) else key if tunes else _as_they_are(key, named),

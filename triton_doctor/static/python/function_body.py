@@ -92,7 +92,7 @@ class Body:
         )
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
-        """Take in `statements`, after those that were read before: what stands behind a `raise` never runs."""
+        """Take in `statements`, after those read before; what stands behind a `raise` or `return` never runs."""
         for statement in statements:
             self._order += 1
             self._statement(statement)

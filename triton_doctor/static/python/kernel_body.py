@@ -6,9 +6,9 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.static.python.body_uses import BodyUses
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
+from triton_doctor.static.python.module import BodyUses
 from triton_doctor.static.python.nodes import FIELDS, arguments_of, callee_name, is_unrolled, names_in, names_in_all
 
 if TYPE_CHECKING:

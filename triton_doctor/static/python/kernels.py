@@ -13,11 +13,12 @@ from triton_doctor.static.python.lower import annotation_word, lower_alone
 from triton_doctor.static.python.module import Arange, Kernel, Param
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.function import FunctionSource
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.python.imports import Imports
+    from triton_doctor.static.python.ir import TupleExpr
     from triton_doctor.static.sources.source_text import SourceText
 
 # `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
@@ -72,8 +73,9 @@ def read_kernel(
     *,
     path: str,
     qualname: str,
+    lists: Mapping[str, TupleExpr],
 ) -> Kernel:
-    """The kernel that `node` defines, whose lines are `text`."""
+    """The kernel that `node` defines, whose lines are `text`; `lists` are those that its module names."""
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
     names = frozenset(param.name for param in params)
@@ -88,7 +90,7 @@ def read_kernel(
         params=params,
         decorators=tuple(decorator_name(decorator) for decorator in decorators),
         heuristics=tuple(heuristics(placed)),
-        autotune=autotune(placed, imports),
+        autotune=autotune(placed, imports, lists),
         do_not_specialize=listed(jit, "do_not_specialize", params),
         do_not_align=listed(jit, "do_not_specialize_on_alignment", params),
         needed=uses.needed,

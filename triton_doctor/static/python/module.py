@@ -10,6 +10,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Lambda
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
@@ -72,6 +73,24 @@ class Arange(NamedTuple):
     end: Expr
     conditional: bool
     span: Span
+
+
+class BodyUses(NamedTuple):
+    """What a kernel's body does with its parameters, by their names; the same terms as in `Kernel`.
+
+    `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
+    """
+
+    needed: Mapping[str, str]
+    blocks_only: frozenset[str]
+    read: frozenset[str]
+    walked: frozenset[str]
+    replaced: frozenset[str]
+    bounds: frozenset[str]
+    passes: tuple[tuple[str, int | str, str], ...]
+    computed: frozenset[str]
+    outer: frozenset[str]
+    aranges: tuple[tuple[ast.Call, bool], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -21,7 +21,7 @@ from triton_doctor.static.python.functions import (
     read_contents,
 )
 from triton_doctor.static.python.imports import Imports, import_statements
-from triton_doctor.static.python.ir import Call, Expr, Name, TupleExpr
+from triton_doctor.static.python.ir import Expr, Name, TupleExpr
 from triton_doctor.static.python.kernels import is_jit, is_kernel, read_kernel
 from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
@@ -87,16 +87,16 @@ class _ModuleReader:
         self._classes: dict[str, Class] = {}
         self._taken: dict[str, int] = {}
         self._for_main: frozenset[int] = frozenset()
-        self._lists: dict[str, Expr] = {}
+        self._lists: dict[str, TupleExpr] = {}
 
     def module(self) -> Module:
         body = self._top_level()
         contents = body.contents()
         self._for_main = frozenset(body.for_main)
         self._lists = {
-            name: found[0].value
-            for name, found in contents.bindings.items()
-            if len(found) == 1 and isinstance(found[0].value, TupleExpr)
+            name: value
+            for name, (first, *others) in contents.bindings.items()
+            if not others and isinstance(value := first.value, TupleExpr)
         }
         wrapped = self._wrapped_by_jit(body)
         for statements in self._tree.pieces():
@@ -182,9 +182,15 @@ class _ModuleReader:
             whole = self._tree.whole(node)
             if isinstance(whole, ast.FunctionDef):
                 text = FunctionText(self._tree, node)
-                spelled = tuple(self._with_key(one) for one in decorators)
                 kernel = read_kernel(
-                    whole, spelled, self._imports, self._source, text, path=self._path, qualname=qualname
+                    whole,
+                    decorators,
+                    self._imports,
+                    self._source,
+                    text,
+                    path=self._path,
+                    qualname=qualname,
+                    lists=self._lists,
                 )
                 self._kernels.append(kernel)
                 return
@@ -212,18 +218,6 @@ class _ModuleReader:
             is_for_main=node.lineno in self._for_main,
         )
         self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
-
-    def _with_key(self, decorator: Expr) -> Expr:
-        """`decorator` with the key that it names spelled out: `KEY = ["M", "N"]`, `autotune(configs, key=KEY)`."""
-        match decorator:
-            case Call(func, args, keywords):
-                spelled = ((name, self._spelled(value) if name == "key" else value) for name, value in keywords)
-                return Call(func, args, tuple(spelled))
-            case _:
-                return decorator
-
-    def _spelled(self, value: Expr) -> Expr:
-        return self._lists.get(value.id, value) if isinstance(value, Name) else value
 
     def _wrapped_by_jit(self, body: Body) -> dict[str, tuple[Expr, ...]]:
         """Functions that a later statement hands to jit: `fast = triton.jit(plain)`."""

@@ -28,7 +28,7 @@ _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 _COUNT_WORDS = frozenset(
     "batch batches bs bsz reqs requests seqs rows tokens frames images nodes edges atoms residues rays vertices".split()
 )
-# What has features: one of each.
+# Things of which each has a row of features: `token_dim` is how many features a token has.
 _WIDE_WORDS = frozenset("token row frame node edge atom residue".split())
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch, and `token_dim` how wide a token is
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
