@@ -1,4 +1,4 @@
-"""The `ctx` of autograd functions: what forward, and those that it hands `ctx` to, store there for backward."""
+"""Autograd functions: what forward leaves to backward in `ctx`, and the shapes of the gradients that backward gets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from triton_doctor.static.python.ir import Attr, Name, TupleExpr
 from triton_doctor.static.variability.attribute_stores import stored_value
 from triton_doctor.static.variability.lattice import UNKNOWN
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
-from triton_doctor.static.variability.values import Context, Value, either
+from triton_doctor.static.variability.values import Context, TupleValue, Value, either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +66,26 @@ def saved(interpreter: Interpreter, forward: Function, name: str, frame: CallFra
             if stored.base == context and stored.name == name
         ]
     )
+
+
+def differentiated(interpreter: Interpreter, function: Function, name: str, depth: int) -> Value | None:
+    """What forward returns whose gradient `function`, a backward, gets as `name`: it has the same shape.
+
+    None where `function` is no backward, or `name` no gradient. `depth` calls lead here.
+    """
+    if function.name != "backward" or function.class_name is None or depth >= MOST_DEPTH:
+        return None
+    module = interpreter.project.names.home(function)
+    forward = module.functions.get(f"{function.class_name}.forward")
+    gradients = [param.name for param in function.params[1:] if not param.variadic]
+    if forward is None or name not in gradients:
+        return None
+    position = gradients.index(name)
+    match interpreter.returned(interpreter.frame(module, forward, depth + 1)):
+        case TupleValue(open=False) as results:
+            return results.at(position) if position < results.count else None
+        case result:
+            return result if position == 0 else None
 
 
 def _holders(interpreter: Interpreter, function: Function, frame: CallFrame) -> Mapping[Function, str]:

@@ -163,7 +163,8 @@ class AxisMeanings:
         """What `name` stands for in the function."""
         if name in self._renamed:
             return [self._renamed[name]]
-        return [_item(one.value) for one in self._function.bindings.get(name, ())]
+        items = (_item(one.value) for one in self._function.bindings.get(name, ()))
+        return [item for item in items if item not in (Name(name), Call(Name("int"), (Name(name),), ()))]
 
     def _of_text(self, text: str, steps: int) -> bool | None:
         over, *under = _DIVISION.split(text)

@@ -10,6 +10,7 @@ from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.arguments import argument_value, default_point, number_of
+from triton_doctor.static.variability.autograd import differentiated
 from triton_doctor.static.variability.axes import checked_size
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.caller_queries import LENGTH, VALUE, Query, item_at, part_of
@@ -118,7 +119,7 @@ class CallerArguments:
     def _ask(self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query) -> AbstractNumber | None:
         callers = self.called(function)
         if not callers:
-            return None
+            return self._as_differentiated(function, thing, frame, query)
         name = thing.held.parameter if thing.held is not None else thing.root.name
         found: list[AbstractNumber] = []
         varying: list[AbstractNumber] = []
@@ -165,6 +166,24 @@ class CallerArguments:
                 atoms=join(found).atoms, trail=found[0].trail
             )
         return None
+
+    def _as_differentiated(
+        self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query
+    ) -> AbstractNumber | None:
+        """A gradient has the shape of what it is the gradient of; its strides may be others."""
+        if query.what not in ("axis", "rest", "part") or thing.held is not None:
+            return None
+        name, interpreter = thing.root.name, self._interpreter
+        result = differentiated(interpreter, function, name, frame.depth)
+        if result is None or isinstance(result, Union):
+            return None
+        home = interpreter.project.names.home(function)
+        known = part_of(interpreter, result, query, interpreter.frame(home, function, frame.depth + 1))
+        if known is None:
+            return None
+        return known.stepping(
+            Note(function.path, function.line, f"`{name}` has the shape of what it is the gradient of")
+        )
 
     def passed(self, parameter: Passed, depth: int) -> Iterator[Value]:
         """Its default, and what each caller passes for it; `depth` calls lead here."""

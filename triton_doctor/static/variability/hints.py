@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MANY_AXES = 4
 # The row by which a tensor's name speaks for all of its axes.
 WEIGHT = "kept with the model"
+# The row by which the place of an axis speaks for the model.
+LAST_AXIS = "last axis"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -190,7 +192,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_described,
     ),
     Hint(
-        name="last axis",
+        name=LAST_AXIS,
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
         example="n = x.shape[-1]",

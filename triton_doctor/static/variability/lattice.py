@@ -148,6 +148,13 @@ class AbstractNumber(NamedTuple):
         further = frozenset([Term(term.hints | hints, term.is_power) for term in terms])
         return self if further == terms else self._replace(terms=further)
 
+    def without(self, row: str) -> AbstractNumber:
+        """The same value without the hint of the table that is called `row`."""
+        terms = (
+            Term(frozenset(one for one in term.hints if one.hint.name != row), term.is_power) for term in self.terms
+        )
+        return self._replace(terms=frozenset(terms)) if any(one.hint.name == row for one in self.hints) else self
+
     def typed(self, *, is_integer: bool) -> AbstractNumber:
         """The same value, which is an integer for certain, or need not be one."""
         return self if self.is_integer is is_integer else self._replace(is_integer=is_integer)

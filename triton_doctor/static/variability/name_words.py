@@ -137,7 +137,10 @@ def names_block(name: str) -> bool:
 
 
 def _said(name: str) -> frozenset[str]:
-    """The words that mean something: a letter does only where it stands alone, `M` but not `BLOCK_SIZE_M`."""
+    """The words that mean something: a letter where it stands alone or before `_dim`, `M` but not `BLOCK_SIZE_M`."""
+    letter, separator, plain = name.partition("_")
+    if separator and plain in _PLAIN_WORDS and letter.lower() in _DATA_WORDS | _HEAD_WORDS and len(letter) == 1:
+        return frozenset({letter.lower()})
     said = words(name) - {"n", "num", "total", "size"}
     return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
 

@@ -16,7 +16,7 @@ from triton_doctor.static.variability.axis_names import beside_heads, keeps_argu
 from triton_doctor.static.variability.call_contexts import callers_kept_out
 from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
 from triton_doctor.static.variability.guards import limited
-from triton_doctor.static.variability.hints import apply_hints
+from triton_doctor.static.variability.hints import LAST_AXIS, apply_hints
 from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.lists import filled
@@ -241,6 +241,7 @@ def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFr
     if note is None:
         return number
     said = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
+    number = number if said.unpacked is None else number.without(LAST_AXIS)  # the names outrank the place
     return number.add_hints(apply_hints(said, frame.module.path, binding.line))
 
 
