@@ -38,9 +38,9 @@ def channels() -> torch.Tensor:
     return torch.arange(CHANNELS, device=DEVICE).repeat(HEADS, 1)
 
 
-def masks(batch: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+def masks(batch: int, length: int) -> list[torch.Tensor]:
     """Nothing is hidden."""
-    return tuple(torch.zeros(batch, many, device=DEVICE, dtype=torch.float16) for many in (length, CHOSEN))
+    return [torch.zeros(batch, many, device=DEVICE, dtype=torch.float16) for many in (length, CHOSEN)]
 
 
 def labels(batch: int, length: int) -> object:

@@ -12,8 +12,8 @@ from tests.gpu.operators.tensors import DEVICE, HIDDEN, plain
 REPOSITORY = "RustamSheoran/DWDP-Triton-MoE-Inference-Engine"
 COMMIT = "7a8e22fc6701711f20f39c2e39cdc38f1b082e05"
 # These import a server, and models.
-BARE = ("DWDP", "DWDP.executor", "DWDP.executor.kernels", "DWDP.dispatcher", "DWDP.dispatcher.kernels")
-BARE += ("DWDP.merger", "DWDP.merger.kernels")
+PARTS = ("executor", "dispatcher", "merger")
+BARE = ("DWDP", *(f"DWDP.{part}{inner}" for part in PARTS for inner in ("", ".kernels")))
 EXPERTS, CHOSEN, WIDE, TILE = 8, 2, 256, 128
 
 

@@ -19,11 +19,11 @@ BUCKET, SOFT = 512, 50.0
 def call(module: str, name: str, *arguments: object, **more: object) -> Any:
     """Call a function of the library, which asks for the version of a package that Triton's nightly builds had."""
     told = metadata.version
-    metadata.version = lambda package: told(package.removesuffix("-nightly"))  # type: ignore[assignment]
+    vars(metadata)["version"] = lambda package: told(package.removesuffix("-nightly"))
     try:
         importlib.import_module("ring_attention_pytorch.triton_flash_attn")
     finally:
-        metadata.version = told
+        vars(metadata)["version"] = told
     return getattr(importlib.import_module(f"ring_attention_pytorch.{module}"), name)(*arguments, **more)
 
 
