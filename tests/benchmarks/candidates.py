@@ -78,7 +78,7 @@ def kernels_made_inside(project: Project) -> Iterator[Near]:
     """TRD205: a kernel inside a function."""
     for kernel in project.kernels():
         if kernel.made_in is not None:
-            yield Near(kernel.path, kernel.span.line, f"{kernel.name} in {kernel.made_in}")
+            yield Near(kernel.path, kernel.line, f"{kernel.name} in {kernel.made_in}")
 
 
 def options_that_are_computed(project: Project) -> Iterator[Near]:
@@ -129,10 +129,10 @@ def globals_in_kernels(project: Project) -> Iterator[Near]:
     """TRD210: a global that a kernel reads and that its file sets."""
     for kernel in project.kernels():
         top = project.modules[kernel.path].functions.get("<module>")
-        for name in sorted(kernel.outer):
+        for name in sorted(kernel.uses.outer):
             if top is not None and name in top.bindings:
                 value = spell(top.bindings[name][-1].value)
-                yield Near(kernel.path, kernel.span.line, f"{kernel.name} reads {name} = {value}")
+                yield Near(kernel.path, kernel.line, f"{kernel.name} reads {name} = {value}")
 
 
 def options_among_parameters(project: Project) -> Iterator[Near]:
@@ -166,7 +166,7 @@ def keys(project: Project) -> Iterator[Near]:
 def aranges(project: Project) -> Iterator[Near]:
     """TRD502: a range whose end is written out, or is a parameter that gets a literal."""
     for kernel in project.kernels():
-        for arange in kernel.aranges:
+        for arange in kernel.uses.aranges:
             match arange.end:
                 case Const() | BinaryOp():
                     yield Near(kernel.path, arange.span.line, f"{kernel.name}: {spell(arange.end)}")

@@ -69,7 +69,7 @@ def hover_at(
             explained = next(one for one in kernel.explained.parameters if one.name == parameter.name)
             told = _tell_parameter(explained, seen(kernel.kernel), runs)
             return Hover(_markdown(told), positions.range_of(parameter.span))
-        if kernel.kernel.span.line == line:
+        if kernel.kernel.line == line:
             return Hover(_markdown(_tell_kernel(kernel, seen(kernel.kernel), runs)), positions.line_range(line))
     return None
 
@@ -96,9 +96,7 @@ def code_lenses(
     found = []
     for one in (kernel for kernel in file.kernels if kernel.is_here):
         told = "; ".join(filter(None, (tell_variants(one), _tell_last_run(seen(one.kernel), runs))))
-        found.append(
-            CodeLens(range=positions.line_range(one.kernel.span.line), command=Command(title=told, command=""))
-        )
+        found.append(CodeLens(range=positions.line_range(one.kernel.line), command=Command(title=told, command="")))
     return found
 
 

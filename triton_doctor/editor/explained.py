@@ -98,7 +98,7 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
                 explained = next(
                     one
                     for one in explain(part, escape(kernel.name))
-                    if (one.location.line, one.name) == (kernel.span.line, kernel.name)
+                    if (one.location.line, one.name) == (kernel.line, kernel.name)
                 )
                 at = tuple(launched[kernel.key])
                 kernels.append(KernelInFile(kernel=kernel, explained=explained, is_here=home == path, launched=at))

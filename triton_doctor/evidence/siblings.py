@@ -54,7 +54,7 @@ def move_siblings(
     axes = _read_axes(found, seen)
     if not axes:
         return list(findings)
-    of_place = {(one.kernel.path, one.kernel.span.line, one.param.name): one for one in found}
+    of_place = {(one.kernel.path, one.kernel.line, one.param.name): one for one in found}
     moved, told = [], set[tuple[str, int, str]]()
     for finding in findings:
         place = finding.facts.kernel_location
@@ -126,7 +126,7 @@ def _shown_by_siblings(
     for parameter in parameters:
         kernel = parameter.kernel
         axis = axes.get(sole_axis(parameter))
-        is_open = parameter.worst is None and (kernel.path, kernel.span.line, parameter.param.name) not in told
+        is_open = parameter.worst is None and (kernel.path, kernel.line, parameter.param.name) not in told
         if axis is None or axis.evidence.verdict is not Verdict.CONFIRMED or not is_open or kernel.key in seen:
             continue
         source = next(one for one in parameter.sources if one.kind is Variability.UNKNOWN)

@@ -46,9 +46,9 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
     def look(project: Project, findings: Sequence[Finding]) -> list[Finding]:
         every = Parameters(project)
         for kernel in project.kernels():
-            name = wanted.get(((root / kernel.path).as_posix(), kernel.span.line, kernel.name))
+            name = wanted.get(((root / kernel.path).as_posix(), kernel.line, kernel.name))
             if name is not None:
-                own = [one for one in findings if _is_of(one, kernel.path, kernel.span.line)]
+                own = [one for one in findings if _is_of(one, kernel.path, kernel.line)]
                 read[name] = KernelSource(
                     uses={one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)},
                     found=frozenset((one.code, one.facts.parameter) for one in own),

@@ -56,7 +56,7 @@ def unpredicted(
     every = Parameters(project)
     for kernel in project.kernels():
         if kernel.key in seen:
-            of_kernel = {code: told[code, kernel.path, kernel.span.line] for code in _codes()}
+            of_kernel = {code: told[code, kernel.path, kernel.line] for code in _codes()}
             yield from _of_kernel(kernel, every, seen[kernel.key], of_kernel, advised.get(kernel.key, ()))
 
 
@@ -203,7 +203,7 @@ def _added(seen: RecordedKernel, what: str, price: Price, *, values: int | None 
 def _facts(kernel: Kernel, param: Param | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_location=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.line),
         parameter=param.name if param is not None else None,
         parameter_location=Location(kernel.path, param.span.line) if param is not None else None,
     )

@@ -52,7 +52,7 @@ class Weighing:
         found = matched.seen or matched.ambiguous
         self.strangers = () if found else tuple(sorted(recorded, key=lambda one: (one.path, one.line)))
         at_place: dict[tuple[str, int, str], KernelKey] = {
-            (kernel.path, kernel.span.line, kernel.name): kernel.key for kernel in project.kernels()
+            (kernel.path, kernel.line, kernel.name): kernel.key for kernel in project.kernels()
         }
         advised = _advised(project, matched.seen)
         guessed = any(map(has_guessed, self.recordings))

@@ -61,7 +61,7 @@ def owners_of(
     owners = [kernel for kernel, fit in fits if fit == best]
     for narrower in (
         lambda kernel: parameters == {param.name for param in kernel.params},
-        lambda kernel: kernel.span.line == name.line,
+        lambda kernel: kernel.line == name.line,
     ):
         if len(owners) > 1:
             owners = list(filter(narrower, owners)) or owners

@@ -45,18 +45,18 @@ def read(body: str) -> Kernel:
     ],
 )
 def test_names_that_the_body_needs_while_it_compiles(body: str, needed: dict[str, str]) -> None:
-    assert dict(read(body).needed) == needed
+    assert dict(read(body).uses.needed) == needed
 
 
 def test_reads_are_counted_where_they_compute() -> None:
     kernel = read("if C == 1:\n    tl.store(p + n, D)\nm += 1\nhelper(p, m, k=D)")
 
-    assert kernel.read == {"p", "n", "m", "C", "D"}
-    assert kernel.computed == {"p", "n", "m", "D"}
-    assert kernel.passes == (("helper", 0, "p"), ("helper", 1, "m"), ("helper", "k", "D"))
+    assert kernel.uses.read == {"p", "n", "m", "C", "D"}
+    assert kernel.uses.computed == {"p", "n", "m", "D"}
+    assert kernel.uses.passes == (("helper", 0, "p"), ("helper", 1, "m"), ("helper", "k", "D"))
 
 
 def test_arange_of_what_the_body_computes_is_left_out() -> None:
     kernel = read("size = n\nx = tl.arange(0, C)\nif D:\n    y = tl.arange(1, D)\nz = tl.arange(0, size)")
 
-    assert [arange.conditional for arange in kernel.aranges] == [False, True]
+    assert [arange.conditional for arange in kernel.uses.aranges] == [False, True]

@@ -23,7 +23,14 @@ def told(module: Module) -> tuple[object, ...]:
         (one.qualname, one.line, one.params, one.decorators, one.class_name, one.parent, repr(one.text.contents))
         for one in module.functions.values()
     ]
-    return functions, repr(module.classes), repr(module.kernels), module.imports, module.star_imports
+    return (
+        functions,
+        repr(module.classes),
+        repr(module.kernels),
+        [one.uses for one in module.kernels],
+        module.imports,
+        module.star_imports,
+    )
 
 
 @pytest.mark.long
@@ -76,6 +83,10 @@ def test_files_of_the_standard_library_read_alike() -> None:
             id="a kernel",
         ),
         pytest.param(
+            b"import triton\n\n@triton.jit\ndef k(a):\n    pass\n    # [B]\n# more\n\ndef f(x):\n    k[(1,)](x)\n",
+            id="comments below a kernel",
+        ),
+        pytest.param(
             b"@ours\ndef k(a,\n      N: tl.constexpr):\n    return a\n\ndef f(x):\n    k[(1,)](x, 2)\n", id="a launch"
         ),
     ],
@@ -100,4 +111,4 @@ def test_an_outline_keeps_every_line_at_its_place() -> None:
         b"     pass",
         b"",
     ]
-    assert outline(text).ends == {3: 9, 11: 12}
+    assert outline(text).ends == {3: 7, 11: 12}

@@ -4,8 +4,9 @@ In: the bytes of one file. Out: a `Module`, plain values that hold no syntax tre
 variables a `Trace` too.
 
 - An **expression** (`ir.Expr`) keeps what of Python's syntax decides how often a value changes. The rest is `Opaque`.
-- A **kernel** is a function that Triton compiles, with what its body does with each parameter.
-- A **function** runs on the host. Its bindings, calls and launches are read when they are first asked for.
+- A **kernel** is a function that Triton compiles. What its body does with each parameter are its **uses**.
+- A **function** runs on the host. Its bindings, calls and launches, as the uses of a kernel, are read when they are
+  first asked for where the file is read as an **outline**: the text without the bodies of functions.
 - A **launch** is `kernel[grid](arguments)`.
 - The **order** of an event in its function, and the **branch arms** around it, say which bindings it can see:
   `reaching_definitions`.

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Span
     from triton_doctor.static.python.ir import Call, Expr
+    from triton_doctor.static.python.module import BodyUses
     from triton_doctor.static.sources.source_text import TextPattern
 
 
@@ -175,6 +176,15 @@ class FunctionSource(Protocol):
     @property
     def contents(self) -> Contents:
         """What it says; read when it is first asked for."""
+        ...
+
+
+class KernelSource(FunctionSource, Protocol):
+    """The text of a kernel."""
+
+    @property
+    def uses(self) -> BodyUses:
+        """What its body does; read when it is first asked for."""
         ...
 
 

@@ -6,21 +6,24 @@ import ast
 import re
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.function import HostParam
 from triton_doctor.static.python.function_body import Body
 from triton_doctor.static.python.lower import allows_none, annotation_word, lower_alone
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.function import Contents
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.sources.source_text import SourceText, TextPattern
+    from triton_doctor.static.python.module import BodyUses
+    from triton_doctor.static.sources.source_text import TextPattern
 
+Said = TypeVar("Said")
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
 _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
@@ -101,17 +104,38 @@ class FunctionText:
     @cached_property
     def contents(self) -> Contents:
         """What it says; nothing where it turns out not to parse."""
+        contents = self._read(_contents_of)
+        return contents if contents is not None else Body(self._source).contents()
+
+    def _read(self, read: Callable[[Definition, SourceText], Said]) -> Said | None:
+        """What `read` makes of it; None where it turns out not to parse."""
         try:
-            return with_own_stack(self._read)
+            return with_own_stack(self._parse, read)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._source.unread.append(error)
-            return Body(self._source).contents()
+            return None
 
-    def _read(self) -> Contents:
-        node = parse_alone(self._source, self._first, self._last, indented=self._indented)
-        body = read_contents(node, self._source)
-        body.release()
-        return body.contents()
+    def _parse(self, read: Callable[[Definition, SourceText], Said]) -> Said:
+        return read(parse_alone(self._source, self._first, self._last, indented=self._indented), self._source)
+
+
+class KernelText(FunctionText):
+    """The lines of a kernel. Its body is read at once where its tree is at hand, else when it is asked for."""
+
+    def __init__(self, tree: ModuleTree, node: Definition, read: Callable[[Definition, SourceText], BodyUses]) -> None:
+        """`read` tells what a body does."""
+        super().__init__(tree, node)
+        self._read_uses = read
+        if tree.has_whole(node):
+            self.uses = read(node, tree.source)
+
+    @cached_property
+    def uses(self) -> BodyUses:
+        """What its body does; nothing where it turns out not to parse."""
+        uses = self._read(self._read_uses)
+        if uses is not None:
+            return uses
+        return self._read_uses(parse_alone(SourceText(b"def kernel(): ..."), 1, 1, indented=False), self._source)
 
 
 class ModuleText:
@@ -159,6 +183,12 @@ def parse_alone(source: SourceText, first: int, last: int, *, indented: bool) ->
         node = node.body[0]
     assert isinstance(node, Definition)
     return node
+
+
+def _contents_of(node: Definition, source: SourceText) -> Contents:
+    body = read_contents(node, source)
+    body.release()
+    return body.contents()
 
 
 def read_contents(node: Definition, source: SourceText) -> Body:

@@ -9,16 +9,27 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
 from triton_doctor.static.python.module import BodyUses
-from triton_doctor.static.python.nodes import FIELDS, arguments_of, callee_name, is_unrolled, names_in, names_in_all
+from triton_doctor.static.python.nodes import (
+    FIELDS,
+    arguments_of,
+    callee_name,
+    is_unrolled,
+    names_in,
+    names_in_all,
+    read_aranges,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from triton_doctor.static.python.functions import Definition
+    from triton_doctor.static.sources.source_text import SourceText
 
 # Calls that make a number of numbers: what they are given is still known while compiling if it was before.
 _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
 
 
-def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
+def read_uses(node: Definition, source: SourceText, *, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
     """How the body of `node` uses `params`; a local that is computed from a parameter stands for it.
 
     `plain` are those of `params` that are no constexprs.
@@ -26,7 +37,7 @@ def read_uses(node: ast.FunctionDef, params: frozenset[str], plain: frozenset[st
     uses = _UseReader(params, plain)
     for statement in node.body:
         uses.visit(statement)
-    return uses.gathered()
+    return uses.gathered(node, source)
 
 
 class _UseReader:
@@ -173,7 +184,7 @@ class _UseReader:
                 reasons[name] = min(reason, reasons.get(name, reason), key=REASONS.index)
         return reasons
 
-    def gathered(self) -> BodyUses:
+    def gathered(self, node: Definition, source: SourceText) -> BodyUses:
         for loop in self._loops:
             step = self._sources(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
             self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
@@ -182,6 +193,7 @@ class _UseReader:
         reads = Counter(self._names.loaded)
         reads.update(self._names.bound)
         read = {name: reads[name] for name in self._params if name in reads}
+        aranges = [one for one in self._aranges if self._bound.isdisjoint(names_in(one[0]))]
         return BodyUses(
             needed=self._needed(),
             blocks_only=frozenset(name for name, times in self._block_reads.items() if times == read.get(name)),
@@ -192,12 +204,9 @@ class _UseReader:
             passes=tuple(self._passes),
             computed=frozenset(name for name, times in read.items() if times > self._blind.get(name, 0)),
             outer=frozenset(self._names.loaded) - self._params - self._bound,
-            aranges=tuple([one for one in self._aranges if not self._rebound(one[0])]),
+            aranges=tuple(read_aranges(aranges, source)),
+            span=source.span(node),
         )
-
-    def _rebound(self, call: ast.Call) -> bool:
-        """Whether the body itself decides on a name in `call`."""
-        return any(name in self._bound for name in names_in(call))
 
     def _test(self, test: ast.expr) -> None:
         """Names that a branch asks for their truth."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, listed
+from triton_doctor.static.python.functions import KernelText
 from triton_doctor.static.python.ir import Call, Expr
 from triton_doctor.static.python.kernel_body import read_uses
 from triton_doctor.static.python.lower import annotation_word, lower_alone
-from triton_doctor.static.python.module import Arange, Kernel, Param
+from triton_doctor.static.python.module import Kernel, Param
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.python.function import FunctionSource
-    from triton_doctor.static.python.functions import Definition
+    from triton_doctor.static.python.functions import Definition, ModuleTree
     from triton_doctor.static.python.imports import Imports
     from triton_doctor.static.python.ir import TupleExpr
     from triton_doctor.static.sources.source_text import SourceText
@@ -68,20 +69,22 @@ def read_kernel(
     node: ast.FunctionDef,
     decorators: tuple[Expr, ...],
     imports: Imports,
-    source: SourceText,
-    text: FunctionSource,
+    tree: ModuleTree,
     *,
     path: str,
     qualname: str,
     lists: Mapping[str, TupleExpr],
 ) -> Kernel:
-    """The kernel that `node` defines, whose lines are `text`; `lists` are those that its module names."""
+    """The kernel of `tree` with the header of `node`; `lists` are those that its module names."""
+    source = tree.source
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
     names = frozenset(param.name for param in params)
-    uses = read_uses(node, names, frozenset(param.name for param in params if not param.is_constexpr))
+    plain = frozenset(param.name for param in params if not param.is_constexpr)
+    text = KernelText(tree, node, partial(read_uses, params=names, plain=plain))
     spans = [source.span(decorator) for decorator in node.decorator_list]
-    spans += [source.span(node)] * (len(decorators) - len(spans))
+    if len(spans) < len(decorators):
+        spans += [text.uses.span] * (len(decorators) - len(spans))
     placed = list(zip(decorators, spans, strict=True))
     return Kernel(
         name=node.name,
@@ -93,31 +96,12 @@ def read_kernel(
         autotune=autotune(placed, imports, lists),
         do_not_specialize=listed(jit, "do_not_specialize", params),
         do_not_align=listed(jit, "do_not_specialize_on_alignment", params),
-        needed=uses.needed,
-        blocks_only=uses.blocks_only,
-        read=uses.read,
-        walked=uses.walked,
-        replaced=uses.replaced,
-        bounds=uses.bounds,
-        passes=uses.passes,
-        span=source.span(node),
+        line=node.lineno,
         made_in=qualname.rpartition(".<locals>.")[0] or None,
         jit_span=next((span for decorator, span in placed if decorator is jit), None),
-        computed=uses.computed,
-        outer=uses.outer,
-        aranges=tuple(_aranges(uses.aranges, source)),
         launch_metadata=dict(jit.keywords).get("launch_metadata") if isinstance(jit, Call) else None,
         text=text,
     )
-
-
-def _aranges(calls: Sequence[tuple[ast.Call, bool]], source: SourceText) -> Iterator[Arange]:
-    for call, conditional in calls:
-        given = {keyword.arg: keyword.value for keyword in call.keywords}
-        given.update(zip(("start", "end"), call.args, strict=False))
-        if "start" in given and "end" in given:
-            start, end = lower_alone(given["start"]), lower_alone(given["end"])
-            yield Arange(start, end, conditional, source.span(call))
 
 
 def _params(args: ast.arguments, imports: Imports, source: SourceText) -> Iterator[Param]:

@@ -10,11 +10,10 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Lambda
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.python.function import Binding, Function, FunctionSource, Launch
+    from triton_doctor.static.python.function import Binding, Function, KernelSource, Launch
     from triton_doctor.static.python.ir import Expr
 
 # Hardware whose vendor ships a Triton of its own: Huawei Ascend (CANN), Cambricon, Kunlunxin, Enflame, Moore Threads,
@@ -23,7 +22,6 @@ _HARDWARE = frozenset(
     "ascend npu cann cambricon mlu kunlunxin enflame gcu mthreads musa tsingmicro iluvatar metax".split()
 )
 _WORD = re.compile(r"[a-z]+")
-
 
 # Triton's own decorators, which take parameters by the names and kinds that the kernel gives them.
 _OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
@@ -76,9 +74,14 @@ class Arange(NamedTuple):
 
 
 class BodyUses(NamedTuple):
-    """What a kernel's body does with its parameters, by their names; the same terms as in `Kernel`.
+    """Names that a kernel's body uses in some way, parameters but for `outer`, and its `span`, the header's included.
 
-    `aranges` are calls of `arange` with nothing that the body computes, and whether they stand in a branch.
+    `needed` are the names that it needs while compiling, with the reason: `block`, `unrolled`, `branch`, `other`;
+    `blocks_only` those that it reads as the size of a block and nowhere else; `read` those that it reads at all;
+    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded;
+    `bounds` those that are the bound of offsets: `offs < n`. `passes` are its calls of other jit functions: (callee,
+    position or keyword, name passed on). `computed` are the names that it does more with than test, compare and pass
+    on; `outer` those that it reads and nothing in it binds. `aranges` have nothing that the body computes.
     """
 
     needed: Mapping[str, str]
@@ -90,22 +93,17 @@ class BodyUses(NamedTuple):
     passes: tuple[tuple[str, int | str, str], ...]
     computed: frozenset[str]
     outer: frozenset[str]
-    aranges: tuple[tuple[ast.Call, bool], ...]
+    aranges: tuple[Arange, ...]
+    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kernel:
     """A `@triton.jit` function.
 
-    `needed` are the names that its body needs while compiling, with the reason: `block`, `unrolled`, `branch`, `other`;
-    `blocks_only` those that it reads as the size of a block and nowhere else; `read` those that it reads at all;
-    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded;
-    `bounds` those that are the bound of offsets: `offs < n`.
-    `passes` are its calls of other jit functions: (callee, position or keyword, name passed on). `key` and `path`
-    identify it in the project. `do_not_specialize` and `do_not_align` are what `jit` is told not to specialize on, at
-    all or on alignment: names, a number that is no position as it stands. `computed` are the names that the body does
-    more with than test, compare and pass on; `outer` those that it reads and nothing in it binds. `launch_metadata` is
-    the function that `jit` is told to describe launches with. `text` are its lines.
+    `key` and `path` identify it in the project; `line` is that of its `def`. `do_not_specialize` and `do_not_align` are
+    what `jit` is told not to specialize on, at all or on alignment: names, a number that is no position as it stands.
+    `launch_metadata` is the function that `jit` is told to describe launches with. `text` are its lines.
     """
 
     name: str
@@ -116,27 +114,27 @@ class Kernel:
     heuristics: tuple[Heuristic, ...]
     autotune: Autotune | None
     do_not_specialize: tuple[str, ...]
-    needed: Mapping[str, str]
-    read: frozenset[str]
-    walked: frozenset[str]
-    replaced: frozenset[str]
-    bounds: frozenset[str]
-    passes: tuple[tuple[str, int | str, str], ...]
-    span: Span
+    line: int
     made_in: str | None
     do_not_align: tuple[str, ...] = ()
     jit_span: Span | None = None
-    computed: frozenset[str] = frozenset()
-    outer: frozenset[str] = frozenset()
-    aranges: tuple[Arange, ...] = ()
-    blocks_only: frozenset[str] = frozenset()
     launch_metadata: Expr | None = None
-    text: FunctionSource = field(repr=False)
+    text: KernelSource = field(repr=False)
+
+    @property
+    def uses(self) -> BodyUses:
+        """What its body does with its parameters."""
+        return self.text.uses
+
+    @property
+    def span(self) -> Span:
+        """Where its definition stands, without the decorators."""
+        return self.text.uses.span
 
     @property
     def key(self) -> tuple[str, str, int]:
         """What tells it from every other kernel of the project."""
-        return (self.path, self.qualname, self.span.line)
+        return (self.path, self.qualname, self.line)
 
     def may_set(self, param: str) -> bool:
         """Whether tuning or a heuristic may give the parameter its value."""

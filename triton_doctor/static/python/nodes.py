@@ -5,8 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.lower import lower_alone
+from triton_doctor.static.python.module import Arange
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from triton_doctor.static.sources.source_text import SourceText
 
 # What an annotation, a context or an operator holds is no use of a value, and what a name or a flag is, no node.
 _PASSED_OVER = frozenset(
@@ -101,3 +106,12 @@ def arguments_of(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:
 def is_unrolled(source: ast.expr) -> bool:
     """Whether a loop over `source` is unrolled while the kernel compiles."""
     return type(source) is ast.Call and callee_name(source) == "static_range"
+
+
+def read_aranges(calls: Iterable[tuple[ast.Call, bool]], source: SourceText) -> Iterator[Arange]:
+    """Calls of `arange`, with whether they stand in a branch, to what they are given; not those without an end."""
+    for call, conditional in calls:
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        given.update(zip(("start", "end"), call.args, strict=False))
+        if "start" in given and "end" in given:
+            yield Arange(lower_alone(given["start"]), lower_alone(given["end"]), conditional, source.span(call))

@@ -83,10 +83,22 @@ def _end_of_body(text: bytes, start: int, indent: int) -> int | None:
         if not _opens_string(text, start, end):
             imports = text.find(b"import", start, end) != -1
             hidden = imports and _LATE_IMPORT.search(text, start, end) is not None
-            return end if text.endswith(b"\n", start, end) and not hidden else None
+            return _end_of_code(text, start, end) if text.endswith(b"\n", start, end) and not hidden else None
         if found is None:
             return None
         at = found.end()
+
+
+def _end_of_code(text: bytes, start: int, end: int) -> int | None:
+    """Where the last line between `start` and `end` ends that is no comment and not empty; None where there is none."""
+    while end > start:
+        line = text.rfind(b"\n", start, end - 1) + 1 or start
+        stripped = text[line:end].strip()
+        continues = text.endswith(b"\\\n", start, line)  # then it may end a string, as one with quotes may
+        if (stripped and not stripped.startswith(b"#")) or continues or b'"""' in stripped or b"'''" in stripped:
+            return end
+        end = line
+    return None
 
 
 @cached_in_scan()

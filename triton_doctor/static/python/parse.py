@@ -178,22 +178,12 @@ class _ModuleReader:
         self, node: Definition, decorators: tuple[Expr, ...], qualname: str, class_name: str | None, parent: str
     ) -> None:
         qualname = self._unique(qualname)
-        if is_kernel(node, decorators, self._imports, path=self._path):
-            whole = self._tree.whole(node)
-            if isinstance(whole, ast.FunctionDef):
-                text = FunctionText(self._tree, node)
-                kernel = read_kernel(
-                    whole,
-                    decorators,
-                    self._imports,
-                    self._source,
-                    text,
-                    path=self._path,
-                    qualname=qualname,
-                    lists=self._lists,
-                )
-                self._kernels.append(kernel)
-                return
+        if isinstance(node, ast.FunctionDef) and is_kernel(node, decorators, self._imports, path=self._path):
+            kernel = read_kernel(
+                node, decorators, self._imports, self._tree, path=self._path, qualname=qualname, lists=self._lists
+            )
+            self._kernels.append(kernel)
+            return
         text = FunctionText(self._tree, node)
         nested: Iterable[tuple[Nested, tuple[Expr, ...]]] = ()
         wrapped: dict[str, tuple[Expr, ...]] = {}

@@ -38,11 +38,11 @@ def spared(kernel: Kernel, source: bytes) -> Spared:
 
 
 def _spared(kernel: Kernel, source: bytes) -> Spared:
-    node = parse_alone(_lines(source), kernel.span.line, kernel.span.end_line, indented=kernel.span.column > 1)
+    node = parse_alone(_lines(source), kernel.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
     every = tuple(chain.from_iterable(map(parts, node.body)))
-    plain = plain_names(node, every, constexprs - kernel.needed.keys(), constexprs)
+    plain = plain_names(node, every, constexprs - kernel.uses.needed.keys(), constexprs)
     return Spared(plain, steering_names(every, plain))
 
 

@@ -38,9 +38,9 @@ def check(project: Project) -> Iterator[Finding]:
     """One finding a call of `arange` in literals, at it; one a parameter, at the first value that does not do."""
     for kernel in project.kernels():
         reported: set[str] = set()
-        if kernel.jit_span is None or not kernel.aranges or is_for_a_fork(project.modules[kernel.path]):
+        if kernel.jit_span is None or not kernel.uses.aranges or is_for_a_fork(project.modules[kernel.path]):
             continue
-        for arange in kernel.aranges:
+        for arange in kernel.uses.aranges:
             names = _names(arange)
             if not names:
                 yield from _in_literals(project, kernel, arange)
@@ -127,7 +127,7 @@ def _in_literals(project: Project, kernel: Kernel, arange: Arange) -> Iterator[F
                 f"`tl.arange` of {count} elements in `{kernel.name}` does not compile: {count} is not a power of two"
             ),
             advice=_advice(count),
-            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),
         )
 
 
@@ -146,7 +146,7 @@ def _in_parameter(kernel: Kernel, arange: Arange, value: _GivenNumber, count: in
         advice=_advice(count),
         facts=Facts(
             kernel=kernel.name,
-            kernel_location=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.line),
             parameter=value.name,
             parameter_location=Location(kernel.path, param.span.line),
             launch=value.launch,

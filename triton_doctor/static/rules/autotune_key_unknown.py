@@ -36,9 +36,7 @@ def check(project: Project) -> Iterator[Finding]:
                         "raises ValueError, and earlier versions ignore it"
                     ),
                     advice=f"the parameters are {', '.join(f'`{name}`' for name in names)}",
-                    facts=Facts(
-                        kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), parameter=name
-                    ),
+                    facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line), parameter=name),
                 )
 
 

@@ -109,9 +109,9 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if kernel is None or tuned is None or tuned.by.rpartition(".")[2] != "autotune" or tuned.prunes:
         return None
     names = finding.facts.autotune_keys
-    if not names or any(name in kernel.needed or name in kernel.walked for name in names):
+    if not names or any(name in kernel.uses.needed or name in kernel.uses.walked for name in names):
         return None
-    if any(name in (passed for _, _, passed in kernel.passes) for name in names):
+    if any(name in (passed for _, _, passed in kernel.uses.passes) for name in names):
         return None
     return Plan(
         safety=Safety.UNSAFE,

@@ -42,7 +42,7 @@ def check(project: Project) -> Iterator[Finding]:
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "
                     "`cache_results=True`"
                 ),
-                facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), bound=count),
+                facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line), bound=count),
             )
 
 

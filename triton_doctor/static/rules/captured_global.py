@@ -48,7 +48,7 @@ def check(project: Project) -> Iterator[Finding]:
         if kernel.jit_span is None or kernel.made_in or is_for_a_fork(module):
             continue
         reassigned: dict[str, list[_Reassigned]] = {}
-        for name in sorted(kernel.outer):
+        for name in sorted(kernel.uses.outer):
             home, own = project.names.defining(module, name) or (module, name)
             bindings = home.top.bindings.get(own, ()) if own not in home.imports else ()
             if not bindings:
@@ -152,7 +152,7 @@ def _may_follow_a_launch(project: Project, home: Module, function: Function, aga
 
 
 def _facts(kernel: Kernel, name: str) -> Facts:
-    return Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), parameter=name)
+    return Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line), parameter=name)
 
 
 RULE = Rule(code=CODE, check=check)

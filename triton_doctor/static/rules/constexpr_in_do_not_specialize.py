@@ -135,7 +135,7 @@ def _facts(kernel: Kernel, option: str, name: str) -> Facts:
     location = next((Location(kernel.path, param.span.line) for param in kernel.params if param.name == name), None)
     return Facts(
         kernel=kernel.name,
-        kernel_location=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.line),
         parameter=name,
         parameter_location=location,
         word=option,

@@ -94,7 +94,7 @@ def _finding(kernel: Kernel, param: Param, first: _WrittenNumber, second: _Writt
         else f"give `{param.name}` one type at every launch",
         facts=Facts(
             kernel=kernel.name,
-            kernel_location=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.line),
             parameter=param.name,
             parameter_location=Location(kernel.path, param.span.line),
             launch=second.launch,

@@ -123,7 +123,7 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
             f"them, or cap `{name}`"
         )
     match parameter.need:
-        case None if name not in parameter.kernel.read:
+        case None if name not in parameter.kernel.uses.read:
             return f"drop the `tl.constexpr` annotation of `{name}`: the kernel itself never reads it"
         case None:
             return (
@@ -131,7 +131,7 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
                 "argument works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility "
                 "by 16)"
             )
-        case "block" if name in parameter.kernel.blocks_only:
+        case "block" if name in parameter.kernel.uses.blocks_only:
             return (
                 f"`{name}` is the size of a block: give it a fixed size and loop over blocks in the kernel, or round "
                 "it up with `triton.next_power_of_2` and mask what lies beyond the data"
@@ -205,7 +205,8 @@ def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
 
 def _sizes_a_block(kernel: Kernel, param: Param) -> bool:
     """Whether it is the end of an `arange`, which takes powers of two only, and the kernel reads it nowhere else."""
-    return param.name in kernel.blocks_only and any(arange.end == Name(param.name) for arange in kernel.aranges)
+    uses = kernel.uses
+    return param.name in uses.blocks_only and any(arange.end == Name(param.name) for arange in uses.aranges)
 
 
 def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) -> Plan | None:

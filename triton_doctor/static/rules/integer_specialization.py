@@ -177,7 +177,7 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
         ),
         facts=Facts(
             kernel=kernel.name,
-            kernel_location=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.line),
             parameter=first.name if len(counts) == 1 else None,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,

@@ -34,9 +34,9 @@ def check(project: Project) -> Iterator[Finding]:
                 f"{describe_excuse(idle)}"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
-            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
+            facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),
             trail=(
-                Step(kernel.path, kernel.span.line, f"`{kernel.name}` is defined inside `{maker}`"),
+                Step(kernel.path, kernel.line, f"`{kernel.name}` is defined inside `{maker}`"),
                 Step(launch.module.path, launch.launch.span.line, "it is launched"),
             ),
         )

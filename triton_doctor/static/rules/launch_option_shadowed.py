@@ -32,7 +32,7 @@ def check(project: Project) -> Iterator[Finding]:
     for kernel in project.kernels():
         for param in kernel.params:
             # What a kernel reads is a parameter in its own right; but it does not have the warps that it computes with.
-            if param.name not in LAUNCH_OPTIONS or (param.name in kernel.read and param.name != "num_warps"):
+            if param.name not in LAUNCH_OPTIONS or (param.name in kernel.uses.read and param.name != "num_warps"):
                 continue
             if kernel.autotune is not None:
                 yield from _configs(project, kernel, param)
@@ -100,7 +100,7 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
 def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
     return Facts(
         kernel=kernel.name,
-        kernel_location=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.line),
         parameter=param.name,
         parameter_location=Location(kernel.path, param.span.line),
         launch=launch,

@@ -101,7 +101,7 @@ def _varying(
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
             kernel=kernel.name,
-            kernel_location=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.line),
             parameter=name,
             launch=launch.launch.span,
             variability=Variability.PER_CALL.label,
@@ -137,7 +137,7 @@ def _finding(kernel: Kernel, first: _Spelling, second: _Spelling) -> Finding:
         ),
         advice="pass the same options in the same order at every launch, including those left at their defaults",
         facts=Facts(
-            kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line), launch=span, also=(location,)
+            kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line), launch=span, also=(location,)
         ),
     )
 

@@ -102,7 +102,7 @@ def _finding(
         ),
         facts=Facts(
             kernel=kernel.name,
-            kernel_location=Location(kernel.path, kernel.span.line),
+            kernel_location=Location(kernel.path, kernel.line),
             parameter=name,
             parameter_location=location,
             launch=launch.launch.span,

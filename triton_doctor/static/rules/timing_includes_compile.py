@@ -74,7 +74,7 @@ def _finding(stretch: TimedRegion, start: LaunchStart) -> Finding:
         severity=Severity.WARNING,
         message=f"the time since `{stretch.name}` includes compiling `{kernel.name}`: this is its first launch",
         advice="launch it once before the clock starts, or measure with `triton.testing.do_bench`, which warms up",
-        facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
+        facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),
         trail=(
             Step(path, stretch.begin_line, f"`{stretch.name}` is set"),
             Step(path, start.line, f"`{kernel.name}` is launched for the first time"),

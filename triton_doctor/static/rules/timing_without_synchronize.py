@@ -81,7 +81,7 @@ def _finding(stretch: TimedRegion, kernel: Kernel, line: int) -> Finding:
             f"the time since `{stretch.name}` does not include running `{kernel.name}`: a launch only queues the kernel"
         ),
         advice="call `torch.cuda.synchronize()` before reading the clock, or measure with `triton.testing.do_bench`",
-        facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
+        facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),
         trail=(
             Step(path, stretch.begin_line, f"`{stretch.name}` is set"),
             Step(path, line, f"`{kernel.name}` is launched"),

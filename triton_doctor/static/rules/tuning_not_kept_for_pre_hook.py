@@ -35,7 +35,7 @@ def check(project: Project) -> Iterator[Finding]:
                     f"each process tunes it again{describe_excuse(idle)}"
                 ),
                 advice="where the hook only clears or restores tensors, `reset_to_zero` and `restore_value` do that",
-                facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.span.line)),
+                facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),
             )
 
 

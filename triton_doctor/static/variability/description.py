@@ -69,7 +69,7 @@ def facts(
     }
     return Facts(
         kernel=kernel.name,
-        kernel_location=Location(kernel.path, kernel.span.line),
+        kernel_location=Location(kernel.path, kernel.line),
         parameter=param.name,
         parameter_location=Location(kernel.path, param.span.line),
         launch=source.launch.launch.span if source is not None and source.launch.module.path == source.path else None,

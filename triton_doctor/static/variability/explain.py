@@ -96,7 +96,7 @@ def explain(
         by_parameter[finding.facts.kernel_location, finding.facts.parameter].append(finding)
     explained = []
     for kernel in kernels:
-        location = Location(kernel.path, kernel.span.line)
+        location = Location(kernel.path, kernel.line)
         parameters = [
             replace(_parameter(parameter), findings=tuple(by_parameter[location, parameter.param.name]))
             for parameter in every.of(kernel, lambda kernel, param: True)
@@ -110,7 +110,7 @@ def find_undecided(project: Project) -> tuple[Undecided, ...]:
     return tuple(
         Undecided(
             kernel=one.kernel.name,
-            kernel_location=Location(one.kernel.path, one.kernel.span.line),
+            kernel_location=Location(one.kernel.path, one.kernel.line),
             parameter=one.param.name,
             location=Location(source.path, source.span.line),
             hints=hint_notes(source.number),
@@ -163,7 +163,7 @@ def _explained(
 ) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
-        location=Location(kernel.path, kernel.span.line),
+        location=Location(kernel.path, kernel.line),
         launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
         autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
         configs=config_count(project, kernel),

@@ -63,7 +63,7 @@ class KernelHints:
         known: list[AxisContext] = []
         if (number.size is not None or _is_argument(expr, launch)) and name in described_as_data(kernel):
             known.append(AxisContext(is_described=True))
-        if number.atoms and name in kernel.replaced:
+        if number.atoms and name in kernel.uses.replaced:
             known.append(AxisContext(is_loaded=True))
         if self._is_attended(number, launch, kernel, name):
             known.append(AxisContext(is_attended=True))
@@ -72,8 +72,8 @@ class KernelHints:
         if not (names_part(name) or names_block(name)) and (axis := _one_axis(number)) is not None:
             number = number.add_hints(self._named(launch, kernel).get(axis, frozenset()))
         is_count = _is_count(number, expr, launch)
-        if (name in kernel.walked and (number.atoms or number.from_data)) or (
-            is_count and (name in kernel.walked or name in kernel.bounds)
+        if (name in kernel.uses.walked and (number.atoms or number.from_data)) or (
+            is_count and (name in kernel.uses.walked or name in kernel.uses.bounds)
         ):
             return number.add_hints(apply_hints(_COVERED, kernel.path, line))
         spanned_by_grid = number.add_hints(apply_hints(_COVERED, launch.module.path, launch.launch.span.line))
@@ -102,7 +102,7 @@ class KernelHints:
                 before = named_axes(launch.function, root.name)[1:2]
                 if any(names_data(other) for other in before):  # `B, T, N, D = q.shape`: the length is another axis
                     return False
-                return name in kernel.walked or not number.atoms.isdisjoint(self._divided(launch))
+                return name in kernel.uses.walked or not number.atoms.isdisjoint(self._divided(launch))
             case _:
                 return False
 

@@ -116,7 +116,7 @@ def _pointer_notes(kernel: Kernel) -> Mapping[str, ShapeNote]:
 
 @cached_in_scan()
 def _remarks_of(kernel: Kernel) -> Remarks:
-    return read_remarks(kernel.text.text, kernel.span.line) if _may_have_remarks(kernel) else NO_REMARKS
+    return read_remarks(kernel.text.text, kernel.line) if _may_have_remarks(kernel) else NO_REMARKS
 
 
 def _may_have_remarks(kernel: Kernel) -> bool:
@@ -125,7 +125,7 @@ def _may_have_remarks(kernel: Kernel) -> bool:
         return True
     if not kernel.params or kernel.params[-1].default is not None:
         return kernel.text.holds(b"#")  # a default may go on behind the line of its parameter
-    lines = kernel.params[-1].span.end_line - kernel.span.line + 1
+    lines = kernel.params[-1].span.end_line - kernel.line + 1
     header = "\n".join(kernel.text.text.split("\n", lines)[:lines])
     return "#" in header or may_annotate(header)
 

@@ -166,7 +166,7 @@ def _contexts(launch: LinkedLaunch, interpreter: Interpreter) -> Iterator[tuple[
 def _contexts_of_kernel(
     launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter
 ) -> Sequence[tuple[DimFactor, AxisContext]]:
-    names = kernel.walked | kernel.replaced
+    names = kernel.uses.walked | kernel.uses.replaced
     if not names:
         return ()
     found: list[tuple[DimFactor, AxisContext]] = []
@@ -175,8 +175,8 @@ def _contexts_of_kernel(
         number = interpreter.as_number(one.value, frame)
         if number.kind is Variability.UNKNOWN and len(number.atoms) == 1:
             (atom,) = number.atoms
-            if name in kernel.walked:
+            if name in kernel.uses.walked:
                 found.append((atom, AxisContext(is_covered=True)))
-            if name in kernel.replaced:
+            if name in kernel.uses.replaced:
                 found.append((atom, AxisContext(is_loaded=True)))
     return found

@@ -38,19 +38,19 @@ class ParameterUses:
 
     def without_need(self, kernel: Kernel, name: str) -> str:
         """The use of the parameter `name` of which there is no `need` while the kernel compiles."""
-        return "read" if name in kernel.read or self._serves(kernel, name) else "unread"
+        return "read" if name in kernel.uses.read or self._serves(kernel, name) else "unread"
 
     def need(self, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> str | None:
         """Why the kernel, or a jit function that it passes the name on to, needs the value while it compiles.
 
-        `block`, `unrolled`, `branch` or `other`, as in `Kernel.needed`; None where it does not.
+        `block`, `unrolled`, `branch` or `other`, as in `BodyUses.needed`; None where it does not.
         """
-        if name in kernel.needed:
-            return kernel.needed[name]
+        if name in kernel.uses.needed:
+            return kernel.uses.needed[name]
         if depth == 0:
             return None
         module = self._project.modules.get(kernel.path)
-        for callee, target, passed in kernel.passes if module is not None else ():
+        for callee, target, passed in kernel.uses.passes if module is not None else ():
             if passed != name or module is None:
                 continue
             found = self._project.names.defined(module, callee)

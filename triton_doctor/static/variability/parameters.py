@@ -55,8 +55,8 @@ class ParameterSource(NamedTuple):
 class Parameter(NamedTuple):
     """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`.
 
-    `need` says why the kernel needs the value while it compiles, as in `Kernel.needed`; None where it does not. `worst`
-    is the source that changes most often, of equals the first in the text; None where all are UNKNOWN.
+    `need` says why the kernel needs the value while it compiles, as in `BodyUses.needed`; None where it does not.
+    `worst` is the source that changes most often, of equals the first in the text; None where all are UNKNOWN.
     """
 
     kernel: Kernel

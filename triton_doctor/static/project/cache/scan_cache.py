@@ -94,6 +94,8 @@ class ScanCache(NamedTuple):
         gone, came = before.keys() - now.keys(), now.keys() - before.keys()
         paths = frozenset({path for path, digest in now.items() if before.get(path) != digest} | gone)
         library.known = self.known.but(paths) if paths else self.known
+        unreadable = (one.path for share in self.outcome.shares.values() for one in share.unreadable)
+        library.parsed = self.outcome.shares.keys() - paths - frozenset(unreadable)
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
         return Changes(

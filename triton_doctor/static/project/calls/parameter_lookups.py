@@ -134,7 +134,7 @@ class _StringSearch:
         spans = [kernel.jit_span, kernel.autotune.span if kernel.autotune else None]
         spans += [heuristic.span for heuristic in kernel.heuristics]
         first = min(span.line for span in (kernel.span, *filter(None, spans)))
-        return b"\n".join(lines[first - 1 : kernel.span.line - 1])
+        return b"\n".join(lines[first - 1 : kernel.line - 1])
 
     def _holds(self, function: Function) -> bool:
         return any(function.holds(quoted) for quoted in self._quoted)

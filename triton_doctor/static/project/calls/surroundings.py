@@ -36,7 +36,7 @@ _ASKED = re.compile(rb"\bisinstance\s*\(\s*(\w+)|\b(\w+)\.dtype\.is_ptr\b")
 
 @cached_in_scan(most=1)
 def _kernels_by_location(project: Project) -> Mapping[tuple[str, int], Kernel]:
-    return {(kernel.path, kernel.span.line): kernel for kernel in project.kernels()}
+    return {(kernel.path, kernel.line): kernel for kernel in project.kernels()}
 
 
 def subject(project: Project, finding: Finding) -> tuple[Kernel, Param] | None:
@@ -119,7 +119,7 @@ def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
     found: set[str] = set()
     aliases = {alias for alias, imported in module.imports.items() if imported.member == wanted} | {wanted}
     for kernel in module.kernels:
-        found |= kernel.outer
+        found |= kernel.uses.outer
     for function in module.functions.values():
         if not any(function.holds(alias.encode()) for alias in aliases):
             continue
@@ -170,7 +170,7 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
 def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
     """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
     lines = _lines(project.modules.source(kernel.path))
-    text = b"\n".join(lines[kernel.span.line - 1 : kernel.span.end_line])
+    text = b"\n".join(lines[kernel.line - 1 : kernel.span.end_line])
     may_ask = b"isinstance" in text or b".is_ptr" in text
     asked = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
     return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)

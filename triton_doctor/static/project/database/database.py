@@ -31,7 +31,7 @@ from triton_doctor.static.sources.directives import read_hash_directives, read_p
 from triton_doctor.static.sources.files import FileKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.environment.setting import EnvironmentFile
@@ -52,7 +52,8 @@ class Database:
     """Reads `files`, by path as findings spell it.
 
     `python` and `settings` hold the bytes of those that could be read; `unopened` a TRD900 for each that could not.
-    `known` grows by what the bytes alone tell, as somebody asks; `kept` by the modules that are read.
+    `known` grows by what the bytes alone tell, as somebody asks; `kept` by the modules that are read. A scan before has
+    `parsed` these files as they are: now functions and kernels are read one by one.
     """
 
     def __init__(self, files: Iterable[SourceFile], seen: FileStamps = NO_STAMPS) -> None:
@@ -62,6 +63,7 @@ class Database:
         self.unopened: dict[str, Finding] = {}
         self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
         self.kept = KeptModules()
+        self.parsed: Container[str] = ()
         # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
@@ -148,7 +150,8 @@ class Database:
         in_full, text = self._is_read_in_full(path), self.python[path]
         if in_full and python_may_set(text):
             return ReadModule(text, *(self._parsed(path, read_module_that_sets, self.python) or (None, None)))
-        return ReadModule(text, self._parsed(path, read_module if in_full else read_consulted, self.python), None)
+        read = read_module if in_full and path not in self.parsed else read_consulted
+        return ReadModule(text, self._parsed(path, read, self.python), None)
 
     def _is_read_in_full(self, path: str) -> bool:
         """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
@@ -234,9 +237,7 @@ class Database:
         return self._fact(self.known.members, path, subscripted_members)
 
     def _fact(self, known: dict[str, Read], path: str, read: Callable[[bytes], Read]) -> Read:
-        if path not in known:
-            known[path] = read(self.python[path])
-        return known[path]
+        return known[path] if path in known else known.setdefault(path, read(self.python[path]))
 
     @cached_property
     def _importers(self) -> ImportIndex:

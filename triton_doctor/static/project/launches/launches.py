@@ -90,12 +90,12 @@ def hides_arguments(launch: LinkedLaunch) -> bool:
 
 def computes_with(project: Project, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> bool:
     """Whether the kernel, or a jit function that it passes `name` on to, does more with it than test and compare."""
-    if name in kernel.computed:
+    if name in kernel.uses.computed:
         return True
     module = project.modules.get(kernel.path)
     if depth == 0 or module is None:
         return False
-    for callee, target, passed in kernel.passes:
+    for callee, target, passed in kernel.uses.passes:
         found = project.names.defined(module, callee) if passed == name else None
         if isinstance(found, Kernel):
             own = found.params[target].name if isinstance(target, int) and target < len(found.params) else str(target)
