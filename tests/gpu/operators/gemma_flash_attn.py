@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tests.gpu.operators.tensors import normal
+
+if TYPE_CHECKING:
+    import torch
 
 REPOSITORY = "zzhhjjj/gemma-triton-flash-attn"
 COMMIT = "ad520fa61d2fb0066ca8fb99aad985193471b3e8"
