@@ -1,4 +1,4 @@
-"""kalman-linear-attention's scans of precisions and of means."""
+"""kalman-linear-attention's layer, and its scans of precisions and of means."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tests.gpu.operators.tensors import normal, plain
+from tests.gpu.operators.tensors import DEVICE, normal, plain
 
 REPOSITORY = "vaisakh-shaj/kalman-linear-attention"
 COMMIT = "cb2a550b97f54f9482d05f7b63b6f1253c4e2409"
@@ -48,4 +48,11 @@ def fused(batch: int, length: int) -> object:
     return call("fused_kla_scan", "fused_kla_forward", *tokens, *states, *first)
 
 
-OPERATORS = {"precision": precision, "mean": mean, "fused": fused}
+def layer(batch: int, length: int) -> object:
+    """A whole layer, forward and backward."""
+    library = importlib.import_module("kla")
+    made = library.KLALayer(d_model=WIDE, config=library.KLAConfig(d_state=STATE)).to(DEVICE)
+    return made(normal(batch, length, WIDE, dtype=torch.float32))
+
+
+OPERATORS = {"layer": layer, "precision": precision, "mean": mean, "fused": fused}

@@ -22,7 +22,7 @@ def attend(batch: int, asked: int, length: int) -> object:
 
 
 def tree(batch: int, length: int) -> object:
-    """A tree of 64 tokens after `length` others."""
+    """The last 64 tokens of a tree, after `length` of it."""
     return attend(batch, TREE, length + TREE)
 
 
