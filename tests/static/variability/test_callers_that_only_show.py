@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,14 @@ def measure(lengths):
     fold(torch.empty(lengths.max().item(), 2, 8, 64))
 """
 
+WRITTEN = b"""
+import torch
+import triton
+from library import fold
+
+fold(torch.empty(4, 2, 8, 64))
+"""
+
 
 @pytest.mark.parametrize(
     ("path", "severity"),
@@ -94,6 +103,20 @@ def test_number_that_a_benchmark_alone_passes_is_no_count(path: str, codes: list
 
 
 @pytest.mark.parametrize(
+    ("path", "codes"),
+    [
+        pytest.param("benchmarks/measure.py", ["TRD201"], id="a benchmark"),
+        pytest.param("try.ipynb", ["TRD201"], id="a notebook"),
+        pytest.param("serve.py", [], id="a program"),
+    ],
+)
+def test_sizes_that_a_program_alone_writes_out_are_fixed(path: str, codes: list[str]) -> None:
+    found = find({"library.py": FOLD, path: written(path, WRITTEN)})
+
+    assert [finding.code for finding in found] == codes
+
+
+@pytest.mark.parametrize(
     ("path", "origin"),
     [
         pytest.param("benchmarks/measure.py", "library.py", id="a benchmark"),
@@ -104,6 +127,14 @@ def test_trail_of_an_axis_does_not_begin_in_a_benchmark(path: str, origin: str) 
     (finding,) = find({"library.py": FOLD, path: ALLOCATED})
 
     assert finding.trail[0].path == origin
+
+
+def written(path: str, text: bytes) -> bytes:
+    """What the file at `path` holds, with `text` for its code."""
+    if not path.endswith(".ipynb"):
+        return text
+    cell = {"cell_type": "code", "source": text.decode(), "metadata": {}, "outputs": [], "execution_count": None}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
 def find(texts: dict[str, bytes]) -> list[Finding]:

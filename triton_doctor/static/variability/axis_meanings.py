@@ -64,6 +64,9 @@ _MOST_STEPS = 4
 _FEWEST_BEFORE_STATE = 3
 _WITH_HEADS = 4
 _WITH_CHANNELS = 3
+_OF_SEQUENCES = 2
+# Letters that are a length where nothing but a batch stands beside them.
+_SEQUENCE_LETTERS = frozenset("lts")
 
 
 @lru_cache(maxsize=8192)
@@ -102,6 +105,14 @@ def meaning_of_word(name: str) -> bool | None:
 def are_axes_of_activation(names: tuple[str, ...]) -> bool:
     """Whether the names of axes are a batch, a length behind it, and more: `B, T, C`."""
     return len(names) >= _WITH_CHANNELS and names[0] in _BATCHES and any(map(meaning_of_word, names[1:-1]))
+
+
+@lru_cache(maxsize=4096)
+def are_axes_of_sequences(names: tuple[str, ...]) -> bool:
+    """Whether the names of two axes are a batch and a length: `B, T = ids.shape`."""
+    if len(names) != _OF_SEQUENCES or names[0] not in _BATCHES:
+        return False
+    return names[1].lower() in _SEQUENCE_LETTERS or name_words.names_length(names[1])
 
 
 class AxisMeanings:
@@ -149,6 +160,8 @@ class AxisMeanings:
             unknown = [at for at, meaning in enumerate(meanings[:-1]) if meaning is None]
             if len(unknown) == 1 and self._is_open_length(axes[unknown[0]]):
                 meanings[unknown[0]] = True
+        if are_axes_of_sequences(tuple(axes)) and meanings[1] is None and self._is_open_length(axes[1]):
+            meanings[1] = True
         is_sequence = len(axes) == _WITH_CHANNELS and axes[0] in _BATCHES and axes[-1].lower() == "l"
         if is_sequence and meanings[1:] == [False, None] and self._is_open_length(axes[-1]):
             meanings[-1] = True  # of channels, as convolutions take it

@@ -116,7 +116,7 @@ def _agreed(names: Mapping[int, Sequence[str]]) -> dict[int, str]:
 
 @cached_in_scan()
 def unpacked_together(function: Function, line: int) -> tuple[str, ...]:
-    """The names that a line of `function` unpacks one shape of three axes or more into; empty where it does not."""
+    """The names that a line of `function` unpacks one shape of two axes or more into; empty where it does not."""
     found: dict[int, str] = {}
     sizes = set[int]()
     for name, bindings in function.bindings.items():
@@ -129,7 +129,7 @@ def unpacked_together(function: Function, line: int) -> tuple[str, ...]:
                     sizes.add(size)
                 case _:
                     pass
-    if len(sizes) != 1 or len(found) < max(*sizes, _LEADING):
+    if len(sizes) != 1 or len(found) < max(sizes):
         return ()
     return tuple(found[at] for at in sorted(found))
 

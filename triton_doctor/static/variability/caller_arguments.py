@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Name
+from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.arguments import argument_value, default_point, number_of
 from triton_doctor.static.variability.autograd import differentiated
@@ -147,7 +148,8 @@ class CallerArguments:
             # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
             return choice(shown)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
         if found and not any(number.decide() is Variability.UNKNOWN for number in found):
-            return choice(found)
+            # The sizes that a benchmark or a notebook writes out say nothing of those that a program has.
+            return choice(found) if serves or not _is_written(found) else None
         if query.what not in ("value", "attribute") and any(
             number.literal == 1 or number.one_for_some_caller for number in found
         ):
@@ -216,9 +218,10 @@ class CallerArguments:
         return self._interpreter.number(default, default_point(function, frame)).is_integer
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
-        """Whether `caller` measures or teaches what a program calls too."""
-        demonstrations = self._interpreter.project.demonstrations
-        return caller.module.path in demonstrations and function.path not in demonstrations
+        """Whether `caller` measures or teaches what a program calls too; what a notebook calls of a module is shown."""
+        demonstrations, path = self._interpreter.project.demonstrations, caller.module.path
+        is_notebook = path.endswith(SUFFIX) and path != function.path
+        return (is_notebook or path in demonstrations) and function.path not in demonstrations
 
     def called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
         """The calls that tell of `function`, with what they pass."""
@@ -271,6 +274,10 @@ class CallerArguments:
                 # `if x.dim() == 3: x = x.unsqueeze(0)`: the caller has one item, whatever it takes besides.
                 chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
             yield chosen.stepping(note)
+
+
+def _is_written(found: list[AbstractNumber]) -> bool:
+    return all(number.kind is Variability.FIXED for number in found)
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:

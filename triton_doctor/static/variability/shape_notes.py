@@ -20,7 +20,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings
+from triton_doctor.static.variability.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
 from triton_doctor.static.variability.axis_names import keeps_shape, leading_axes, named_axes
 from triton_doctor.static.variability.noted_in_code import may_assert, may_rearrange, notes_in_code
 from triton_doctor.static.variability.written_shapes import (
@@ -149,8 +149,8 @@ def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
 
 @cached_in_scan()
 def note_of_unpacking(function: Function, names: tuple[str, ...]) -> ShapeNote | None:
-    """Return what `function` says of a shape in unpacking it into `names`, where these are three or more."""
-    if len(names) < _FEWEST_UNPACKED or not all(names):
+    """Return what `function` says of a shape in unpacking it into `names`: three or more, or a batch and a length."""
+    if not all(names) or not (len(names) >= _FEWEST_UNPACKED or are_axes_of_sequences(names)):
         return None
     unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)
     return with_meanings(unpacked, _meanings(function, {}))

@@ -43,7 +43,8 @@ def _indexed(
     if len(keys) == 1 and isinstance(key, Name) and (rows := _gathered(interpreter, value, key, point)) is not None:
         return rows
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
-        if isinstance(value, SymbolicValue):
+        is_shown = isinstance(value, SymbolicValue) and value.root.shown_rank is not None
+        if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(one, Const) for one in keys)):
             # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
             root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
             return SymbolicValue(root=root, number=value.number._replace(terms=frozenset(), literals=()))
