@@ -1,4 +1,4 @@
-"""FlatQuant's transforms of activations that leave four bits, and its products of 8-bit floats for DeepSeek's model."""
+"""FlatQuant's transforms of activations that leave four bits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from tests.gpu.operators.tensors import DEVICE, HEAD, HIDDEN, plain
+from tests.gpu.operators.tensors import HEAD, plain
 
 REPOSITORY = "ruikangliu/FlatQuant"
 COMMIT = "9d88ffcb7d2c6bda59fb5c44dad36adc101aadb1"
 BARE = ("deploy", "deploy.nn")
-LEFT, WIDE, BLOCK = 32, 1024, 128
+LEFT = 32
 
 
 def deploy(module: str) -> Any:
@@ -46,13 +46,4 @@ def blocks(batch: int, length: int) -> object:
     return deploy("block_matmul").block_matmul(*made)
 
 
-def eight(batch: int, length: int) -> object:
-    """A product of tokens and a layer in 8-bit floats, and the layer as it was."""
-    kernel = importlib.import_module("deepseek_v3.kernel")
-    weight = torch.zeros(WIDE, HIDDEN, device=DEVICE, dtype=torch.float8_e4m3fn)
-    scales = plain(WIDE // BLOCK, HIDDEN // BLOCK, dtype=torch.float32)
-    kernel.weight_dequant(weight, scales)
-    return kernel.fp8_gemm(*kernel.act_quant(plain(batch, length, HIDDEN)), weight, scales)
-
-
-OPERATORS = {"kronecker": kronecker, "tall": tall, "blocks": blocks, "eight": eight}
+OPERATORS = {"kronecker": kronecker, "tall": tall, "blocks": blocks}
