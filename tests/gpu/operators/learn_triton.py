@@ -15,7 +15,8 @@ WIDE, HELD, EXPERTS, CHOSEN = 1024, 2, 8, 2
 
 
 def call(lesson: str, name: str, *arguments: object, **more: object) -> Any:
-    """Call a function of one of the lessons."""
+    """Call a function of one of the lessons, with memory for what is described on the device."""
+    importlib.import_module("src.utils").enable_tma_allocator()
     return getattr(importlib.import_module(f"src.{lesson}"), name)(*arguments, **more)
 
 

@@ -10,7 +10,11 @@ from tests.gpu.operators.tensors import CHUNKS, HEAD, HEADS, normal, plain
 
 REPOSITORY = "LukasBluebaum/xLSTM-Triton-Implementation"
 COMMIT = "405d605615ebb1de287c90b5280894dc982b78a8"
-SHAPES = ((1, 16), (2, 64), *CHUNKS)
+# Scans take as many blocks as a power of two.
+SHAPES_OF = {
+    "products": ((1, 16), (2, 64), *CHUNKS),
+    "scans": ((1, 16), (2, 64), (3, 128), (5, 256), (6, 512), (2, 1024), (1, 2048)),
+}
 
 
 def products(batch: int, length: int) -> object:
