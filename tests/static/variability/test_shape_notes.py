@@ -37,6 +37,8 @@ def axes_in(text: str, name: str = "x") -> tuple[str, ...] | None:
         pytest.param("x,  # (..., T, D)", ("...", "T", "D"), id="open"),
         pytest.param("x,  # (B, NC * L) = (B, S)", ("B", "S"), id="said in two ways: the plainer"),
         pytest.param("x,  # [B, T, H] if not head_first else [B, H, T]", ("B", "", ""), id="two layouts"),
+        pytest.param("x,  # (B, C, H, W) | (B, H, W, C)", ("B", "", "", ""), id="one layout or another"),
+        pytest.param("x,  # (B, C, H, W) | (B, 4, C, H, W)", None, id="four axes or five"),
         pytest.param("x,  # (optional, default)", None, id="no axes"),
         pytest.param("x,  # in [0, T - 1]", None, id="a range"),
         pytest.param("x,  # (1, 2, 3)", None, id="numbers alone"),

@@ -246,7 +246,7 @@ def _names_time(axes: Sequence[str]) -> bool:
 
 
 def _names_length(axes: Sequence[str]) -> bool:
-    return any(_LENGTH_LETTERS.fullmatch(axis) for axis in axes)
+    return any(_LENGTH_LETTERS.fullmatch(axis) and meaning_of_word(axis) is not False for axis in axes)
 
 
 def _item(expr: Expr) -> Expr:

@@ -22,7 +22,7 @@ _AXIS = re.compile(r"[\w.\s+\-*/×()]+")  # noqa: RUF001
 _NAMED = re.compile(r"[A-Za-z]")
 # Names that stand for an axis by their look: `B`, `NH`, `T_q`, `DHQK`.
 _LETTERS = re.compile(r"[A-Z][A-Z0-9]{0,4}(?:_\w{1,4})?|[a-z]\d?")
-_ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|/|->|→|\bto\b", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|[/|]|->|→|\bto\b", re.IGNORECASE)
 _JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
 _BEFORE_AXES = tuple(re.compile(rf"{name}\s*,\s*[\"']") for name in ("Tensor", "Array", "ndarray"))
 _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
