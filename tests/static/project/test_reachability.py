@@ -30,6 +30,7 @@ def launch(x):
     batch, heads, length, dim = x.shape
     kernel[(1,)](x, batch)
 """
+CERTAIN = OPS.replace("batch)", "x.item())")
 WRAPPED = """
 
 def wrap(x):
@@ -71,6 +72,7 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         pytest.param({"ops.py": OPS}, WARNING, id="a file that nobody imports"),
         pytest.param({"ops.py": OPS, "main.py": "from ops import used\nused(1)\n"}, INFO, id="not imported"),
         pytest.param({"ops.py": OPS, "main.py": "from ops import used, launch\nused(1)\n"}, INFO, id="never called"),
+        pytest.param({"ops.py": CERTAIN, "main.py": "from ops import used\n"}, INFO, id="given what certainly changes"),
         pytest.param({"ops.py": OPS, "main.py": "from ops import launch\nlaunch(1)\n"}, WARNING, id="called"),
         pytest.param(
             {"ops.py": OPS, "main.py": "from ops import launch as run\nmake(run)\n"},
@@ -89,6 +91,24 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
             id="called by its module, out of a package",
         ),
         pytest.param({"ops.py": OPS, "main.py": "from ops import *\n"}, WARNING, id="all is taken"),
+        pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import launch\ndef run():\n  raise TypeError\n  launch(1)\n"},
+            INFO,
+            id="called behind a raise",
+        ),
+        pytest.param(
+            {
+                "ops.py": OPS,
+                "main.py": "from ops import launch\ndef run():\n  if wide:\n    raise TypeError\n  launch(1)\n",
+            },
+            WARNING,
+            id="called where another branch raises",
+        ),
+        pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import used\nfrom other.ops import launch\nlaunch(1)\n"},
+            INFO,
+            id="another library's of the same name is called",
+        ),
         pytest.param(
             {
                 "pkg/__init__.py": "from pkg.ops import launch\n",

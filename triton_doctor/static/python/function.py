@@ -140,7 +140,10 @@ class HostParam(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a host function does, in the order of its text."""
+    """What a host function does, in the order of its text.
+
+    `unreachable` are the lines, first and last, of statements behind a `raise` or a `return`, of which nothing is read.
+    """
 
     bindings: Mapping[str, tuple[Binding, ...]]
     stored: tuple[Stored, ...]
@@ -150,6 +153,7 @@ class Contents(NamedTuple):
     limits: Mapping[str, tuple[AssertedBound, ...]]
     none_tests: Mapping[str, tuple[NoneTest, ...]]
     globals: frozenset[str]
+    unreachable: tuple[tuple[int, int], ...] = ()
 
 
 class FunctionSource(Protocol):
@@ -161,6 +165,10 @@ class FunctionSource(Protocol):
 
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in it."""
+        ...
+
+    def times_unreachable(self, sign: TextPattern) -> int:
+        """How often `sign` stands where the function never comes."""
         ...
 
     @property

@@ -74,6 +74,7 @@ class Body:
         self._limits: dict[str, list[AssertedBound]] = {}
         self._none_tests: dict[str, list[NoneTest]] = {}
         self._globals: set[str] = set()
+        self._unreachable: list[tuple[int, int]] = []
         self._flags = FlagTests()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
         self.for_main: set[int] = set()
@@ -89,14 +90,16 @@ class Body:
             limits={name: tuple(limits) for name, limits in self._limits.items()},
             none_tests={name: tuple(tests) for name, tests in self._none_tests.items()},
             globals=frozenset(self._globals),
+            unreachable=tuple(self._unreachable),
         )
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
         """Take in `statements`, after those read before; what stands behind a `raise` or `return` never runs."""
-        for statement in statements:
+        for index, statement in enumerate(statements):
             self._order += 1
             self._statement(statement)
             if isinstance(statement, ast.Raise | ast.Return):
+                self._unreachable += [(one.lineno, one.end_lineno or one.lineno) for one in statements[index + 1 :]]
                 break
 
     def read_defaults(self, args: ast.arguments) -> None:

@@ -86,6 +86,11 @@ class FunctionText:
         """How often `sign` stands in it."""
         return self._source.times(sign, self._start, self._end)
 
+    def times_unreachable(self, sign: TextPattern) -> int:
+        """How often `sign` stands behind a `raise` or a `return` of it."""
+        unreachable = self.contents.unreachable if self.holds(b"raise") or self.holds(b"return") else ()
+        return sum(self._source.times(sign, *self._source.bounds(*lines)) for lines in unreachable)
+
     @property
     def text(self) -> str:
         """All of it."""
@@ -155,6 +160,10 @@ class ModuleText:
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in the file."""
         return self._source.times(sign, 0, len(self._source.text))
+
+    def times_unreachable(self, sign: TextPattern) -> int:
+        """Zero: a file that raises on its way is not looked at."""
+        return 0
 
     @property
     def text(self) -> str:

@@ -46,14 +46,10 @@ def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
 
 
 def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> str | None:
-    """Why no program runs `launch`, which is given `number`.
-
-    A launch out of reach whose value has an origin in sight counts all the same.
-    """
+    """Why no program runs `launch`, which is given `number`."""
     if is_test(interpreter, launch):
         return IN_TRIALS
-    reason = _explain_out_of_reach(interpreter, launch) if number.hints else None
-    reason = reason or explain_untaken_branch(interpreter, launch)
+    reason = _explain_out_of_reach(interpreter, launch) or explain_untaken_branch(interpreter, launch)
     if reason is None and number.hints:
         project, reachability = interpreter.project, interpreter.reachability
         if is_of_optimizer(project, reachability, launch.module, launch.function):

@@ -29,6 +29,11 @@ _DESCRIBING = frozenset(
     "register_fake register_autograd register_vmap register_autocast register_torch_dispatch impl_abstract "
     "impl_backward impl_save_for_backward define".split()
 )
+# Called or not, these give back a function, and keep it nowhere.
+_KEEPING_NOTHING = frozenset(
+    "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
+    "autocast custom_fwd custom_bwd contextmanager".split()
+)
 _SIGNS = (b"::", b"impl", b"custom_op")
 _BEFORE = re.compile(rb"(?<=\.)")
 _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
@@ -65,6 +70,15 @@ def describes(decorator: Expr, name: str) -> bool:
     """Whether `decorator` says more of the operator `name`: `@scale.register_fake`."""
     func = decorator.func if isinstance(decorator, Call) else decorator
     return isinstance(func, Attr) and func.base == Name(name) and func.name in _DESCRIBING
+
+
+def may_register(decorator: Expr) -> bool:
+    """Whether a decorator may keep the function for others to call: `@register("scale")`, not `@torch.no_grad()`."""
+    match decorator:
+        case Call(func):
+            return final_name(func) not in _KEEPING_NOTHING
+        case _:
+            return False
 
 
 def _operator_of(call: Call) -> str | None:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.call_graph import is_test_function
-from triton_doctor.static.project.calls.operators import describes, only_registers, operators
+from triton_doctor.static.project.calls.operators import describes, may_register, only_registers, operators
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Attr, Call, Const, Name, every_part, final_name
+from triton_doctor.static.python.ir import Attr, Const, Name, every_part
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Import, Module
 
-# Callers of callers are followed so far; behind that, a function is taken to be in reach.
-# Called or not, these give back a function, and keep it nowhere.
-_KEEPING_NOTHING = frozenset(
-    "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
-    "autocast custom_fwd custom_bwd contextmanager".split()
-)
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
 _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 
@@ -97,7 +91,7 @@ class Reachability:
                 return True
             name, entered = function.class_name.rpartition(".")[2], forward
         own_operators = operators(module).get(function.name, ()) if function.class_name is None else ()
-        if not own_operators and any(_may_register(decorator) for decorator in function.decorators):
+        if not own_operators and any(may_register(decorator) for decorator in function.decorators):
             return True
         callers = list(self._callers.of(module, entered, of_tests=True))
         if own_operators and not callers:
@@ -130,7 +124,7 @@ class Reachability:
         project = self._project
         found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
         return any(
-            self._counts(path, name, mentions, own) and not self._is_another(path, name, module)
+            self._counts(path, name, mentions, own) and not self._is_another(path, name, mentions, module)
             for path, mentions in found
             if path not in project.demonstrations
         )
@@ -158,10 +152,16 @@ class Reachability:
             is_taken |= imported.member == name
         return is_taken
 
-    def _is_another(self, path: str, name: str, module: Module) -> bool:
-        """Whether the file at `path` calls something by `name` that a module other than `module` defines."""
-        place = self._project.names.locate(path, name) if path != module.path else None
-        return place is not None and place.path not in (path, module.path)
+    def _is_another(self, path: str, name: str, mentions: Mentions, module: Module) -> bool:
+        """Whether the file at `path` calls something by `name` that is of a module other than `module`."""
+        if path == module.path:
+            return False
+        place = self._project.names.locate(path, name)
+        if place is not None:
+            return place.path not in (path, module.path)
+        # An import of a folder above, or of the module itself, may lead there although its path is not followed.
+        folders = (*module.path.split("/"), last_name(module.path))
+        return mentions.library is not None and mentions.library not in folders
 
     def _importers_of(
         self, module: Module, using: Collection[str] | None = None
@@ -184,11 +184,15 @@ class Reachability:
 
 
 class Mentions(NamedTuple):
-    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it."""
+    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it.
+
+    `library` is the first name of the module that it is imported from, `a` of `from a.b import name`; else None.
+    """
 
     is_exported: bool
     is_valued: bool
     functions: tuple[str, ...]
+    library: str | None
 
 
 @cached_in_scan()
@@ -201,12 +205,16 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
         for one in module.functions.values()
         if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
     )
+    imported = module.imports.get(name)
     found = Mentions(
         is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
         is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
         functions=functions,
+        library=imported.module.partition(".")[0]
+        if imported is not None and imported.member and not imported.level
+        else None,
     )
-    return found if any(found) else None
+    return found if found.is_exported or found.is_valued or functions else None
 
 
 @cached_in_scan()
@@ -236,8 +244,9 @@ def outermost(module: Module, function: Function) -> Function:
 
 
 def _says(function: Function, name: str) -> bool:
-    """Whether `function` says `name`, other than as the operator that it describes."""
-    return function.text.times(mention(name)) > sum(describes(one, name) for one in function.decorators)
+    """Whether `function` says `name` where it comes to, other than as the operator that it describes."""
+    times = function.text.times(mention(name)) - sum(describes(one, name) for one in function.decorators)
+    return times > 0 and times > function.text.times_unreachable(mention(name))
 
 
 def _aliases(module: Module, name: str) -> Iterator[str]:
@@ -262,15 +271,6 @@ def _hands_on(other: Module, imported: Import) -> bool:
 def _is_related(one: str, other: str) -> bool:
     """Whether two qualified names are of one function, of a class and its method, or of a function in the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
-
-
-def _may_register(decorator: Expr) -> bool:
-    """Whether a decorator may keep the function for others to call: `@register("scale")`, not `@torch.no_grad()`."""
-    match decorator:
-        case Call(func):
-            return final_name(func) not in _KEEPING_NOTHING
-        case _:
-            return False
 
 
 def _expressions(function: Function, name: str) -> Iterator[Expr]:
