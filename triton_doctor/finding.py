@@ -53,6 +53,11 @@ class Step:
     line: int
     text: str
 
+    def relocate(self, show: Callable[[Location], Location]) -> Step:
+        """The same with its place as `show` gives it."""
+        location = show(Location(self.path, self.line))
+        return Step(location.path, location.line, self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class HintNote:
@@ -179,6 +184,32 @@ class Finding:
     fix: Plan | None = None
     evidence: Evidence | None = None
     home: tuple[str, Span] | None = None
+
+    def relocate(self, show: Callable[[Location], Location]) -> Finding:
+        """The same with each of its places as `show` gives it; `fix` stays."""
+
+        def show_any(location: Location | None) -> Location | None:
+            return show(location) if location is not None else None
+
+        def show_span(span: Span) -> Span:
+            first, last = (show(Location(self.path, line)).line for line in (span.line, span.end_line))
+            return span._replace(line=first, end_line=last)
+
+        facts = self.facts
+        return replace(
+            self,
+            path=show(Location(self.path, self.span.line)).path,
+            span=show_span(self.span),
+            facts=replace(
+                facts,
+                launch=show_span(facts.launch) if facts.launch is not None else None,
+                kernel_location=show_any(facts.kernel_location),
+                parameter_location=show_any(facts.parameter_location),
+                also=tuple(map(show, facts.also)),
+                hints=tuple(replace(hint, location=show_any(hint.location)) for hint in facts.hints),
+            ),
+            trail=tuple(one.relocate(show) for one in self.trail),
+        )
 
     @property
     def original(self) -> Finding:

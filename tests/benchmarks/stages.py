@@ -90,7 +90,7 @@ def main() -> None:
     for code, rule in list(rules.items()):
         rules[code] = replace(rule, check=timed(code, rule.check, checks))
     find = partial(find_planned, codes=frozenset(rules))
-    inquiry = Analysis(empty_project(library, settings, cwd), library, find, NO_SCAN_CACHE, NO_CHANGES)
+    inquiry = Analysis(empty_project(library, settings, cwd), library, find, NO_SCAN_CACHE.outcome, NO_CHANGES)
     analyze_files(inquiry, shares, shares.by_path)
     stages.end("check it")
     floor = stages.seconds["bare ast.parse of that"]

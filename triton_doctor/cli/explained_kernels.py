@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
 from triton_doctor.static.project.analysis.parts import empty_project, parts_about, whole_project
-from triton_doctor.static.project.cache.scan_cache import NO_SCAN_CACHE
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.scan import ignore_per_file
 from triton_doctor.static.sources.directives import read_python_directives
@@ -46,14 +44,9 @@ def explain_kernels(
     settings, base = workspace.settings, workspace.base
     kept = cache.read()
     library = Database(workspace.files, kept.seen)
-    memory = kept.recall()
-    changes = (
-        NO_CHANGES
-        if memory is NO_SCAN_CACHE
-        else memory.changes(library, PathPatterns(settings.root, settings.tests, base))
-    )
+    before, changes = kept.recall().after_edits(library, PathPatterns(settings.root, settings.tests, base))
     empty = empty_project(library, settings, base)
-    parts = parts_about(empty, library, pattern, memory, changes, on_progress)
+    parts = parts_about(empty, library, pattern, before, changes, on_progress)
 
     def reported(project: Project) -> Iterator[Finding]:
         codes = (code for code in all_rules() if is_selected(code, select=settings.select, ignore=settings.ignore))

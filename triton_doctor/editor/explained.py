@@ -11,9 +11,7 @@ from triton_doctor.finding import Span
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.analysis.parts import empty_project, project_part
 from triton_doctor.static.project.analysis.summaries import FileSummaries
-from triton_doctor.static.project.cache.scan_cache import NO_SCAN_CACHE
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 from triton_doctor.static.variability.description import hint_notes, trail
@@ -71,10 +69,8 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
     library = Database(workspace.files, kept.seen)
     if kept.modules is not None:
         library.kept = kept.modules
-    before = kept.recall()
-    tests = PathPatterns(settings.root, settings.tests, base)
-    changes = NO_CHANGES if before is NO_SCAN_CACHE else before.changes(library, tests)
-    shares = FileSummaries(library, before.outcome.shares, changes)
+    before, changes = kept.recall().after_edits(library, PathPatterns(settings.root, settings.tests, base))
+    shares = FileSummaries(library, before.shares, changes)
     for subject in library.subjects():
         shares.add(subject)
     shares.add_launchers()

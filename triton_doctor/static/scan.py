@@ -13,9 +13,8 @@ from triton_doctor.rulebook import page_paths
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
 from triton_doctor.static.project.cache.results import combine_results
-from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache
+from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache, read_texts
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.project.database.kernel_uses import find_uses
 from triton_doctor.static.project.database.visibility import MORE_THAN_SEARCHED, Visibility
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
@@ -101,16 +100,12 @@ def scan(
         from triton_doctor.static.rules.registry import all_rules, find_planned
 
         memory = kept.recall()
-        changes = (
-            NO_CHANGES
-            if memory is NO_SCAN_CACHE
-            else memory.changes(library, PathPatterns(settings.root, settings.tests, cwd))
-        )
+        before, changes = memory.after_edits(library, PathPatterns(settings.root, settings.tests, cwd))
         outcome, result = analyze(
             library,
             settings,
             cwd,
-            memory,
+            before,
             changes,
             rules=all_rules(),
             find=find_planned,
@@ -135,7 +130,9 @@ def scan(
     else:
         uses = find_uses(library, (one for answer in outcome.answers.values() for one in answer.found))
     if cache is not None and (outcome is not None or library.seen() != kept.seen):
-        left = kept.recall() if outcome is None else ScanCache(kept.seen, library.known, outcome, uses)
+        left = kept.recall()
+        if outcome is not None:
+            left = ScanCache(kept.seen, library.known, outcome, uses, read_texts(outcome, library, left))
         if left is not NO_SCAN_CACHE:
             cache.write(left._replace(seen=library.seen()))
     sight = Visibility(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))

@@ -112,6 +112,14 @@ def put(path: Path, text: str | None) -> None:
         path.write_text(text)
 
 
+def with_comment(text: str | None, line: int | None) -> str | None:
+    """`text` with a comment of names, and an empty line, behind that many lines."""
+    if text is None or line is None:
+        return text
+    lines = text.split("\n")
+    return "\n".join([*lines[:line], "# launch kernel size rows triton", "", *lines[line:]])
+
+
 @pytest.fixture
 def short_of_breath(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are trusted a moment after they were written, as they are after two seconds."""
@@ -122,12 +130,22 @@ def breathe() -> None:
     time.sleep(0.03)
 
 
-@example([("idle.py", 2, False)])
+@example([("idle.py", 2, False, None)])
+@example(
+    [("launch.py", 0, False, 3), ("user.py", 0, False, 4), ("launch.py", 0, False, None), ("user.py", 1, False, 0)]
+)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.sampled_from(sorted(STATES)), st.integers(0, 9), st.booleans()), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(STATES)), st.integers(0, 9), st.booleans(), st.none() | st.integers(0, 9)),
+        max_size=12,
+    )
+)
 @pytest.mark.usefixtures("short_of_breath")
-def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits: list[tuple[str, int, bool]]) -> None:
-    """Also where the time of a file is set back to what it was."""
+def test_findings_are_those_without_a_cache_whatever_changes(
+    folder: Path, edits: list[tuple[str, int, bool, int | None]]
+) -> None:
+    """Also where the time of a file is set back to what it was, and where a comment on some line moves the others."""
     for name, states in STATES.items():
         put(folder / name, states[0])
     breathe()
@@ -136,10 +154,10 @@ def test_findings_are_those_without_a_cache_whatever_changes(folder: Path, edits
     for store in (cache, memory):
         assert {finding.code for finding in found(folder, store)[0]} == {"TRD101", "TRD102", "TRD201", "TRD901"}
 
-    for name, state, set_back in edits:
+    for name, state, set_back, comment in edits:
         file = folder / name
         before = file.stat() if file.exists() else None
-        put(file, STATES[name][state % len(STATES[name])])
+        put(file, with_comment(STATES[name][state % len(STATES[name])], comment))
         if set_back and before is not None and file.exists():
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         expected = found(folder, None)
@@ -162,7 +180,7 @@ def test_edit_after_edit_reads_only_what_was_edited(
         found(folder, memory)
         reads.append(sorted(read))
         read.clear()
-        (folder / "sizes.py").write_text(VARYING + "#" * (edit + 1))
+        (folder / "sizes.py").write_text(f"{VARYING}x = {edit}\n")
 
     assert reads == [["kernels.py", "launch.py", "sizes.py"]] * 2 + [["sizes.py"]] * 2
 
@@ -277,7 +295,9 @@ def test_files_that_are_as_they_were_are_not_read(folder: Path, write: Callable[
     [
         pytest.param("notes.py", None, set(), id="nothing"),
         pytest.param("sizes.py", FIXED, set(), id="a helper of the value, which no launch is linked by"),
-        pytest.param("kernels.py", KERNEL + "\n", {"kernels.py", "launch.py"}, id="the kernel"),
+        pytest.param("kernels.py", KERNEL + "x = 1\n", {"kernels.py", "launch.py"}, id="the kernel"),
+        pytest.param("kernels.py", "# of launch\n\n" + KERNEL, set(), id="lines move in the kernel's file"),
+        pytest.param("kernels.py", "# x: (rows,)\n" + KERNEL, {"kernels.py", "launch.py"}, id="a comment with a shape"),
         pytest.param("other.py", "import triton\nf[grid](x)\n", {"other.py"}, id="a file that is not asked by others"),
     ],
 )
@@ -292,7 +312,8 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
     library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read().recall()
 
-    shares = summarize_files(library, memory.outcome.shares, memory.changes(library))
+    outcome, changes = memory.after_edits(library)
+    shares = summarize_files(library, outcome.shares, changes)
 
     assert shares.anew == anew
 
@@ -311,7 +332,11 @@ NAMESAKE = "# triton\nimport hub\nfrom elsewhere import launch\n\ndef use(x, req
         pytest.param(
             "namesake.py", NAMESAKE.replace("    launch(", "    hub.launch("), False, id="it is called besides"
         ),
-        pytest.param("user.py", "\n" + USER, False, id="lines move in a caller"),
+        pytest.param("user.py", "\n" + USER, True, id="lines move in a caller"),
+        pytest.param("user.py", USER.replace("    launch", "    # so\n    launch"), True, id="a comment in a caller"),
+        pytest.param(
+            "user.py", USER.replace("    launch", "    import triton\n    launch"), False, id="more in a caller"
+        ),
         pytest.param("test_launch.py", USER + "\n", True, id="a test"),
     ],
 )
@@ -328,9 +353,9 @@ def test_answer_stands_while_what_was_asked_is_answered_the_same(
     library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
     memory = cache.read().recall()
 
-    dependencies = memory.outcome.answers["kernels.py"].dependencies
+    outcome, changes = memory.after_edits(library, {"test_launch.py"})
 
-    assert dependencies.stands(memory.changes(library, {"test_launch.py"})) == stands
+    assert outcome.answers["kernels.py"].dependencies.stands(changes) == stands
 
 
 def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:

@@ -160,7 +160,7 @@ class FunctionSource(Protocol):
     """The text of a function. Few are asked for more than that."""
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in it."""
+        """Whether `word` stands anywhere in it, but on lines of comments alone."""
         ...
 
     def times(self, sign: TextPattern) -> int:
@@ -223,7 +223,7 @@ class Function:
         return name in self.bindings or self.param(name) is not None
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in the text of the function."""
+        """Whether `word` stands anywhere in the text of the function, but on lines of comments alone."""
         return self.text.holds(word)
 
     def shows(self, sign: TextPattern) -> bool:

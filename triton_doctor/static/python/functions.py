@@ -79,8 +79,8 @@ class FunctionText:
             self.contents = contents
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in it."""
-        return self._source.text.find(word, self._start, self._end) != -1
+        """Whether `word` stands anywhere in it, but on lines of comments alone."""
+        return self._source.holds(word, self._start, self._end)
 
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in it."""
@@ -154,8 +154,8 @@ class ModuleText:
         self.contents = contents
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in the file."""
-        return word in self._source.text
+        """Whether `word` stands anywhere in the file, but on lines of comments alone."""
+        return self._source.holds(word, 0, len(self._source.text))
 
     def times(self, sign: TextPattern) -> int:
         """How often `sign` stands in the file."""

@@ -9,10 +9,11 @@ import ast
 import json
 import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.finding import Location, Step
+from triton_doctor.finding import Location
 from triton_doctor.nesting import with_own_stack
 
 if TYPE_CHECKING:
@@ -149,31 +150,4 @@ def show_location(location: Location, read: Callable[[str], Notebook]) -> Locati
 
 def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
     """`finding` with its lines of notebooks, which `read` gives by path, as lines of their cells."""
-
-    def show(path: str, line: int) -> tuple[str, int]:
-        location = show_location(Location(path, line), read)
-        return location.path, location.line
-
-    def show_any(location: Location | None) -> Location | None:
-        return show_location(location, read) if location is not None else None
-
-    facts, span = finding.facts, finding.span
-    path, line = show(finding.path, span.line)
-    shift = line - span.line
-    if facts.launch is not None and shift:
-        launch = facts.launch
-        launch = launch._replace(line=launch.line + shift, end_line=launch.end_line + shift)
-        facts = replace(facts, launch=launch)
-    return replace(
-        finding,
-        path=path,
-        span=span._replace(line=line, end_line=span.end_line + shift),
-        facts=replace(
-            facts,
-            kernel_location=show_any(facts.kernel_location),
-            parameter_location=show_any(facts.parameter_location),
-            also=tuple(Location(*show(location.path, location.line)) for location in facts.also),
-            hints=tuple(replace(hint, location=show_any(hint.location)) for hint in facts.hints),
-        ),
-        trail=tuple(Step(*show(step.path, step.line), step.text) for step in finding.trail),
-    )
+    return finding.relocate(partial(show_location, read=read))

@@ -39,13 +39,18 @@ class TextPattern:
         return self._before.pattern + re.escape(self._word) + self._after.pattern
 
     def offsets(self, text: bytes) -> Iterator[int]:
-        """Where it begins in `text`, in order."""
+        """Where it begins in `text`, in order, but for lines of comments alone."""
         word, width, before, after = self._word, len(self._word), self._before.match, self._after.match
         at = text.find(word)
         while at != -1:
-            if before(text, at) and after(text, at + width):
+            if before(text, at) and after(text, at + width) and not is_in_comment(text, at):
                 yield at
             at = text.find(word, at + width)
+
+
+def is_in_comment(text: bytes, at: int) -> bool:
+    """Whether what stands at `at` is of a comment that has its line for itself."""
+    return text[text.rfind(b"\n", 0, at) + 1 : at].lstrip().startswith(b"#")
 
 
 class SyntaxNode(Protocol):
@@ -129,6 +134,13 @@ class SourceText:
         offsets = _offsets(self, sign)
         at = bisect_left(offsets, start)
         return bisect_left(offsets, end, at) - at
+
+    def holds(self, word: bytes, start: int, end: int) -> bool:
+        """Whether `word` stands between two offsets, but on lines of comments alone."""
+        at = self.text.find(word, start, end)
+        while at != -1 and is_in_comment(self.text, at):
+            at = self.text.find(word, at + 1, end)
+        return at != -1
 
     def lines(self, first: int, last: int) -> str:
         """The lines `first` to `last`."""

@@ -1,4 +1,4 @@
-"""A library to the outcome of a scan; what memory holds, and still stands, is taken over."""
+"""A library to the outcome of a scan; what still stands of the results before is taken over."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.cache.results import Result
-    from triton_doctor.static.project.cache.scan_cache import ScanCache
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Changes
     from triton_doctor.static.project.project import Project
@@ -41,7 +40,7 @@ def analyze(
     library: Database,
     settings: Settings,
     cwd: Path,
-    memory: ScanCache,
+    before: ScanResult,
     changes: Changes,
     *,
     rules: Collection[str],
@@ -56,7 +55,7 @@ def analyze(
     """
     codes = frozenset(code for code in rules if is_selected(code, select=settings.select, ignore=settings.ignore))
     project = empty_project(library, settings, cwd)
-    inquiry = Analysis(project, library, partial(find, codes=codes), memory, changes, asked)
+    inquiry = Analysis(project, library, partial(find, codes=codes), before, changes, asked)
     shares, answers = run_analysis(inquiry, on_progress, alone=weigh is not None)
     outcome = ScanResult(frozenset(rules), shares.by_path, answers)
     result = combine_results(outcome.results(), asked)

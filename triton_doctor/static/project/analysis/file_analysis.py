@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.analysis.summaries import FileSummaries
-    from triton_doctor.static.project.cache.scan_cache import ScanCache
+    from triton_doctor.static.project.cache.scan_cache import ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Changes, Dependencies
     from triton_doctor.static.project.project import Project
 
 
 class Analysis(NamedTuple):
-    """What is to be found: by `find`, in `library`, where what `memory` holds may stand after `changes`.
+    """What is to be found: by `find`, in `library`, where what is in `before` may stand after `changes`.
 
     `find` gives the findings of the part of a project about a path, and the constexprs that stay undecided there.
     `project` has no files yet. `asked` are the files to report on, None for all.
@@ -34,7 +34,7 @@ class Analysis(NamedTuple):
     project: Project
     library: Database
     find: Callable[[Project, str], tuple[tuple[Finding, ...], tuple[Undecided, ...]]]
-    memory: ScanCache
+    before: ScanResult
     changes: Changes
     asked: frozenset[str] | None = None
 
@@ -60,7 +60,7 @@ def analyze_files(inquiry: Analysis, shares: FileSummaries, paths: Iterable[str]
     answers = {}
     for path in paths:
         from_where = launchers.get(path, ())
-        kept = inquiry.memory.outcome.answers.get(path)
+        kept = inquiry.before.answers.get(path)
         if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
             if path not in needed:
                 continue

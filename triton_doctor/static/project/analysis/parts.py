@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.settings import Settings
-    from triton_doctor.static.project.cache.scan_cache import ScanCache
+    from triton_doctor.static.project.cache.scan_cache import ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Changes
     from triton_doctor.static.project.project import LinkedLaunch
@@ -57,17 +57,17 @@ def parts_about(
     project: Project,
     library: Database,
     pattern: str,
-    memory: ScanCache,
+    before: ScanResult,
     changes: Changes,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Project]:
     """The part of `project`, which has no files yet, about each file with a kernel whose name matches `pattern`.
 
-    What `memory` has of the scan before is not worked out again; without it, only files that may launch the kernel are
+    What stands of the results `before` is not worked out again; without it, only files that may launch the kernel are
     read, if `pattern` is its name.
     """
-    shares = FileSummaries(library, memory.outcome.shares, changes)
-    is_cold = not memory.outcome.shares
+    shares = FileSummaries(library, before.shares, changes)
+    is_cold = not before.shares
     paths = find_mentions(library, pattern) if is_cold and pattern.isidentifier() else library.subjects()
     for done, path in enumerate(paths, start=1):
         shares.add(path)

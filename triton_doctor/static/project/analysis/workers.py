@@ -41,13 +41,13 @@ def run_analysis(
         except (OSError, EOFError):
             # A worker was killed, or failed as this process will, in its own words.
             pass
-    shares = summarize_files(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes, on_progress)
+    shares = summarize_files(inquiry.library, inquiry.before.shares, inquiry.changes, on_progress)
     return shares, analyze_files(inquiry, shares, shares.by_path)
 
 
 def _anew(inquiry: Analysis) -> list[str]:
     """The files whose shares are certain to be worked out."""
-    kept = inquiry.memory.outcome.shares.keys() - inquiry.changes.paths
+    kept = inquiry.before.shares.keys() - inquiry.changes.paths
     return [path for path in inquiry.library.subjects() if path not in kept]
 
 
@@ -71,7 +71,7 @@ def _run_in_workers(
     sys.stdout.flush()
     sys.stderr.flush()
     forking = multiprocessing.get_context("fork")
-    shares = FileSummaries(library, inquiry.memory.outcome.shares, inquiry.changes)
+    shares = FileSummaries(library, inquiry.before.shares, inquiry.changes)
     answers: dict[str, FileResult] = {}
     with ExitStack() as leaving:
         lines: list[Connection] = []
@@ -113,7 +113,7 @@ def _parts(paths: Sequence[str], count: int, size: Callable[[str], int]) -> list
 def _work(inquiry: Analysis, paths: Sequence[str], line: Connection) -> None:
     """What one worker does: the shares of `paths`, and, once all others are known, the answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
-    shares = FileSummaries(inquiry.library, inquiry.memory.outcome.shares, inquiry.changes)
+    shares = FileSummaries(inquiry.library, inquiry.before.shares, inquiry.changes)
     # What fails here fails again, and is told, where the first process does it all.
     with suppress(Exception):
         for path in paths:

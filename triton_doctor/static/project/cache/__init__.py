@@ -5,4 +5,6 @@ where file, version and settings are unchanged. A file whose signature is wrong 
 anybody.
 
 Example: after an edit of `a.py`, the scan cache gives the findings of all files whose dependencies do not name `a.py`.
+Where the edit adds or removes nothing but comments in plain words and empty lines between statements, `a.py` says what
+it said, on other lines: all findings stand, at their places of now.
 """

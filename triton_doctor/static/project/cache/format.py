@@ -58,6 +58,7 @@ class _Details(NamedTuple):
     setting: dict[str, bool]
     shares: dict[str, FileSummary]
     answers: dict[str, FileResult]
+    texts: dict[str, bytes]
 
 
 class _Layout(NamedTuple):
@@ -138,7 +139,7 @@ def encode(memory: ScanCache) -> bytes:
 
     Raises ValueError for a path that is no UTF-8, and OverflowError for a number of more than 64 bits.
     """
-    seen, known, outcome, uses = memory
+    seen, known, outcome, uses, texts = memory
     details = _Details(
         roles=known.roles,
         words=known.words,
@@ -148,6 +149,7 @@ def encode(memory: ScanCache) -> bytes:
         answers={
             path: answer._replace(found=(), undecided=(), unreadable=()) for path, answer in outcome.answers.items()
         },
+        texts=dict(texts),
     )
     head = _Head(
         digests=dict(seen.digests),
@@ -185,9 +187,8 @@ def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCa
             answers[path] = details.answers[path]._replace(
                 found=reading.found, undecided=reading.undecided, unreadable=reading.unreadable
             )
-    return ScanCache(
-        FileStamps(head.digests, head.statuses), known, ScanResult(head.checks, shares, answers), head.uses
-    )
+    outcome = ScanResult(head.checks, shares, answers)
+    return ScanCache(FileStamps(head.digests, head.statuses), known, outcome, head.uses, details.texts)
 
 
 def _decode(content: bytes, of: type[Record]) -> Record | None:

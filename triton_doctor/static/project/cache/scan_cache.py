@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triton_doctor.static.project.cache.results import FileFindings, FileReport
-from triton_doctor.static.project.database.dependencies import ChangedFile, Changes
+from triton_doctor.static.project.database.dependencies import NO_CHANGES, ChangedFile, Changes
 from triton_doctor.static.project.database.import_index import last_name
-from triton_doctor.static.project.database.roles import FileFacts, Role, taken_names
-from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
+from triton_doctor.static.project.database.roles import FileFacts, Role, facts_of, taken_names
+from triton_doctor.static.python.moved_lines import find_moved_lines
+from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps, content_digest
+from triton_doctor.static.sources.notebooks import SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
+    from collections.abc import Callable, Container, Mapping, Set
 
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Dependencies
     from triton_doctor.static.project.database.kept_modules import KeptModules
     from triton_doctor.static.project.database.kernel_uses import KernelUses
+    from triton_doctor.static.python.moved_lines import MovedLines
     from triton_doctor.static.sources.directives import Directive
+
+
+# Of texts; a cache file of more than 64 MiB is not read.
+_MOST_BYTES = 16 << 20
 
 
 class FileSummary(NamedTuple):
@@ -81,21 +89,48 @@ class ScanResult(NamedTuple):
 
 
 class ScanCache(NamedTuple):
-    """The files as they were, what their bytes tell, what the scan came to, and `uses` of kernels by `key_of`."""
+    """The files as they were, what their bytes tell, what the scan came to, and `uses` of kernels by `key_of`.
+
+    `texts` are those of Python files that some result depends on.
+    """
 
     seen: FileStamps
     known: FileFacts
     outcome: ScanResult
     uses: Mapping[str, KernelUses]
+    texts: Mapping[str, bytes]
 
-    def changes(self, library: Database, tests: Container[str] = ()) -> Changes:
-        """What is not in `library` as it was; what is known of the rest, it takes over. `tests` only test."""
+    def after_edits(self, library: Database, tests: Container[str] = ()) -> tuple[ScanResult, Changes]:
+        """The results, at their places in `library`, and what is not there as it was. `tests` only test.
+
+        What is known of the files that are as they were, `library` takes over.
+        """
+        if self is NO_SCAN_CACHE:
+            return self.outcome, NO_CHANGES
         now, before = library.seen().digests, self.seen.digests
         gone, came = before.keys() - now.keys(), now.keys() - before.keys()
         paths = frozenset({path for path, digest in now.items() if before.get(path) != digest} | gone)
         library.known = self.known.but(paths) if paths else self.known
         unreadable = (one.path for share in self.outcome.shares.values() for one in share.unreadable)
         library.parsed = self.outcome.shares.keys() - paths - frozenset(unreadable)
+        moved = [
+            one for path in sorted(paths & library.python.keys()) if (one := self._moved(path, library)) is not None
+        ]
+        outcome = reduce(partial(move_results, library), moved, self.outcome)
+        paths -= {one.path for one in moved}
+        return outcome, self._changes(library, tests, paths, gone, came)
+
+    def _moved(self, path: str, library: Database) -> MovedLines | None:
+        """What moved in a Python file; None where it says something else than before."""
+        before, after = self.texts.get(path, b""), library.python[path]
+        if path.endswith(SUFFIX) or content_digest(before) != self.seen.digests.get(path):
+            return None
+        moved = find_moved_lines(path, before, after)
+        return moved if moved is not None and facts_of(before) == facts_of(after) else None
+
+    def _changes(
+        self, library: Database, tests: Container[str], paths: frozenset[str], gone: Set[str], came: Set[str]
+    ) -> Changes:
         python = (path for path in paths if path in library.python or path in self.known.roles)
         files = {path: self._changed(path, library) for path in python}
         return Changes(
@@ -113,6 +148,40 @@ class ScanCache(NamedTuple):
         text = library.python.get(path, b"")
         words = library.words(path) if text and _imports(library.role(path)) else frozenset[str]()
         return ChangedFile(words, before or frozenset(), taken_names(text))
+
+
+def read_texts(outcome: ScanResult, library: Database, before: ScanCache) -> Mapping[str, bytes]:
+    """The texts of the Python files that `outcome` depends on, none of many; those in `before` are not read again."""
+    now, then = library.seen().digests, before.seen.digests
+    results = (*outcome.shares.values(), *outcome.answers.values())
+    paths = frozenset(outcome.shares).union(*(one.dependencies.files for one in results)) & library.python.keys()
+    known = {path for path in paths & before.texts.keys() if now.get(path) == then.get(path)}
+    texts = {path: before.texts[path] if path in known else library.python[path] for path in sorted(paths)}
+    return texts if sum(map(len, texts.values())) <= _MOST_BYTES else {}
+
+
+def move_results(library: Database, outcome: ScanResult, moved: MovedLines) -> ScanResult:
+    """`outcome` at the places of now. What names a line in words is left out."""
+    shares = {path: new for path, one in outcome.shares.items() if (new := _move_summary(one, moved, library))}
+    answers = {path: new for path, one in outcome.answers.items() if (new := _move_result(one, moved, library))}
+    return outcome._replace(shares=shares, answers=answers)
+
+
+def _move_summary(summary: FileSummary, moved: MovedLines, library: Database) -> FileSummary | None:
+    unreadable = tuple(map(moved.finding, summary.unreadable))
+    dependencies = summary.dependencies.ask_again(moved.path, library.fingerprint)
+    if dependencies is None or None in unreadable:
+        return None
+    return summary._replace(unreadable=unreadable, dependencies=dependencies)
+
+
+def _move_result(result: FileResult, moved: MovedLines, library: Database) -> FileResult | None:
+    found, unreadable = tuple(map(moved.finding, result.found)), tuple(map(moved.finding, result.unreadable))
+    dependencies = result.dependencies.ask_again(moved.path, library.fingerprint)
+    if dependencies is None or None in (*found, *unreadable):
+        return None
+    undecided = tuple(map(moved.undecided, result.undecided))
+    return result._replace(found=found, undecided=undecided, unreadable=unreadable, dependencies=dependencies)
 
 
 def _imports(role: Role | None) -> bool:
@@ -147,5 +216,5 @@ class ScanStore(Protocol):
         ...
 
 
-NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {})
+NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {}, {})
 NO_CACHED_SCAN = CachedScan(NO_STAMPS, {}, frozenset(), {}, {}, lambda: NO_SCAN_CACHE)

@@ -91,6 +91,17 @@ class Dependencies(NamedTuple):
         """The files that were read for it, as far as they told something."""
         return self.consulted.union(reply.path for reply in (*self.replies, *self.found))
 
+    def ask_again(self, path: str, ask: Callable[[str, ModuleQuery], bytes | None]) -> Dependencies | None:
+        """The same with what the file at `path` says now, on other lines; None where it cannot be read."""
+        kinds = []
+        for results in (self.replies, self.found):
+            old = frozenset(one for one in results if one.path == path)
+            new = [(one, ask(path, one.question)) for one in old]
+            if any(said is None for _, said in new):
+                return None
+            kinds.append((results - old).union(one._replace(said=said) for one, said in new if said is not None))
+        return self._replace(replies=kinds[0], found=kinds[1])
+
     def stands(self, changes: Changes) -> bool:
         """Whether the answer is the same after `changes`."""
         return (

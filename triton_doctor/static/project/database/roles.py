@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
+from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs, python_may_set
 from triton_doctor.static.python.clocks import may_measure_time
 from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
@@ -32,7 +32,7 @@ _FROM_ALL = re.compile(rb"(\w+)[ \t]+import[ \t]*\*")
 _ALL = re.compile(rb"import[ \t]*\*")
 _IMPORT = re.compile(rb"import\b")
 # What stands between the name of a module and `import`, and what such a name is of.
-_BETWEEN = frozenset(b" \t\\\n")
+_BETWEEN = frozenset(b" \t\\")
 _IN_NAME = frozenset(range(0x80, 0x100)) | frozenset(
     byte for byte in range(0x80) if chr(byte).isalnum() or byte == 0x5F
 )
@@ -128,7 +128,7 @@ def imported_sources(data: bytes) -> frozenset[str]:
     found = set[bytes]()
     for imported in _IMPORT.finditer(data):
         end = imported.start()
-        while end and data[end - 1] in _BETWEEN:
+        while end and (data[end - 1] in _BETWEEN or data.endswith(b"\\\n", 0, end)):
             end -= 1
         start = end
         while start and data[start - 1] in _IN_NAME:
@@ -136,6 +136,12 @@ def imported_sources(data: bytes) -> frozenset[str]:
         if start < end < imported.start():
             found.add(data[start:end])
     return frozenset(sys.intern(os.fsdecode(name)) for name in found)
+
+
+def facts_of(data: bytes) -> tuple[object, ...]:
+    """All that is told from the bytes of a Python file, but for the words of comments."""
+    imported = imported_words(data), imported_sources(data), takes_all(data)
+    return role_of(data), *imported, taken_names(data), subscripted_members(data), python_may_set(data)
 
 
 def taken_names(data: bytes) -> frozenset[bytes]:

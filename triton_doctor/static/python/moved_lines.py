@@ -1,0 +1,111 @@
+"""Two texts of a file to whether they say the same on other lines: comments in plain words, and empty lines, apart."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import fields, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from triton_doctor.finding import Location
+from triton_doctor.static.python.pieces import lines_of, parse
+
+if TYPE_CHECKING:
+    from triton_doctor.finding import Finding, Span, Undecided
+    from triton_doctor.plan import Plan
+
+Change = TypeVar("Change")
+
+# Shapes, patterns of code, words for us and encodings have brackets, quotes, dots, `=` or `:`.
+_SAYS_NOTHING = re.compile(rb"[ \t]*(?:#[\w ,;-]*)?")
+_HOLDERS = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With,
+    ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.match_case,
+)  # fmt: skip
+_QUOTES_A_LINE = re.compile(r"\bline \d")
+
+
+class MovedLines(NamedTuple):
+    """What stands in the file at `path` behind line `last` stands `by` lines further down than before."""
+
+    path: str
+    last: int
+    by: int
+
+    def location(self, before: Location) -> Location:
+        """Where it is now."""
+        moves = before.path == self.path and before.line > self.last
+        return Location(before.path, before.line + self.by) if moves else before
+
+    def finding(self, before: Finding) -> Finding | None:
+        """The finding with its places of now; None where its words name a line."""
+        if _QUOTES_A_LINE.search(f"{before.message} {before.advice}"):
+            return None
+        moved = before.relocate(self.location)
+        return replace(moved, fix=self._plan(moved.fix)) if moved.fix is not None else moved
+
+    def undecided(self, before: Undecided) -> Undecided:
+        """The same with its places of now."""
+        return before.relocate(self.location)
+
+    def _plan(self, plan: Plan) -> Plan:
+        changes = tuple(self._change(one) if one.path == self.path else one for one in plan.changes)
+        return replace(plan, changes=changes)
+
+    def _change(self, change: Change) -> Change:
+        spans = {one.name: getattr(change, one.name) for one in fields(change) if one.name in ("span", "call")}  # type: ignore[arg-type]  # each is a dataclass
+        return replace(change, **{name: self._span(span) for name, span in spans.items()})  # type: ignore[type-var]
+
+    def _span(self, span: Span) -> Span:
+        first, last = (self.location(Location(self.path, line)).line for line in (span.line, span.end_line))
+        return span._replace(line=first, end_line=last)
+
+
+def find_moved_lines(path: str, before: bytes, after: bytes) -> MovedLines | None:
+    """What moved, where only lines that say nothing came or went between two statements; None after any other edit."""
+    if b"\r" in before or b"\r" in after or b"\f" in before or b"\f" in after:
+        return None  # what Python takes for a line is another matter
+    old, new = before.split(b"\n"), after.split(b"\n")
+    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+    rest = zip(reversed(old[head:]), reversed(new[head:]), strict=False)
+    tail = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], rest))
+    edited = (*old[head : len(old) - tail], *new[head : len(new) - tail])
+    if not all(map(_SAYS_NOTHING.fullmatch, edited)):
+        return None
+    try:
+        tree = parse(after)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    ends_header = head > 0 and new[head - 1].rstrip().endswith(b":")
+    if _splits_statement(tree, head, ends_header=ends_header):
+        return None
+    return MovedLines(path, head, len(new) - len(old))
+
+
+def _splits_statement(tree: ast.Module, line: int, *, ends_header: bool) -> bool:
+    """Whether a statement goes on behind `line`, or the header of one that holds others, which a colon may end."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Match):
+            if node.lineno <= line < node.cases[0].pattern.lineno:
+                return True
+        elif isinstance(node, _HOLDERS):
+            if _first_line(node) <= line < _first_line(node.body[0]) and not (
+                ends_header and _header_end(node) <= line
+            ):
+                return True
+        elif isinstance(node, ast.stmt) and node.lineno <= line < (node.end_lineno or node.lineno):
+            return True
+    return False
+
+
+def _first_line(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    return lines_of(node)[0] if isinstance(node, ast.stmt) else node.lineno
+
+
+def _header_end(node: ast.AST) -> int:
+    """The last line of the expressions in the header of `node`."""
+    header = (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt | ast.ExceptHandler))
+    return max((getattr(one, "end_lineno", 0) for part in header for one in ast.walk(part)), default=0)
