@@ -23,8 +23,8 @@ from triton_doctor.static.variability.name_words import (
     names_of_width,
     names_part,
 )
+from triton_doctor.static.variability.named_sizes import hint_from_name
 from triton_doctor.static.variability.parameter_uses import spanned_expressions
-from triton_doctor.static.variability.scopes import hint_from_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,28 +9,19 @@ from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
-from triton_doctor.static.variability.allocated_sizes import output_widths, weight_sizes
 from triton_doctor.static.variability.arguments import parameter
-from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.axis_names import beside_heads, keeps_argument, named_axes, unpacked_together
 from triton_doctor.static.variability.call_contexts import callers_kept_out
-from triton_doctor.static.variability.dims import Dim, DimProduct, Origin
+from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.guards import limited
-from triton_doctor.static.variability.hints import LAST_AXIS, apply_hints
 from triton_doctor.static.variability.host_tensors import unless_written
-from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber
 from triton_doctor.static.variability.lists import filled
-from triton_doctor.static.variability.name_words import (
-    names_bucket,
-    names_features,
-    names_of_width,
-    names_stride,
-    names_weight,
-)
+from triton_doctor.static.variability.name_words import names_bucket, names_weight
+from triton_doctor.static.variability.named_sizes import hint_from_binding
 from triton_doctor.static.variability.noted_values import note_assigned
 from triton_doctor.static.variability.origins import declared
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.shape_notes import may_note_assigned, note_of_unpacking
+from triton_doctor.static.variability.shape_notes import may_note_assigned
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import SymbolicValue, Tensor, Value, either, forget_items, least_certain
 
@@ -192,12 +183,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         if names_bucket(binding.name):
             kept = UNKNOWN._replace(is_integer=value.is_integer, literals=value.literals, trail=value.trail)
             return kept.stepping(step)
-        if value.kind is Variability.UNKNOWN and value.size is not None:
-            is_height = _is_height(binding, frame)
-            value = hint_from_name(value, binding.name, step.path, step.line, is_height=is_height)
-            value = _hint_from_output(value, binding.name, frame)
-            value = _hint_from_unpacking(value, binding, frame)
-        return _hint_from_weight(value, binding.name, frame).stepping(step)
+        return hint_from_binding(value, binding, frame).stepping(step)
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
@@ -213,76 +199,3 @@ def _remains_weight(binding: Binding) -> bool:
             return base == binding.name and names_weight(base)
         case _:
             return False
-
-
-def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
-    """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
-    match number.size:
-        case DimProduct((Dim(_, 0),), ()) if number.kind is Variability.UNKNOWN and name in output_widths(
-            frame.function
-        ):
-            width = AxisContext(name=name, is_output_width=True)
-            return number.add_hints(apply_hints(width, frame.module.path, frame.function.line))
-        case _:
-            return number
-
-
-def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
-    """One axis of a shape, whatever it is the shape of, with what the names say together that it is unpacked into."""
-    match number.size, binding.value:
-        case DimProduct((Dim(root, _),), ()), Unpacked(_, int(position), _, False) if root.note is None:
-            names = unpacked_together(frame.function, binding.line)
-        case _:
-            return number
-    is_argument = any(param.name == root.name for param in frame.function.params)
-    if is_argument and not (named_axes(frame.function, root.name) or keeps_argument(frame.function, root.name)):
-        return number  # the function makes something of another shape of it: `x = x.unsqueeze(-1)`
-    note = note_of_unpacking(frame.function, names)
-    if note is None:
-        return number
-    said = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
-    number = number if said.unpacked is None else number.without(LAST_AXIS)  # the names outrank the place
-    return number.add_hints(apply_hints(said, frame.module.path, binding.line))
-
-
-def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
-    """A size with which the function allocates the gradient of a weight."""
-    if number.kind is not Variability.UNKNOWN or name not in weight_sizes(frame.function):
-        return number
-    sized = AxisContext(name=name, is_weight_size=True)
-    return number.add_hints(apply_hints(sized, frame.module.path, frame.function.line))
-
-
-def _is_height(binding: Binding, frame: CallFrame) -> bool:
-    """Whether the name of an axis is that of a height, and that of the width is bound to an axis of the same shape."""
-    widths = names_of_width(binding.name)
-    if not widths:
-        return False
-    shape = _shape_of(binding.value)
-    return shape is not None and any(
-        _shape_of(other.value) == shape for width in widths for other in frame.function.bindings.get(width, ())
-    )
-
-
-def _shape_of(value: Expr) -> Expr | None:
-    """The shape, or the list of sizes, that `value` is one of."""
-    match value:
-        case Unpacked(of) | Subscript(of, Const(int())):
-            return of
-        case _:
-            return None
-
-
-def hint_from_name(
-    number: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
-) -> AbstractNumber:
-    """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
-    if number.kind is not Variability.UNKNOWN or number.size is None or names_stride(name):
-        return number
-    if len(number.size.over) != 1 or number.size.under:
-        # A product follows the model where all its factors do; its name says nothing of one that follows the data.
-        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if names_features(name) else number
-    (atom,) = number.size.over
-    is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
-    named = AxisContext(name=name, is_axis=True, is_end=is_end, is_height=is_height)
-    return number.add_hints(apply_hints(named, path, line))
