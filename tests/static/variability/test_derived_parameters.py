@@ -34,7 +34,12 @@ def launch(out, x, lengths, tokens):
 
 def findings(arguments: str, before: str = "pass") -> dict[str, Finding]:
     """What is reported of each parameter."""
-    file = SourceFile("a.py", "a.py", FileKind.PYTHON, SOURCE.format(arguments=arguments, before=before).encode())
+    return findings_of(SOURCE.format(arguments=arguments, before=before))
+
+
+def findings_of(source: str) -> dict[str, Finding]:
+    """What is reported of each parameter in `source`."""
+    file = SourceFile("a.py", "a.py", FileKind.PYTHON, source.encode())
     found = scan([file], Settings(root=Path()), cwd=Path()).findings
     return {one.facts.parameter or "": one for one in found if one.code == "TRD201"}
 
@@ -100,3 +105,53 @@ def test_what_has_something_of_its_own_follows_from_nothing(arguments: str, befo
 )
 def test_message_names_what_changes_with_the_value(arguments: str, before: str, others: str) -> None:
     assert findings(arguments, before)["A"].message.partition("; ")[2] == others
+
+
+PASSED_ON = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def attend(out, A: tl.constexpr, B: tl.constexpr):
+    tl.store(out, A + B)
+
+
+def forward(out, max_seqlens_q, max_seqlens_k):
+    attend[(triton.cdiv(max_seqlens_q, 64),)](out, max_seqlens_q, max_seqlens_k)
+
+
+def prefill(out, longest, other):
+    forward(out, longest, {passed})
+"""
+IMAGES = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(out, A: tl.constexpr, B: tl.constexpr):
+    tl.store(out, A + B)
+
+
+def launch(out, images):
+    N, C, H, W = images.shape
+    scale[(1,)](out, H * W, {size})
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "others"),
+    [
+        pytest.param(
+            PASSED_ON.format(passed="longest"), "`B` changes with it and recompiles the kernel too", id="same"
+        ),
+        pytest.param(PASSED_ON.format(passed="other"), "", id="another is passed"),
+        pytest.param(
+            IMAGES.format(size="C * H * W"), "`B` changes with it and recompiles the kernel too", id="product"
+        ),
+        pytest.param(IMAGES.format(size="C"), "", id="another axis"),
+    ],
+)
+def test_message_names_undecided_ones_that_are_sure_to_change_with_the_value(source: str, others: str) -> None:
+    assert findings_of(source)["A"].message.partition("; ")[2] == others

@@ -6,10 +6,12 @@ Others follow the same size without that: `n * heads` and `cdiv(n, 64)`, of whic
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
@@ -43,7 +45,8 @@ def followed_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
 def companion_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
     """The constexprs that change with `parameter` at the launch of its worst value, but for those that it follows from.
 
-    While one of them is left, each new size is a new variant all the same.
+    While one of them is left, each new size is a new variant all the same. An undecided one counts where it has all of
+    the size as a factor, or where each call passes the same for both.
     """
     own, followed = parameter.worst, followed_names(project, parameter)
     if own is None or own.kind is not Variability.PER_CALL:
@@ -52,11 +55,40 @@ def companion_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
     for other in _constexprs(project).get(parameter.kernel.key, ()):
         if other.param.name in (parameter.param.name, *followed):
             continue
-        numbers = [one.number for one in other.sources if one.launch is own.launch and one.kind is own.kind]
+        sources = [one for one in other.sources if one.launch is own.launch]
         leads = parameter.param.name in followed_names(project, other)
-        if numbers and (leads or any(_vary_together(own.number, number) for number in numbers)):
+        if leads or any(_change_together(interpreter_of(project), own, one) for one in sources):
             found.append(other.param.name)
     return tuple(found)
+
+
+def _change_together(interpreter: Interpreter, own: ParameterSource, other: ParameterSource) -> bool:
+    if other.kind is Variability.PER_CALL:
+        return _vary_together(own.number, other.number)
+    if other.kind is not Variability.UNKNOWN:
+        return False
+    if _has_as_factor(other.number.size, own.number.size) or (own.expr is not None and own.expr == other.expr):
+        return True
+    return _are_passed_alike(interpreter, own, other)
+
+
+def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
+    """Whether `product` is `size` times other axes."""
+    if product is None or size is None or not size.over or len(product.over) <= len(size.over):
+        return False
+    return not Counter(size.over) - Counter(product.over) and not Counter(product.under) - Counter(size.under)
+
+
+def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
+    """Whether both are parameters of the function that launches, for which each call passes one expression."""
+    module, function = one.launch.module, one.launch.function
+    match one.expr, other.expr:
+        case Name(name), Name(second) if not {name, second} & function.bindings.keys():
+            given = [bind(function, caller.site.call) for caller in interpreter.callers.of(module, function)]
+            given += [bind(function, call.site.call) for call in interpreter.callers.without_triton(module, function)]
+            return bool(given) and all(one.get(name) is not None and one.get(name) == one.get(second) for one in given)
+        case _:
+            return False
 
 
 def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
