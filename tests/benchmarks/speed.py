@@ -1,29 +1,33 @@
 """CPU seconds of whole processes on liger-kernel and fla-core: `python -m tests.benchmarks.speed [--torchfix]`.
 
 Each is run five times, torchfix once, since it takes minutes; all in one run on one machine, so that ratios compare.
-Last comes where the time of one check goes, by tests/benchmarks/stages.py.
+Then a check of fla-core with a cache: of no change, of a comment in one file, and of a launch in it. Last comes where
+the time of one check goes, by tests/benchmarks/stages.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import subprocess
 import sys
 import venv
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from tests.benchmarks.packages import CACHE, FLA, LIGER, ROOT, doctor, fetch, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 ROUNDS = 5
 CHECK_LIMIT_S = 2.0
 START_LIMIT_S = 0.2
 TORCHFIX_TIMES = 100
 TORCHFIX = "torchfix==0.7.0"
+EDITED = Path("fla", "ops", "gla", "chunk.py")
 PARSE_ALL = """
 import ast, pathlib, sys, warnings
 warnings.simplefilter("ignore")
@@ -64,8 +68,30 @@ def main() -> None:
         print(f"check takes {torchfix / checked:.0f} times less CPU than torchfix (at least {TORCHFIX_TIMES})")
     show("triton-doctor --version", median_cpu(doctor("--version")), checked, limit=START_LIMIT_S)
     show("triton-doctor rule TRD201", median_cpu(doctor("rule", "TRD201")), checked, limit=START_LIMIT_S)
+    show_changed(checked)
     print("\nwhere the time of one check goes:", flush=True)
     subprocess.run([sys.executable, "-m", "tests.benchmarks.stages", *folders], cwd=ROOT, check=True)
+
+
+def show_changed(checked_s: float) -> None:
+    """Print what a check with a cache takes after edits of one file, each as a multiple of `checked_s`."""
+    text = (fetch(FLA) / EDITED).read_text()
+    edits = {
+        "check, nothing changed": text,
+        "check, a comment changed": "# a comment\n" + text,
+        "check, a launch changed": text.replace("BT=BT,", "BT=BT + 0,", 1),
+    }
+    with TemporaryDirectory() as name:
+        copy = Path(shutil.copytree(fetch(FLA), Path(name, "fla-core")))
+        command = doctor("check", ".", "--output-format", "concise", "--exit-zero")
+        for title, edited in edits.items():
+            seconds = []
+            for _ in range(ROUNDS):
+                (copy / EDITED).write_text(text)
+                measure(command, copy)
+                (copy / EDITED).write_text(edited)
+                seconds.append(measure(command, copy).cpu_s)
+            show(title, statistics.median(seconds), checked_s)
 
 
 def show(title: str, cpu_s: float, checked_s: float, *, limit: float | None = None) -> None:

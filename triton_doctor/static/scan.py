@@ -92,6 +92,7 @@ def scan(
     is_same = kept is not NO_CACHED_SCAN and library.seen().digests == kept.seen.digests
     result = combine_results(kept.results, asked) if is_same and weigh is None else None
     outcome = None
+    memory = None
     if result is not None:
         library.known.directives.update(kept.directives)
         checks = kept.checks
@@ -130,7 +131,7 @@ def scan(
     else:
         uses = find_uses(library, (one for answer in outcome.answers.values() for one in answer.found))
     if cache is not None and (outcome is not None or library.seen() != kept.seen):
-        left = kept.recall()
+        left = kept.recall() if memory is None else memory
         if outcome is not None:
             left = ScanCache(kept.seen, library.known, outcome, uses, read_texts(outcome, library, left))
         if left is not NO_SCAN_CACHE:

@@ -63,3 +63,7 @@ def test_what_stands_behind_the_edit_moves() -> None:
     assert moved.location(Location("a.py", 1)) == Location("a.py", 1)
     assert moved.location(Location("a.py", 2)) == Location("a.py", 4)
     assert moved.location(Location("b.py", 2)) == Location("b.py", 2)
+
+
+def test_line_that_goes_on_is_no_end_of_a_statement() -> None:
+    assert find_moved_lines("a.py", b"x = 1 \\\n+ 2\n", b"x = 1 \\\n\n+ 2\n") is None

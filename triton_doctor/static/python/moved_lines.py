@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Location
+from triton_doctor.plan import DropArgument, DropListed, GiveArgument, NameArgument, Replace
 from triton_doctor.static.python.pieces import lines_of, parse
 
 if TYPE_CHECKING:
-    from triton_doctor.finding import Finding, Span, Undecided
-    from triton_doctor.plan import Plan
+    from collections.abc import Iterator
 
-Change = TypeVar("Change")
+    from triton_doctor.finding import Finding, Span, Undecided
+    from triton_doctor.plan import Change, Plan
 
 # Shapes, patterns of code, words for us and encodings have brackets, quotes, dots, `=` or `:`.
 _SAYS_NOTHING = re.compile(rb"[ \t]*(?:#[\w ,;-]*)?")
@@ -54,8 +55,11 @@ class MovedLines(NamedTuple):
         return replace(plan, changes=changes)
 
     def _change(self, change: Change) -> Change:
-        spans = {one.name: getattr(change, one.name) for one in fields(change) if one.name in ("span", "call")}  # type: ignore[arg-type]  # each is a dataclass
-        return replace(change, **{name: self._span(span) for name, span in spans.items()})  # type: ignore[type-var]
+        if isinstance(change, GiveArgument | DropListed):
+            return replace(change, call=self._span(change.call))
+        if isinstance(change, DropArgument | NameArgument | Replace):
+            return replace(change, call=self._span(change.call), span=self._span(change.span))
+        return replace(change, span=self._span(change.span))
 
     def _span(self, span: Span) -> Span:
         first, last = (self.location(Location(self.path, line)).line for line in (span.line, span.end_line))
@@ -77,26 +81,33 @@ def find_moved_lines(path: str, before: bytes, after: bytes) -> MovedLines | Non
         tree = parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    ends_header = head > 0 and new[head - 1].rstrip().endswith(b":")
-    if _splits_statement(tree, head, ends_header=ends_header):
+    above = new[head - 1] if head else b""
+    if above.endswith(b"\\") or _splits_statement(tree, head, ends_header=above.rstrip().endswith(b":")):
         return None
     return MovedLines(path, head, len(new) - len(old))
 
 
 def _splits_statement(tree: ast.Module, line: int, *, ends_header: bool) -> bool:
     """Whether a statement goes on behind `line`, or the header of one that holds others, which a colon may end."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Match):
             if node.lineno <= line < node.cases[0].pattern.lineno:
                 return True
         elif isinstance(node, _HOLDERS):
-            if _first_line(node) <= line < _first_line(node.body[0]) and not (
-                ends_header and _header_end(node) <= line
-            ):
+            is_header = _first_line(node) <= line < _first_line(node.body[0])
+            if is_header and not (ends_header and _header_end(node) <= line):
                 return True
         elif isinstance(node, ast.stmt) and node.lineno <= line < (node.end_lineno or node.lineno):
             return True
     return False
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, handlers and cases in `node`; expressions hold none."""
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for inner in getattr(node, name, ()):
+            yield inner
+            yield from _statements(inner)
 
 
 def _first_line(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:

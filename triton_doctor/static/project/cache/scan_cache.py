@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from triton_doctor.static.project.cache.results import FileFindings, FileReport
@@ -116,7 +115,9 @@ class ScanCache(NamedTuple):
         moved = [
             one for path in sorted(paths & library.python.keys()) if (one := self._moved(path, library)) is not None
         ]
-        outcome = reduce(partial(move_results, library), moved, self.outcome)
+        outcome = self.outcome
+        for one in moved:
+            outcome = move_results(outcome, one, library)
         paths -= {one.path for one in moved}
         return outcome, self._changes(library, tests, paths, gone, came)
 
@@ -160,28 +161,36 @@ def read_texts(outcome: ScanResult, library: Database, before: ScanCache) -> Map
     return texts if sum(map(len, texts.values())) <= _MOST_BYTES else {}
 
 
-def move_results(library: Database, outcome: ScanResult, moved: MovedLines) -> ScanResult:
+def move_results(outcome: ScanResult, moved: MovedLines, library: Database) -> ScanResult:
     """`outcome` at the places of now. What names a line in words is left out."""
-    shares = {path: new for path, one in outcome.shares.items() if (new := _move_summary(one, moved, library))}
-    answers = {path: new for path, one in outcome.answers.items() if (new := _move_result(one, moved, library))}
-    return outcome._replace(shares=shares, answers=answers)
+    shares = {path: _move_summary(one, moved, library) for path, one in outcome.shares.items()}
+    answers = {path: _move_result(one, moved, library) for path, one in outcome.answers.items()}
+    return outcome._replace(
+        shares={path: one for path, one in shares.items() if one is not None},
+        answers={path: one for path, one in answers.items() if one is not None},
+    )
 
 
 def _move_summary(summary: FileSummary, moved: MovedLines, library: Database) -> FileSummary | None:
-    unreadable = tuple(map(moved.finding, summary.unreadable))
+    unreadable = _move_findings(summary.unreadable, moved)
     dependencies = summary.dependencies.ask_again(moved.path, library.fingerprint)
-    if dependencies is None or None in unreadable:
+    if unreadable is None or dependencies is None:
         return None
     return summary._replace(unreadable=unreadable, dependencies=dependencies)
 
 
 def _move_result(result: FileResult, moved: MovedLines, library: Database) -> FileResult | None:
-    found, unreadable = tuple(map(moved.finding, result.found)), tuple(map(moved.finding, result.unreadable))
+    found, unreadable = _move_findings(result.found, moved), _move_findings(result.unreadable, moved)
     dependencies = result.dependencies.ask_again(moved.path, library.fingerprint)
-    if dependencies is None or None in (*found, *unreadable):
+    if found is None or unreadable is None or dependencies is None:
         return None
     undecided = tuple(map(moved.undecided, result.undecided))
     return result._replace(found=found, undecided=undecided, unreadable=unreadable, dependencies=dependencies)
+
+
+def _move_findings(findings: tuple[Finding, ...], moved: MovedLines) -> tuple[Finding, ...] | None:
+    there = tuple(new for one in findings if (new := moved.finding(one)) is not None)
+    return there if len(there) == len(findings) else None
 
 
 def _imports(role: Role | None) -> bool:
