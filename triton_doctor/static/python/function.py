@@ -187,7 +187,7 @@ class FunctionSource(Protocol):
         ...
 
 
-class KernelSource(FunctionSource, Protocol):
+class KernelDefinition(FunctionSource, Protocol):
     """The text of a kernel."""
 
     @property

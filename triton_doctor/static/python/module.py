@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Span
-    from triton_doctor.static.python.function import Binding, Function, KernelSource, Launch
+    from triton_doctor.static.python.function import Binding, Function, KernelDefinition, Launch
     from triton_doctor.static.python.ir import Expr
 
 # Hardware whose vendor ships a Triton of its own: Huawei Ascend (CANN), Cambricon, Kunlunxin, Enflame, Moore Threads,
@@ -119,7 +119,7 @@ class Kernel:
     do_not_align: tuple[str, ...] = ()
     jit_span: Span | None = None
     launch_metadata: Expr | None = None
-    text: KernelSource = field(repr=False)
+    text: KernelDefinition = field(repr=False)
 
     @property
     def uses(self) -> BodyUses:

@@ -126,7 +126,7 @@ class Reachability:
         return any(
             self._counts(path, name, mentions, own) and not self._is_another(path, name, mentions, module)
             for path, mentions in found
-            if path not in project.demonstrations
+            if mentions is not None and path not in project.demonstrations
         )
 
     def _does_use(self, path: str, name: str, own: frozenset[tuple[str, str]]) -> bool:
