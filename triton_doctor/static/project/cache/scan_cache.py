@@ -155,7 +155,7 @@ class ScanCache(NamedTuple):
 def read_texts(outcome: ScanResult, library: Database, before: ScanCache) -> Mapping[str, bytes]:
     """The texts of the Python files that `outcome` depends on, none of many; those in `before` are not read again."""
     now, then = library.seen().digests, before.seen.digests
-    results = (*outcome.shares.values(), *outcome.answers.values())
+    results: tuple[FileSummary | FileResult, ...] = (*outcome.shares.values(), *outcome.answers.values())
     paths = frozenset(outcome.shares).union(*(one.dependencies.files for one in results)) & library.python.keys()
     known = {path for path in paths & before.texts.keys() if now.get(path) == then.get(path)}
     texts = {path: before.texts[path] if path in known else library.python[path] for path in sorted(paths)}
