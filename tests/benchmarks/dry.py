@@ -86,8 +86,11 @@ def locate(library: str) -> Path | None:
     return package.folder
 
 
-def compare(library: str, folder: str) -> tuple[Comparison, dict[str, Observed]] | None:
-    """Run `library` dry and compare it to its truth; None where it is not here."""
+def compare(library: str, folder: str, kept: Path | None = None) -> tuple[Comparison, dict[str, Observed]] | None:
+    """Run `library` dry and compare it to its truth; None where it is not here.
+
+    With `kept`, a folder, a library with a truth by operator is compared as `keep` wrote it there instead.
+    """
     driver = importlib.import_module(f"tests.gpu.operators.{library}")
     if library in PACKAGES:
         if locate(library) is None:
@@ -97,12 +100,15 @@ def compare(library: str, folder: str) -> tuple[Comparison, dict[str, Observed]]
         observed = observe_dry(library, dict.fromkeys(driver.OPERATORS, ()), 1)
         one_process = getattr(driver, "ONE_PROCESS", False)
         return compare_package(library, truth["kernels"], observed, one_process=one_process), observed
+    truth = json.loads((TRUTH / folder / f"{library}.json").read_text(encoding="utf-8"))
+    if kept:
+        observed = json.loads((kept / f"{library}.json").read_text(encoding="utf-8"))
+        return compare_operators(library, truth["operators"], observed), observed
     try:
         find_source(driver)
     except SystemExit as error:
         print(error, file=sys.stderr)
         return None
-    truth = json.loads((TRUTH / folder / f"{library}.json").read_text(encoding="utf-8"))
     left_out = {operator: true.get("left_out", ()) for operator, true in truth["operators"].items()}
     observed = observe_dry(library, left_out, CONFIGS_KEPT)
     return compare_operators(library, truth["operators"], observed), observed
@@ -140,6 +146,7 @@ def main() -> None:
     parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
     parser.add_argument("--observe", action="store_true", help="observe alone, libraries that may have no truth")
     parser.add_argument("-o", "--out", type=Path, help="keep what was observed in this folder")
+    parser.add_argument("--kept", type=Path, help="compare what was kept in this folder, and run no repository")
     chosen = parser.parse_args()
     if chosen.cost:
         from tests.benchmarks.dry_cost import measure_cost
@@ -153,7 +160,7 @@ def main() -> None:
         if chosen.observe:
             keep(chosen.out, library, observe_all(library))
             continue
-        compared = compare(library, chosen.folder)
+        compared = compare(library, chosen.folder, chosen.kept)
         if compared is None:
             print(f"{library}: not in the cache folder", file=sys.stderr)
             continue
