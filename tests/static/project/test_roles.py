@@ -21,6 +21,7 @@ SPELLINGS = {
     "a kernel of a name": "from triton.runtime.jit import jit\n@jit\ndef f(x): pass",
     "a kernel of gluon": "from triton.experimental import gluon\n@gluon.jit\ndef f(x): pass",
     "a kernel under a library's decorator": "import lib, tl\n@lib.auto\ndef f(x: tl.constexpr): pass",
+    "a kernel with a name for constexpr": "from lib import auto, tl_constexpr\n@auto\ndef f(x, n: tl_constexpr): pass",
     "a kernel with a bare constexpr": "from lib import auto, constexpr\n@auto\ndef f(x, n: constexpr): pass",
     "a launch": "def f(k, x):\n    k[(1,)](x)",
     "a launch on lines of its own": "def f(k, x):\n    k[\n        (1,)\n    ](\n        x\n    )",

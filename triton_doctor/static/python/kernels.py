@@ -28,7 +28,8 @@ _JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime
 # In a text: `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
 _JIT_TEXT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
 # A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
-_CONSTEXPR_TEXTS = (b".constexpr", b": constexpr")
+# It may have a name for `tl.constexpr` too, for where Triton is not installed: `tl_constexpr`.
+_CONSTEXPR_TEXTS = (b".constexpr", b": constexpr", b"_constexpr")
 
 
 def may_define_kernels(data: bytes) -> bool:
@@ -132,7 +133,7 @@ def _is_constexpr(annotation: ast.expr | None, imports: Imports) -> bool:
             return _is_constexpr(left, imports) or _is_constexpr(right, imports)
         case _:
             return False
-    return name is not None and imports.expand(name).rpartition(".")[2] == "constexpr"
+    return name is not None and imports.expand(name).rpartition(".")[2].rpartition("_")[2] == "constexpr"
 
 
 def _dotted(node: ast.expr) -> str | None:

@@ -30,6 +30,7 @@ _COUNT_WORDS = frozenset(
 )
 # Things of which each has a row of features: `token_dim` is how many features a token has.
 _WIDE_WORDS = frozenset("token row frame node edge atom residue".split())
+_ROWS = frozenset({"row", "dim"})  # `row_dim` beside `col_dim` is how many rows there are
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch, and `token_dim` how wide a token is
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
 _WEIGHT_WORDS = frozenset(
@@ -94,7 +95,8 @@ def names_room(name: str) -> bool:
 def _names_width(name: str) -> bool:
     """Whether a name says how long one row is, or how wide one token."""
     said = words(name)
-    return ("row" in said and bool(said & _EXTENT_WORDS)) or bool(said & _WIDE_WORDS and said & _PLAIN_WORDS)
+    is_wide = bool(said & _WIDE_WORDS and said & _PLAIN_WORDS) and said != _ROWS
+    return is_wide or ("row" in said and bool(said & _EXTENT_WORDS))
 
 
 def _names_rate(name: str) -> bool:
