@@ -58,6 +58,7 @@ def follows(arguments: str, before: str = "pass") -> dict[str, tuple[str, ...]]:
         pytest.param("n, n, 64", "pass", ("A",), id="the same"),
         pytest.param("n, n * len(tokens), len(tokens)", "pass", ("A", "C"), id="a product of two others"),
         pytest.param("n_rows, n_rows * width, width", "n_rows, width = x.shape", ("A",), id="a product of axes"),
+        pytest.param("n_rows, x.numel(), width", "n_rows, width = x.shape", ("A",), id="all elements of named axes"),
         pytest.param(
             "n_rows, y.numel(), width",
             "n_rows, width = x.shape\n    y = torch.empty(n_rows, width)",

@@ -67,6 +67,7 @@ def check(project: Project) -> Iterator[Finding]:
             + _describe_follows(follows)
             + describe_tuning(project, parameter, keys)
             + _describe_companions(companion_names(project, parameter))
+            + ("; `tl.arange` takes none but powers of two" if _is_range(parameter) else "")
             + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
@@ -76,7 +77,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
-    if worst.kind is Variability.LOGARITHMIC or worst.excuse or _is_capped(parameter, worst):
+    if worst.kind is Variability.LOGARITHMIC or worst.excuse or _is_capped(parameter, worst) or _is_range(parameter):
         return Severity.INFO
     is_stated = not worst.number.hints  # what names, positions and words suggest may be otherwise
     return Severity.ERROR if is_stated and (worst.number.from_data or is_tuned) else Severity.WARNING
@@ -90,6 +91,14 @@ def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
     if bound <= _FEW_VALUES:
         return True
     return bound <= _LARGEST_CAP if worst.number.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
+
+
+def _is_range(parameter: Parameter) -> bool:
+    """Whether it is the end of an `arange` from 0 as it is: any value but a power of two fails to compile."""
+    return any(
+        arange.start == Const(0) and arange.end == Name(parameter.param.name) and not arange.conditional
+        for arange in parameter.kernel.uses.aranges
+    )
 
 
 def _message(parameter: Parameter, worst: ParameterSource) -> str:

@@ -15,7 +15,7 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.dims import DimProduct
+from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.parameters import parameters
@@ -23,7 +23,7 @@ from triton_doctor.static.variability.program_point import ProgramPoint
 from triton_doctor.static.variability.tensors import of_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import BranchArm
@@ -74,9 +74,10 @@ def _change_together(interpreter: Interpreter, own: ParameterSource, other: Para
 
 def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
     """Whether `product` is `size` times other axes."""
-    if product is None or size is None or not size.over or len(product.over) <= len(size.over):
+    if product is None or size is None or not size.over:
         return False
-    return not Counter(size.over) - Counter(product.over) and not Counter(product.under) - Counter(size.under)
+    whole, part = Counter(_axes_of(product.over)), Counter(_axes_of(size.over))
+    return whole > part and not Counter(product.under) - Counter(size.under)
 
 
 def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
@@ -101,7 +102,16 @@ def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
 
 def _factors(number: AbstractNumber) -> frozenset[DimFactor]:
     size = number.size
-    return number.atoms if size is None else number.atoms.union(size.over, size.under)
+    return number.atoms if size is None else number.atoms.union(_axes_of(size.over), size.under)
+
+
+def _axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
+    """`factors`, axis by axis where their number is known: after `B, H, W = x.shape`, all elements of `x` are three."""
+    for factor in factors:
+        if isinstance(factor, RemainingDims) and factor.root.rank is not None:
+            yield from (Dim(factor.root, at) for at in range(factor.front, factor.root.rank - factor.back))
+        else:
+            yield factor
 
 
 @cached_in_scan(most=1)
@@ -163,7 +173,7 @@ def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_G
         and (len(one.source.number.size.over), one.source.number.size.under) == (1, ())
         and (one.source.number.size != size or one.is_before)
     }
-    factors = (*size.over, *size.under)
+    factors = (*_axes_of(size.over), *size.under)
     return [single[factor] for factor in factors] if all(factor in single for factor in factors) else None
 
 
