@@ -199,10 +199,6 @@ def test_modules_asked_for_longest_ago_are_dropped() -> None:
     assert {path for path in modules if kept.find(path, b"") is not None} == {"a.py", "c.py"}
 
 
-# A file of which nobody imports anything stands beside four of which somebody does.
-BESIDE = {f"p/{name}.py": "x = 1\n" for name in "abcd"} | {
-    "main.py": "".join(f"import p.{name}\n" for name in "abcd"),
-}
 HINTED = """\
 from kernels import kernel
 
@@ -230,21 +226,6 @@ CALLS_LATER = "# triton\nimport launch\n\ndef step(x, requests):\n    {}\n"
             {"launch.py": TRIAL, "caller.py": "import launch\n"},
             {"caller.py": "import other\n"},
             id="no import any more of what is a trial then",
-        ),
-        pytest.param(
-            {"launch.py": "", "p/launch.py": HINTED, **BESIDE},
-            {f"p/{name}.py": "x = 1\n" for name in "efgh"},
-            id="files beside one that is left aside",
-        ),
-        pytest.param(
-            {"launch.py": "", "p/launch.py": HINTED, **BESIDE},
-            {"main.py": BESIDE["main.py"].replace("import p.d\n", "")},
-            id="no import any more of a file beside one that is left aside",
-        ),
-        pytest.param(
-            {"launch.py": "", "p/launch.py": HINTED, **BESIDE, "q/launch.py": "x = 1\n", "app.py": "import q.launch\n"},
-            {"app.py": "x = 1\n"},
-            id="no import any more of what has the name of a file that is left aside then",
         ),
         pytest.param(
             {"launch.py": TRIAL},

@@ -31,8 +31,6 @@ def launch(x):
     kernel[(1,)](x, batch)
 """
 CERTAIN = OPS.replace("batch)", "x.item())")
-BESIDE = {f"pkg/{name}.py": "def used(x):\n  return x\n" for name in "abcd"}
-TAKING = "".join(f"from pkg.{name} import used as use_{name}\n" for name in "abcd")
 WRAPPED = """
 
 def wrap(x):
@@ -353,35 +351,3 @@ def _severities(text: str, *, exports: str = "") -> set[Severity]:
     sources = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, one.encode()) for path, one in texts.items()]
     findings = scan(sources, Settings(root=root), cwd=root).findings
     return {one.severity for one in findings if one.code == "TRD201"}
-
-
-@pytest.mark.parametrize(
-    ("files", "severity"),
-    [
-        pytest.param({"pkg/ops.py": OPS, **BESIDE, "main.py": TAKING}, INFO, id="most files beside it are imported"),
-        pytest.param(
-            {"pkg/ops.py": OPS, **BESIDE, "main.py": TAKING, "app.py": "from elsewhere.ops import launch\n"},
-            WARNING,
-            id="most files beside it are imported, and one of its name is",
-        ),
-        pytest.param(
-            {"pkg/ops.py": OPS, **BESIDE, "main.py": TAKING.replace("from pkg.d", "# from pkg.d")},
-            WARNING,
-            id="three files beside it are imported",
-        ),
-        pytest.param(
-            {"pkg/ops.py": OPS + FOR_MAIN + "  launch(1)\n", **BESIDE, "main.py": TAKING},
-            WARNING,
-            id="a script beside files that are imported",
-        ),
-    ],
-)
-def test_finding_is_information_in_a_file_that_its_project_leaves_aside(
-    files: dict[str, str], severity: Severity
-) -> None:
-    texts = [SourceFile(name, name, FileKind.PYTHON, text.encode()) for name, text in files.items()]
-
-    found = [one for one in scan(texts, Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
-
-    assert [one.severity for one in found] == [severity]
-    assert ("; nothing in the project imports its file" in found[0].message) is (severity is INFO)

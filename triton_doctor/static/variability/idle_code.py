@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.lattice import AbstractNumber
 
 IN_TRIALS = "only tests, benchmarks or tutorials launch it"
-_LEFT_ASIDE = "nothing in the project imports its file, as it does most files beside it"
 _IN_PROFILES = "only a profiler asks for it"
 _IN_OPTIMIZERS = "only an optimizer runs it, on the parameters of a model"
 
@@ -63,6 +62,5 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
 def _explain_out_of_reach(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
     module, function = launch.module, launch.function
     if interpreter.reachability.reaches(module, function):
-        is_called = any(one.module is not module for one in interpreter.callers.of(module, function))
-        return _LEFT_ASIDE if not is_called and interpreter.callers.is_left_aside(module) else None
+        return None
     return f"nothing in the project runs `{(function.class_name or function.name).rpartition('.')[2]}`"

@@ -138,7 +138,6 @@ class ScanCache(NamedTuple):
             paths,
             frozenset(gone),
             frozenset(map(last_name, came)),
-            frozenset(path.rpartition("/")[0] for path in came | gone if path in files),
             files,
             tests,
             library.fingerprint,

@@ -156,10 +156,6 @@ class CallGraph:
             or module in self._trials
         )
 
-    def is_left_aside(self, module: Module) -> bool:
-        """Whether the project imports most modules beside `module`, and not this one."""
-        return self._trials.leaves_aside(module)
-
     def is_shown(self, kernel: Kernel) -> bool:
         """Whether `kernel` stands in a test, a benchmark or a tutorial, or in a script that tries its own kernels."""
         if kernel.path in self._project.tests or kernel.path in self._project.demonstrations:

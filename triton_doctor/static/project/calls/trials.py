@@ -1,7 +1,4 @@
-"""Modules to whether they only try their own kernels: scripts that compare or time them, which nobody imports.
-
-And to whether their project leaves them aside: it imports most modules beside them, and not these.
-"""
+"""Modules to whether they only try their own kernels: scripts that compare or time them, which nobody imports."""
 
 from __future__ import annotations
 
@@ -29,18 +26,13 @@ _MARKS = tuple(sorted(name.encode() for name in _COMPARISONS | _CLOCKS))
 _TRIES = re.compile(r"_*(?:run_?)?(?:test|bench)")
 
 
-# Where that many modules of a folder are imported, and most of them, the folder holds what its project is made of.
-_FEWEST_IMPORTED = 4
-
-
 class Trials:
-    """Tells which modules of one project only try their own kernels, and which it leaves aside."""
+    """Tells which modules of one project only try their own kernels."""
 
     def __init__(self, project: Project) -> None:
         """Nothing is looked at yet."""
         self._project = project
         self._known: dict[str, bool] = {}
-        self._aside: dict[str, bool] = {}
 
     def __contains__(self, module: Module) -> bool:
         if not self._project.recognizes_trials:
@@ -50,35 +42,13 @@ class Trials:
             self._known[module.path] = bool(tries) and not self._is_imported(module)
         return self._known[module.path]
 
-    def leaves_aside(self, module: Module) -> bool:
-        """Whether the project imports most modules beside `module`, and nothing that may be it; scripts apart."""
-        if module.path not in self._aside:
-            self._aside[module.path] = self._leaves_aside(module)
-        return self._aside[module.path]
-
-    def _leaves_aside(self, module: Module) -> bool:
-        if module.path.endswith("__init__.py") or any(arm.is_main for site in module.top.calls for arm in site.arms):
-            return False
-        # An import that is not followed may be of this module, wherever one of that name stands.
-        stem = last_name(module.path)
-        importers = filter(self._is_program, self._project.modules.importers(stem))
-        if any(self._project.modules.ask(IMPORTS, path, stem) is not False for path in importers):
-            return False
-        beside = [one for one in self._project.modules.beside(module.path) if not one.endswith("__init__.py")]
-        found = [self._project.modules.get(path) for path in beside if self._is_program(path)]
-        imported = sum(one is not None and self._is_imported(one) for one in found)
-        return imported >= _FEWEST_IMPORTED and 2 * imported > len(found)
-
-    def _is_program(self, path: str) -> bool:
-        return path not in self._project.tests and path not in self._project.demonstrations
-
     def _is_imported(self, module: Module) -> bool:
         """Whether a file that is neither a test nor a demonstration imports `module`, or anything of it."""
         stem = last_name(module.path)
         return any(self._imports(path, module, stem) for path in self._project.modules.importers(stem))
 
     def _imports(self, path: str, module: Module, stem: str) -> bool:
-        if path == module.path or not self._is_program(path):
+        if path == module.path or path in self._project.tests or path in self._project.demonstrations:
             return False
         other = self._project.modules.get(path)
         return other is not None and any(
@@ -108,14 +78,7 @@ def tries_itself(module: Module, _: str = "") -> bool:
     return any(_compares(*one) for one in sites) and not _trains(module)
 
 
-def imports_one(module: Module, name: str) -> bool:
-    """Whether `module` imports a module called `name`, or something of it."""
-    imported = (*module.imports.values(), *module.star_imports)
-    return any(name == one.member or name in one.module.split(".") for one in imported)
-
-
 TRIES = declare_query("tries", tries_itself)
-IMPORTS = declare_query("imports", imports_one)
 
 
 def _marked(function: Function) -> Iterator[CallSite]:

@@ -75,7 +75,7 @@ class Dependencies(NamedTuple):
 
     No file was there by a name that is `missed`: it would have been consulted or asked. Of files `there` it matters no
     more than that. A search found the files that had something to say to its question. Of modules called a name that is
-    `unimported` no file imported anything, but for those consulted. No other Python file stood in one of `folders`.
+    `unimported` no file imported anything, but for those consulted.
     """
 
     consulted: frozenset[str]
@@ -85,7 +85,6 @@ class Dependencies(NamedTuple):
     found: frozenset[QueryResult]
     searches: frozenset[ModuleSearch]
     unimported: frozenset[str]
-    folders: frozenset[str]
 
     @property
     def files(self) -> frozenset[str]:
@@ -109,7 +108,6 @@ class Dependencies(NamedTuple):
             self.consulted.isdisjoint(changes.paths)
             and self.there.isdisjoint(changes.gone)
             and self.missed.isdisjoint(changes.names)
-            and self.folders.isdisjoint(changes.folders)
             and not any(map(changes.imports, self.unimported))
             and all(changes.confirm(reply) for reply in self.replies if reply.path in changes.paths)
             and {reply for reply in self.found if reply.path in changes.paths}
@@ -136,17 +134,13 @@ class ChangedFile(NamedTuple):
 
 
 class Changes:
-    """What is not as it was: `paths` of files that changed, came or went, those `gone`, and the `names` that came.
-
-    `folders` are those of Python files that came or went.
-    """
+    """What is not as it was: `paths` of files that changed, came or went, those `gone`, and the `names` that came."""
 
     def __init__(
         self,
         paths: frozenset[str],
         gone: frozenset[str],
         names: frozenset[str],
-        folders: frozenset[str],
         files: Mapping[str, ChangedFile],
         tests: Container[str],
         ask: Callable[[str, ModuleQuery], bytes | None],
@@ -159,7 +153,6 @@ class Changes:
         self.paths = paths
         self.gone = gone
         self.names = names
-        self.folders = folders
         self._files = files
         self._tests = tests
         self._ask = ask
@@ -199,6 +192,4 @@ class Changes:
 
 
 _NEVER_SAID = QueryResult("", ModuleQuery("", ""), b"")
-NO_CHANGES = Changes(
-    frozenset(), frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None, lambda name, paths: ()
-)
+NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None, lambda name, paths: ())

@@ -43,7 +43,6 @@ class TrackedModules(Mapping[str, "Module"]):
         self._searched: set[tuple[str, ModuleQuery]] = set()
         self._searches: set[ModuleSearch] = set()
         self._unimported: set[str] = set()
-        self._folders: set[str] = set()
 
     def dependencies(self) -> Dependencies:
         """What was read and asked so far. A query to a file that was read besides adds nothing."""
@@ -51,8 +50,7 @@ class TrackedModules(Mapping[str, "Module"]):
         replies = frozenset(reply for reply in asked if reply.path not in self._read)
         found = frozenset(reply for reply in searched if reply.said and reply.path not in self._read)
         read, there, missed = map(_interned, (self._read, self._there, self._missed))
-        unimported, folders = map(_interned, (self._unimported, self._folders))
-        return Dependencies(read, there, missed, replies, found, frozenset(self._searches), unimported, folders)
+        return Dependencies(read, there, missed, replies, found, frozenset(self._searches), _interned(self._unimported))
 
     def _replies(self, asked: Iterable[tuple[str, ModuleQuery]]) -> list[QueryResult]:
         """What the files said; those that cannot be read, or not all of them, count as read."""
@@ -92,12 +90,6 @@ class TrackedModules(Mapping[str, "Module"]):
 
     def __len__(self) -> int:
         return len(self._library.python)
-
-    def beside(self, path: str) -> Iterator[str]:
-        """The other Python files in the folder of `path`, none of which is read."""
-        folder = path.rpartition("/")[0]
-        self._folders.add(folder)
-        return (one for one in self._library.python if one.rpartition("/")[0] == folder and one != path)
 
     def source(self, path: str) -> bytes:
         """The bytes of the file at `path`, which is one of the scan's."""
