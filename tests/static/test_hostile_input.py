@@ -100,11 +100,11 @@ def test_alias_bomb_is_read_node_by_node(
 
 
 def star_imports(write: Write, count: int) -> None:
-    """Files each of which imports all from every other."""
+    """Files of a folder each of which imports all from every other."""
     for number in range(count):
-        stars = "".join(f"from m{other} import *\n" for other in range(count) if other != number)
+        stars = "".join(f"from web.m{other} import *\n" for other in range(count) if other != number)
         launch = f"\n\ndef g{number}(x):\n    missing[(1,)](x, other(x))\n"
-        write(f"m{number}.py", "import triton\n" + stars + launch)
+        write(f"web/m{number}.py", "import triton\n" + stars + launch)
 
 
 def test_web_of_star_imports_is_searched_in_steps_linear_in_its_imports(
