@@ -67,7 +67,7 @@ def check(project: Project) -> Iterator[Finding]:
             + _describe_follows(follows)
             + describe_tuning(project, parameter, keys)
             + _describe_companions(companion_names(project, parameter))
-            + ("; `tl.arange` takes none but powers of two" if _is_range(parameter) else "")
+            + ("; `tl.arange` takes powers of two only" if _ends_range(parameter, worst) else "")
             + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
@@ -77,7 +77,9 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
-    if worst.kind is Variability.LOGARITHMIC or worst.excuse or _is_capped(parameter, worst) or _is_range(parameter):
+    if worst.kind is Variability.LOGARITHMIC or worst.excuse:
+        return Severity.INFO
+    if _is_capped(parameter, worst) or _ends_range(parameter, worst):
         return Severity.INFO
     is_stated = not worst.number.hints  # what names, positions and words suggest may be otherwise
     return Severity.ERROR if is_stated and (worst.number.from_data or is_tuned) else Severity.WARNING
@@ -93,9 +95,9 @@ def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
     return bound <= _LARGEST_CAP if worst.number.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 
-def _is_range(parameter: Parameter) -> bool:
-    """Whether it is the end of an `arange` from 0 as it is: any value but a power of two fails to compile."""
-    return any(
+def _ends_range(parameter: Parameter, worst: ParameterSource) -> bool:
+    """Whether an unrounded value is the end of an `arange` from 0: none but powers of two compile there."""
+    return worst.kind is Variability.PER_CALL and any(
         arange.start == Const(0) and arange.end == Name(parameter.param.name) and not arange.conditional
         for arange in parameter.kernel.uses.aranges
     )

@@ -277,6 +277,7 @@ class CallerArguments:
 
 
 def _is_written(found: list[AbstractNumber]) -> bool:
+    """Whether the callers write out all that they pass."""
     return all(number.kind is Variability.FIXED for number in found)
 
 

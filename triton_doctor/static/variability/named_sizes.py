@@ -62,7 +62,7 @@ def _hint_of_several(number: AbstractNumber, binding: Binding, frame: CallFrame)
         return number
     made = (one.value for one in function.bindings.get(axis.tensor, ()))
     if any(isinstance(one, Call) and one == Call(one.func, (Const(axis.position),), ()) for one in made):
-        return number  # one of them has one item there: `cos = cos.unsqueeze(0)`
+        return number  # one of the tensors has a size of 1 there: `cos = cos.unsqueeze(0)`
     named = AxisContext(name=binding.name, is_axis=True, is_end=axis.position in (-1, (axis.rank or 0) - 1))
     return number.add_hints(apply_hints(named, frame.module.path, binding.line))
 
