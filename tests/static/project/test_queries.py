@@ -33,5 +33,6 @@ def test_text_of_a_module_that_says_something_has_the_sign_of_the_query(query: Q
             if query.read(module, word):
                 said += 1
                 assert next(query.sign(word).offsets(source), None) is not None, (word, source)
+                assert not query.marks or any(next(mark.offsets(source), None) is not None for mark in query.marks)
 
     assert said, f"no fixture says anything to the query {query.kind!r}"

@@ -12,7 +12,6 @@ from triton_doctor.static.environment.explained_settings import mark_explained
 from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.environment.python_code.settings import read_program
 from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing
-from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.static.python.clocks import BENCHMARKS, CPU_CLOCKS, GPU_EVENTS, WALL_CLOCKS
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.parse import read_trace, read_with_trace
@@ -85,7 +84,7 @@ def read_setter(path: str, source: bytes) -> EnvironmentFile:
 def read_environment(path: str, trace: Trace) -> EnvironmentFile:
     """The environment settings of the Python file at `path`, a path as findings spell it."""
     source = trace.source
-    settings = mark_explained(read_program(trace, read_shell), source.text.decode("utf-8", "replace"))
+    settings = mark_explained(read_program(trace, _read_shell), source.text.decode("utf-8", "replace"))
     interprets = any(setting.variable == INTERPRET for setting in settings)
     return EnvironmentFile(
         path=path,
@@ -96,6 +95,13 @@ def read_environment(path: str, trace: Trace) -> EnvironmentFile:
         names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
         runs_programs=bool(source.found(_RUNS_PROGRAMS)),
     )
+
+
+def _read_shell(text: str) -> tuple[EnvSetting, ...]:
+    """What a command sets that a program runs; few programs run any, and the reader of shell takes 20 ms to import."""
+    from triton_doctor.static.environment.settings_files.shell import read_shell
+
+    return read_shell(text)
 
 
 def _timings(trace: Trace) -> Iterator[Timing]:

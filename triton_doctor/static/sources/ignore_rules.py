@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
         spec = GitIgnoreSpec.from_lines(line for line in kept if is_pattern(line))
     for pattern in spec.patterns:
         if pattern.regex is not None and isinstance(pattern.regex.pattern, str):
-            pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
+            written = without_backtracking(pattern.regex.pattern)
+            if written != pattern.regex.pattern:
+                pattern.regex = re.compile(written)
     return IgnoreRules(f"{root.as_posix().rstrip('/')}/", spec, _any_of(spec))
 
 
@@ -134,21 +137,28 @@ class PathPatterns:
     """
 
     def __init__(self, root: Path, patterns: Sequence[str], cwd: Path, *, names_root: bool = False) -> None:
-        """Paths are relative to `cwd` where they can be."""
-        self._rules = compile_rules(root, patterns)
-        if names_root and root.name:
-            inside = f"{root.name.lower()}/x"
-            self._holds_all = self._rules is not None and self._rules.spec.check_file(inside).include is True
-        else:
-            self._holds_all = False
+        """Paths are relative to `cwd` where they can be; patterns are compiled for the first that is asked about."""
+        self._root = root
+        self._patterns = patterns
         self._cwd = cwd
+        self._names_root = names_root
         self._known: dict[str, bool] = {}
+
+    @cached_property
+    def _rules(self) -> IgnoreRules | None:
+        return compile_rules(self._root, self._patterns)
+
+    @cached_property
+    def _holds_all(self) -> bool:
+        if not (self._names_root and self._root.name and self._rules is not None):
+            return False
+        return self._rules.spec.check_file(f"{self._root.name.lower()}/x").include is True
 
     def __contains__(self, path: object) -> bool:
         if not isinstance(path, str):
             return False
-        if self._holds_all:
-            return True
-        if path not in self._known:
-            self._known[path] = bool(self._rules and self._rules.verdict((self._cwd / path).as_posix()))
-        return self._known[path]
+        known = self._known.get(path)
+        if known is None:
+            known = self._holds_all or bool(self._rules and self._rules.verdict((self._cwd / path).as_posix()))
+            self._known[path] = known
+        return known

@@ -135,5 +135,9 @@ def making(name: str) -> TextPattern:
     return TextPattern(name, _BEFORE_ANY, _ANY)
 
 
-REGISTRATIONS = declare_query("registrations", read_registrations, registering)
+_MARKS = (
+    *map(TextPattern, sorted(_REGISTERING)),
+    *(TextPattern(word, after=re.compile(rb"\b")) for word in ("Parameter", "Buffer")),
+)
+REGISTRATIONS = declare_query("registrations", read_registrations, registering, _MARKS)
 OTHER_STORES = declare_query("stores that are no registrations", read_other_stores, making)

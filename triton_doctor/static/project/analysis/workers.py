@@ -65,7 +65,7 @@ def _run_in_workers(
 ) -> tuple[FileSummaries, dict[str, FileResult]]:
     library = inquiry.library
     library.python.read_all()
-    library.index()
+    _ = library.import_index  # that each worker need not make it
     done = library.idle
     on_progress(done)
     sys.stdout.flush()

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.environment.setting import EnvironmentFile
     from triton_doctor.static.project.database.dependencies import ModuleQuery, QueryKind
-    from triton_doctor.static.project.database.import_index import NamingFiles
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
@@ -192,18 +191,6 @@ class Database:
                     known[path] = read(texts[path])
         return {path: found for path, found in known.items() if found}
 
-    def naming(self, name: str, home: str, member: str | None) -> NamingFiles:
-        """The files that may name what `home` defines as `name`, and say `something.member` where that is given."""
-        return self._importers.naming(name, home, member)
-
-    def showing(self, sign: TextPattern, paths: Sequence[str]) -> frozenset[str]:
-        """Those of `paths` in whose text `sign` stands."""
-        return self._importers.showing(sign, paths)
-
-    def index(self) -> None:
-        """Look through all imports now, rather than when somebody first asks who imports what."""
-        _ = self._importers
-
     def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
         """Those of `paths` that import a module called `name`, or something of it."""
         return (path for path in paths if name in self._sources(path) or name in self.words(path))
@@ -223,7 +210,7 @@ class Database:
 
     def handling(self, paths: Sequence[str], signs: Iterable[TextPattern]) -> Sequence[str]:
         """Those of `paths` that show one of `signs`, are packages, or take all names of some module."""
-        shown = frozenset[str]().union(*(self.showing(sign, paths) for sign in signs))
+        shown = frozenset[str]().union(*(self.import_index.showing(sign, paths) for sign in signs))
         return [path for path in paths if path in shown or path.endswith("__init__.py") or takes_all(self.python[path])]
 
     def words(self, path: str) -> frozenset[str]:
@@ -240,7 +227,8 @@ class Database:
         return known[path] if path in known else known.setdefault(path, read(self.python[path]))
 
     @cached_property
-    def _importers(self) -> ImportIndex:
+    def import_index(self) -> ImportIndex:
+        """Who may name what; all imports are looked through when it is first asked."""
         named = {path: self.words(path) for path, role in self.roles.items() if role is not Role.BYSTANDER}
         return ImportIndex(self.python, named)
 

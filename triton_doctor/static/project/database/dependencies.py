@@ -20,12 +20,14 @@ class QueryKind(Generic[Said]):
     """A question to one module about a word, which `read` answers by a plain value: it is compared by its `repr`.
 
     After an edit of the module, an answer that was made from this value stands if the value is the same. `sign` gives
-    the text that a module has if it has something to say; None where every module may.
+    the text that a module has if it has something to say; None where every module may. Where `marks` are given, it has
+    one of these too, whatever the word is.
     """
 
     kind: str
     read: Callable[[Module, str], Said]
     sign: Callable[[str], TextPattern] | None = None
+    marks: tuple[TextPattern, ...] = ()
 
 
 # By the kinds of queries.
@@ -33,10 +35,13 @@ QUERIES: dict[str, QueryKind[Any]] = {}
 
 
 def declare_query(
-    kind: str, read: Callable[[Module, str], Said], sign: Callable[[str], TextPattern] | None = None
+    kind: str,
+    read: Callable[[Module, str], Said],
+    sign: Callable[[str], TextPattern] | None = None,
+    marks: tuple[TextPattern, ...] = (),
 ) -> QueryKind[Said]:
     """Make a query, and add it to QUERIES: a cache names queries by `kind`."""
-    QUERIES[kind] = QueryKind(kind=kind, read=read, sign=sign)
+    QUERIES[kind] = QueryKind(kind=kind, read=read, sign=sign, marks=marks)
     return QUERIES[kind]
 
 

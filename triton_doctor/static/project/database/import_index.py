@@ -35,6 +35,7 @@ class ImportIndex:
                 self._importing.setdefault(word, set()).add(path)
         self._naming: dict[tuple[str, str, str | None], NamingFiles] = {}
         self._showing: dict[tuple[TextPattern, str], bool] = {}
+        self._marked: dict[tuple[tuple[TextPattern, ...], tuple[str, ...]], tuple[str, ...]] = {}
         self._taken: dict[str, frozenset[bytes]] = {}
 
     def naming(self, name: str, home: str, member: str | None = None) -> NamingFiles:
@@ -71,6 +72,14 @@ class ImportIndex:
             if (sign, path) not in self._showing:
                 self._showing[sign, path] = any(True for _ in sign.offsets(self._texts[path]))
         return frozenset(path for path in paths if self._showing[sign, path])
+
+    def marked(self, marks: tuple[TextPattern, ...], paths: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of `paths` in whose text one of `marks` stands: the same are asked about one word after the other."""
+        key = (marks, paths)
+        if key not in self._marked:
+            shown = frozenset[str]().union(*(self.showing(mark, paths) for mark in marks))
+            self._marked[key] = tuple(path for path in paths if path in shown)
+        return self._marked[key]
 
     def _takes(self, path: str, name: str) -> bool:
         """Whether the file may take `name` from a module that it has imported, or from something else."""

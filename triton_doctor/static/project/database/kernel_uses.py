@@ -82,7 +82,7 @@ class _UseSearch:
         self._renamed: dict[str, list[tuple[bytes, bytes]]] = {}
 
     def uses(self, path: str, kernel: str) -> KernelUses:
-        naming = self._library.naming(kernel, path, None)
+        naming = self._library.import_index.naming(kernel, path, None)
         others = [one for word in sorted({kernel, *naming.words}) for one in self._bystanders.get(word, ())]
         names = frozenset({kernel.encode(), *self._aliases(kernel.encode(), (*naming.paths, *others))})
         words = {*(naming.words - {kernel}), *(last_name(one) for one in (path, *naming.paths, *others))}

@@ -118,10 +118,12 @@ class TrackedModules(Mapping[str, "Module"]):
         that have `something.member` are asked. Without a `home`, they import a module called `name`, which is
         no file of the scan, and have `name.member`.
         """
-        words, paths = self._library.naming(name, home, member)
+        words, paths = self._library.import_index.naming(name, home, member)
         question = ModuleQuery(query.kind, word)
         self._searches.add(ModuleSearch(name, home, words, member, question, but == ()))
-        showing = paths if query.sign is None else self._library.showing(query.sign(word), paths)
+        if query.marks:
+            paths = self._library.import_index.marked(query.marks, paths)
+        showing = paths if query.sign is None else self._library.import_index.showing(query.sign(word), paths)
         for path in paths:
             if path in showing and path not in but:
                 self._searched.add((path, question))
@@ -147,7 +149,7 @@ class TrackedModules(Mapping[str, "Module"]):
         """
         self._unimported.add(name)
         found = self._library.bystanders(name if member is None else f"{name}.{member}")
-        showing = self._library.showing(sign, found)
+        showing = self._library.import_index.showing(sign, found)
         return [path for path in found if path in showing]
 
 
