@@ -106,7 +106,6 @@ def check(
     """
     given = locals() | {"watch": False}
     from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
-    from triton_doctor.cli.dry import record_dry
     from triton_doctor.cli.known_findings import KnownFindings
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
@@ -126,7 +125,6 @@ def check(
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.static.project.cache.folder import CacheStore
     from triton_doctor.static.scan import Scan, scan, show_scan
-    from triton_doctor.static.sources.git_changes import changed_files
     from triton_doctor.static.sources.workspace import find_workspace
     from triton_doctor.variables import parse_version
 
@@ -172,8 +170,16 @@ def check(
         recording=recording or (),
         from_stdin=from_stdin,
     )
-    dried = record_dry(dry_command or ()) if dry else ()
-    of_changed = None if wishes.changed is None else changed_files(map(Path, asked), wishes.changed, cwd=cwd)
+    dried: tuple[Path, ...] = ()
+    if dry:
+        from triton_doctor.cli.dry import record_dry
+
+        dried = record_dry(dry_command or ())
+    of_changed = None
+    if wishes.changed is not None:
+        from triton_doctor.static.sources.git_changes import changed_files
+
+        of_changed = changed_files(map(Path, asked), wishes.changed, cwd=cwd)
     if from_stdin:
         workspace = read_stdin(stdin_filename, settings, cwd)
     else:

@@ -5,7 +5,6 @@ The fix: the name goes out of the list; Triton took no notice of it, or refused 
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
@@ -128,7 +127,11 @@ def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
         for one in free
         if one.casefold() == short or one.casefold().startswith(f"{short}_") or one.casefold().endswith(f"_{short}")
     ]
-    return tuple(part or get_close_matches(name, free, n=1, cutoff=_LIKE))
+    if part:
+        return tuple(part)
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(name, free, n=1, cutoff=_LIKE))
 
 
 def _facts(kernel: Kernel, option: str, name: str) -> Facts:

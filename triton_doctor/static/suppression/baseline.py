@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import stat
-import tempfile
 from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -166,6 +165,8 @@ def _write_whole(path: Path, data: bytes) -> None:
         raise NotRegularError(path)
     if status is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    import tempfile
+
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".triton-doctor-")  # noqa: PTH120
     try:
         with os.fdopen(handle, "wb") as stream:

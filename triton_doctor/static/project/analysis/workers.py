@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -63,6 +62,8 @@ def _cores() -> int:
 def _run_in_workers(
     inquiry: Analysis, on_progress: Callable[[int], None], count: int
 ) -> tuple[FileSummaries, dict[str, FileResult]]:
+    import multiprocessing
+
     library = inquiry.library
     library.python.read_all()
     _ = library.import_index  # that each worker need not make it
