@@ -98,8 +98,11 @@ def _as_shared(
 
     What is as long as the data of another argument is no weight, whatever its tensor is called.
     """
-    function, is_weight = thing.origin, _is_taken_for_weight(known)
-    if function is None or thing.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
+    function = thing.origin
+    if function is None or thing.held is not None:
+        return known
+    is_weight = _is_taken_for_weight(known)
+    if not is_weight and known.decide() is not Variability.UNKNOWN:
         return known
     for beside in interpreter.checks.of(function):
         other = beside.beside(thing.root.name, position, thing.root.rank)
@@ -118,8 +121,7 @@ def _as_shared(
 
 def _is_taken_for_weight(known: AbstractNumber) -> bool:
     """Whether the name of the tensor alone says that its axis lasts as the model does."""
-    rows = {one.hint.name for one in known.hints}
-    return rows == {WEIGHT} and known.decide() is Variability.PER_MODEL
+    return known.decide() is Variability.PER_MODEL and {one.hint.name for one in known.hints} == {WEIGHT}
 
 
 def checked_size(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.called_names import (
     CALLS,
     CalledName,
@@ -46,7 +47,6 @@ class CallGraph:
         self._project = project
         self._in_all_files = in_all_files
         self._for_main: dict[int, bool] = {}
-        self._has_guard: dict[str, bool] = {}
         self._trials = Trials(project)
 
     def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
@@ -139,9 +139,7 @@ class CallGraph:
             return False
         if function.is_for_main or is_test_function(function):
             return True
-        if module.path not in self._has_guard:
-            self._has_guard[module.path] = module.top.holds(b"__main__")
-        if not self._has_guard[module.path]:
+        if not _may_have_guard(module):
             return False
         if id(function) not in self._for_main:
             self._for_main[id(function)] = False
@@ -219,6 +217,11 @@ class CallGraph:
         base, _, last = called.name.rpartition(".")
         found = names.applied(path, base) if last == "apply" and base else names.locate(path, called.name)
         return found[:2] if found is not None and found.kind is DefinitionKind.FUNCTION else None
+
+
+@cached_in_scan()
+def _may_have_guard(module: Module) -> bool:
+    return module.top.holds(b"__main__")
 
 
 def _name_in_module(function: Function) -> str:

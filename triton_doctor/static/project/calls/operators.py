@@ -49,7 +49,7 @@ def operators(module: Module) -> Mapping[str, tuple[str, ...]]:
             for decorator in function.decorators:
                 if isinstance(decorator, Call) and (operator := _operator_of(decorator)) is not None:
                     found.setdefault(function.name, []).append(operator)
-    for site in top.calls if any(map(top.holds, _SIGNS)) else ():
+    for site in top.calls if top.calls and any(map(top.holds, _SIGNS)) else ():
         operator = _operator_of(site.call.func if isinstance(site.call.func, Call) else site.call)
         given = (one.id for one in _arguments(site.call) if isinstance(one, Name) and one.id in module.functions)
         registered = next(given, None) if operator is not None else None

@@ -68,11 +68,11 @@ class Trials:
 def tries_itself(module: Module, _: str = "") -> bool:
     """Whether running `module` compares or times what it defines, and does no training."""
     top = module.top
-    if not any(map(top.holds, _MARKS)):
-        return False
     if not any(arm.is_main for site in top.calls for arm in site.arms) and not any(
         _TRIES.match(name) for site in top.calls for name in _names(site.call.func)
     ):
+        return False
+    if not any(map(top.holds, _MARKS)):
         return False
     sites = [(function, site) for function in module.functions.values() for site in _marked(function)]
     return any(_compares(*one) for one in sites) and not _trains(module)
