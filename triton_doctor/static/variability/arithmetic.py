@@ -27,13 +27,13 @@ _LOW_CAP = 128
 _INTEGER_OPERATORS = frozenset({"+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"})
 
 
-def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
-    """The value of `op` on one or two operands."""
+def apply(op: str, operands: Sequence[AbstractNumber], *, is_sum: bool = False) -> AbstractNumber:
+    """The value of `op` on one or two operands; `is_sum` where the first is written as a sum or a difference."""
     is_integer = op in _INTEGER_OPERATORS and all(operand.is_integer for operand in operands)
-    return _apply(op, operands).typed(is_integer=is_integer)
+    return _apply(op, operands, is_sum=is_sum).typed(is_integer=is_integer)
 
 
-def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
+def _apply(op: str, operands: Sequence[AbstractNumber], *, is_sum: bool) -> AbstractNumber:
     if len(operands) == 1:
         return operands[0].computed()
     left, right = operands
@@ -46,7 +46,7 @@ def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
         case "*":
             return _with_trail(tensors.product(operands), joined)
         case "//" | "/":
-            result = quotient(left, right)
+            result = quotient(left, right, is_sum=is_sum)
             return coarse(result, divisor)
         case "%":
             if divisor is not None and divisor > 0:
@@ -87,8 +87,11 @@ def dividend(over: Expr, under: Expr) -> Expr:
             return over
 
 
-def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
-    """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
+def quotient(left: AbstractNumber, right: AbstractNumber, *, is_sum: bool = False) -> AbstractNumber:
+    """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does.
+
+    Of a sum, `(width + 2 * padding - kernel) // stride`, nothing cancels.
+    """
     size: DimProduct | None = None
     if left.size is not None and right.size is not None:
         size = left.size.divided_by(right.size)
@@ -103,7 +106,7 @@ def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
             return tensors.of_size(size, is_rest=True)._replace(trail=left.trail)
     if _may_cancel(right):
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
-    if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
+    if not is_sum and left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
         # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
         return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)

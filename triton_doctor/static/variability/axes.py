@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability import layouts, tensors, views
-from triton_doctor.static.variability.axis_context import Toward
+from triton_doctor.static.variability.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.hint_weights import weights
-from triton_doctor.static.variability.hints import WEIGHT
+from triton_doctor.static.variability.hints import WEIGHT, apply_hints
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
 from triton_doctor.static.variability.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import SymbolicValue
@@ -46,6 +46,14 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
             return layouts.presumed_stride(interpreter, value, position, frame) or own
         return asked
     return own
+
+
+def numel(interpreter: Interpreter, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+    """`value.numel()`."""
+    total = explained(interpreter, tensors.numel(value), frame)
+    if total.kind is Variability.UNKNOWN and total.size is None and not total.atoms:
+        return total.add_hints(apply_hints(AxisContext(is_total=True), frame.module.path, frame.function.line))
+    return total
 
 
 def rest(

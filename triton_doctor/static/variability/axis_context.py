@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+# Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
+MANY_AXES = 4
+
 
 class Toward(Enum):
     """What a size follows: the data of a call, or the model."""
@@ -25,7 +28,7 @@ class AxisContext(NamedTuple):
     says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position
     says nothing then. It `is_attended` where it is the last but one axis of queries,
     keys or values and walked in blocks. It `is_described` where the kernel's author describes the parameter that it is
-    given to as a batch, a length or rows.
+    given to as a batch, a length or rows. It `is_total` where it counts all elements of a tensor that is out of sight.
     """
 
     name: str = ""
@@ -51,11 +54,23 @@ class AxisContext(NamedTuple):
     unpacked: Toward | None = None
     is_described: bool = False
     is_attended: bool = False
+    is_total: bool = False
 
     @property
     def is_first(self) -> bool:
         """Whether it is, or begins with, the first axis of a tensor."""
         return self.position == 0 or self.folded_after == 0
+
+    @property
+    def is_first_of_many(self) -> bool:
+        """Whether it is the first of many axes."""
+        return self.position == 0 and self.rank is not None and self.rank >= MANY_AXES
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether an open number of axes is folded into it: all of a tensor, or all behind the first."""
+        # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
+        return self.folded_after is not None and self.folded_after <= (0 if self.is_rest else 1)
 
     @property
     def is_last(self) -> bool:

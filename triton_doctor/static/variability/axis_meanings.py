@@ -25,7 +25,7 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.variability import name_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
@@ -44,6 +44,9 @@ _MODEL_LETTERS = re.compile(
 )
 # What stands before a length; rows and tokens hold theirs.
 _BATCHES = frozenset("B b bs bsz BS batch batch_size".split())
+# How many chunks a sequence is cut into, and how long each is: `batch, heads, NC, CS, dim`.
+_CHUNK_COUNTS = frozenset("n N nc NC nt NT n_chunks num_chunks nchunks".split())
+_CHUNK_SIZES = frozenset("c C cs CS bt BT l chunk chunk_size chunk_len".split())
 # Letters for a length, where nothing else in the shape is one.
 _LENGTH_LETTERS = re.compile(r"[LMNZlmnz]_?[a-z]?|P")
 _LEGEND = re.compile(
@@ -63,6 +66,7 @@ _QUOTIENTS = frozenset("cdiv ceil_div ceildiv div_up int ceil floor".split())
 _MOST_STEPS = 4
 _FEWEST_BEFORE_STATE = 3
 _WITH_HEADS = 4
+_WITH_CHUNKS = 5
 _WITH_CHANNELS = 3
 _OF_SEQUENCES = 2
 # Letters that are a length where nothing but a batch stands beside them.
@@ -152,6 +156,8 @@ class AxisMeanings:
         for at in range(1, len(axes) - 1) if is_image else ():
             if axes[at + 1] in name_words.names_of_width(axes[at]):
                 meanings[at : at + 2] = True, True  # of an image: both vary with it
+        for at in _counts_of_parts(axes) if True not in meanings[1:] else ():
+            meanings[at] = True
         is_open = meanings[-1:] == [None] and axes[-1].lower() != "s"
         if is_open and len(axes) == _WITH_HEADS and axes[0] in _BATCHES and _names_heads(axes[1:3]):
             meanings[-1] = False  # how wide a head is, whatever its letter
@@ -237,6 +243,14 @@ class AxisMeanings:
                 return None
 
 
+def _counts_of_parts(axes: Sequence[str]) -> Iterator[int]:
+    """Of many axes behind a batch, those that count chunks: the next one is how long a chunk is."""
+    if len(axes) >= _WITH_CHUNKS and (axes[0] in _BATCHES or axes[0] == "_"):
+        for at in range(1, len(axes) - 1):
+            if axes[at].strip("_") in _CHUNK_COUNTS and axes[at + 1].strip("_") in _CHUNK_SIZES:
+                yield at
+
+
 def _names_heads(axes: Sequence[str]) -> bool:
     return any(name_words.names_heads(axis) for axis in axes)
 
@@ -265,10 +279,8 @@ def _is_out_of_sight(expr: Expr) -> bool:
             return True
         case Call(Attr(_, "numel"), (), ()):
             return False
-        case Call(func):
-            return final_name(func) not in _QUOTIENTS
         case _:
-            return False
+            return isinstance(expr, Call) and final_name(expr.func) not in _QUOTIENTS
 
 
 def _product(meanings: Iterable[bool | None]) -> bool | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.static.variability.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.name_words import (
     names_data,
+    names_elements,
     names_items,
     names_length,
     names_mask,
@@ -28,12 +29,8 @@ from triton_doctor.static.variability.name_words import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
-MANY_AXES = 4
-# The row by which a tensor's name speaks for all of its axes.
-WEIGHT = "kept with the model"
-# The row by which the place of an axis speaks for the model.
-LAST_AXIS = "last axis"
+# Rows that others ask for: a tensor's name speaks for its axes, a place for the model, a count is of all elements.
+WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,19 +70,14 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.DATA,
         says="of four axes or more the first is the batch",
         example="n, heads, length, dim = x.shape",
-        applies=lambda axis: (
-            axis.position == 0 and axis.rank is not None and axis.rank >= MANY_AXES and axis.is_activation
-        ),
+        applies=lambda axis: axis.is_first_of_many and axis.is_activation,
     ),
     Hint(
         name="folded axes",
         toward=Toward.DATA,
         says="a view folds an open number of axes into it",
         example="n = x.view(-1, width).shape[0]",
-        # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
-        applies=lambda axis: (
-            axis.folded_after is not None and axis.folded_after <= (0 if axis.is_rest else 1) and axis.is_activation
-        ),
+        applies=lambda axis: axis.is_folded and axis.is_activation,
     ),
     Hint(
         name="name",
@@ -150,6 +142,13 @@ HINTS: tuple[Hint, ...] = (
         says="it is the last axis of a mask, of queries by keys or of tokens: the length",
         example="n = attention_mask.shape[-1]",
         applies=lambda axis: axis.is_activation and axis.is_last and names_mask(axis.tensor),
+    ),
+    Hint(
+        name=TOTAL,
+        toward=Toward.DATA,
+        says="it counts all elements of a tensor",
+        example="n_elements = batch * channels",
+        applies=lambda axis: axis.is_total or names_elements(axis.name),
     ),
     Hint(
         name="replaced by loaded data",

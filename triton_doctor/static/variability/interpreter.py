@@ -26,7 +26,7 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import axes, objects, tensors, views
+from triton_doctor.static.variability import axes, objects, views
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
@@ -142,7 +142,7 @@ class Interpreter:
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """`value.numel()`."""
-        return axes.explained(self, tensors.numel(value), frame).as_size()
+        return axes.numel(self, value, frame).as_size()
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""

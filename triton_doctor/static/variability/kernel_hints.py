@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.python.ir import Name
-from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_context import MANY_AXES, AxisContext
 from triton_doctor.static.variability.axis_names import named_axes
 from triton_doctor.static.variability.dims import Dim, DimProduct
-from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
+from triton_doctor.static.variability.hints import TOTAL, apply_hints
 from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
@@ -130,11 +130,15 @@ def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
 
 
 def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
-    """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
+    """Whether the value is an argument of the launching function, or the number of elements of what is out of sight.
+
+    Its name speaks of the data then, and nothing of the model.
+    """
     match expr:
         case Name(name):
+            is_total = not number.atoms and any(one.hint.name == TOTAL for one in number.hints)
             return (
-                _is_argument(expr, launch)
+                (is_total or _is_argument(expr, launch))
                 and not names_block(name)
                 and number.leans_to_data
                 and not number.leans_to_model

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Unpacked
-from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_context import MANY_AXES, AxisContext
 from triton_doctor.static.variability.axis_names import names_many
 from triton_doctor.static.variability.dims import Dim
-from triton_doctor.static.variability.hints import MANY_AXES, apply_hints
+from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.interpreter import Interpreter
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments

@@ -28,6 +28,7 @@ _EXTENT_WORDS = frozenset({"size", "width", "stride", "bytes"})
 _COUNT_WORDS = frozenset(
     "batch batches bs bsz reqs requests seqs rows tokens frames images nodes edges atoms residues rays vertices".split()
 )
+_ELEMENT_WORDS = frozenset("numel numels nelement nelem nelems elem elems element elements".split())
 # Things of which each has a row of features: `token_dim` is how many features a token has.
 _WIDE_WORDS = frozenset("token row frame node edge atom residue".split())
 _ROWS = frozenset({"row", "dim"})  # `row_dim` beside `col_dim` is how many rows there are
@@ -57,6 +58,8 @@ _ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts 
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
 _FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
+# `S_q`, `L_kv`: how many queries or keys there are, not what one is.
+_LENGTH_OF_ATTENDED = re.compile("[STL]_(?:[qk]|kv|[QK]|KV)")
 _PER = re.compile("_per_", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[a-z]+")
 
@@ -90,6 +93,17 @@ def names_room(name: str) -> bool:
     """Whether a name is the most that something has room for."""
     said = words(name)
     return "max" in said and bool(said & _COUNT_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def names_elements(name: str) -> bool:
+    """Whether a name counts the elements of something, and not of each of its parts: `numel`, `n_elements`."""
+    said = words(name)
+    return (
+        bool(said & _ELEMENT_WORDS)
+        and "_per_" not in name.lower()
+        and not said & (_MODEL_WORDS | _TILE_WORDS | _EXTENT_WORDS)
+    )
 
 
 def _names_width(name: str) -> bool:
@@ -143,6 +157,8 @@ def _said(name: str) -> frozenset[str]:
     letter, separator, plain = name.partition("_")
     if separator and plain in _PLAIN_WORDS and letter.lower() in _DATA_WORDS | _HEAD_WORDS and len(letter) == 1:
         return frozenset({letter.lower()})
+    if _LENGTH_OF_ATTENDED.fullmatch(name):
+        return frozenset({"len"})
     said = words(name) - {"n", "num", "total", "size"}
     return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
 

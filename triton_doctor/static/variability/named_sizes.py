@@ -17,7 +17,12 @@ from triton_doctor.static.variability.axis_names import (
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.hints import LAST_AXIS, apply_hints
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
-from triton_doctor.static.variability.name_words import names_features, names_of_width, names_stride
+from triton_doctor.static.variability.name_words import (
+    names_elements,
+    names_features,
+    names_of_width,
+    names_stride,
+)
 from triton_doctor.static.variability.shape_notes import note_of_unpacking
 
 if TYPE_CHECKING:
@@ -44,11 +49,12 @@ def hint_from_name(
     number: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
 ) -> AbstractNumber:
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
-    if number.kind is not Variability.UNKNOWN or number.size is None or names_stride(name):
+    if number.kind is not Variability.UNKNOWN or names_stride(name):
         return number
-    if len(number.size.over) != 1 or number.size.under:
+    if number.size is None or len(number.size.over) != 1 or number.size.under:
         # A product follows the model where all its factors do; its name says nothing of one that follows the data.
-        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if names_features(name) else number
+        says = names_elements(name) or (number.size is not None and names_features(name))
+        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if says else number
     (atom,) = number.size.over
     is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
     named = AxisContext(name=name, is_axis=True, is_end=is_end, is_height=is_height)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.ir import BinaryOp, Name
 from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.arithmetic import apply, dividend
 from triton_doctor.static.variability.host_tensors import with_contents
@@ -34,7 +34,9 @@ def operate(interpreter: Interpreter, op: str, operands: Sequence[Expr], point: 
     match op, operands:
         case "//", (over, under):
             over = dividend(over, under)
-            return apply(op, [interpreter.number(over, point), interpreter.number(under, point)])
+            is_sum = isinstance(over, BinaryOp) and over.op in ("+", "-") and len(over.operands) > 1
+            numbers = [interpreter.number(over, point), interpreter.number(under, point)]
+            return apply(op, numbers, is_sum=is_sum)
         case "-", (Name() as stop, Name() as start):
             step = step_length(interpreter, start, stop, point)
             if step is not None:
