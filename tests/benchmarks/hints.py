@@ -24,7 +24,8 @@ from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hints import HINTS, Hint
+from triton_doctor.static.variability.hint_weights import Hint
+from triton_doctor.static.variability.hints import HINTS
 from triton_doctor.static.variability.lattice import Term, Variability
 from triton_doctor.static.variability.parameters import parameters
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hints import HINTS, AppliedHint
+from triton_doctor.static.variability.hint_weights import AppliedHint
+from triton_doctor.static.variability.hints import HINTS
 from triton_doctor.static.variability.lattice import AbstractNumber, Term, Variability, join
 
 # UNKNOWN lies beside LOGARITHMIC: an undecided power of two may turn out to be either.

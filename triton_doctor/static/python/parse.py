@@ -21,7 +21,7 @@ from triton_doctor.static.python.functions import (
     read_contents,
 )
 from triton_doctor.static.python.imports import Imports, import_statements
-from triton_doctor.static.python.ir import Expr, Name, TupleExpr
+from triton_doctor.static.python.ir import Expr, Name, Subscript, TupleExpr
 from triton_doctor.static.python.kernels import is_jit, is_kernel, read_kernel
 from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
@@ -163,7 +163,7 @@ class _ModuleReader:
             name=node.name,
             qualname=qualname,
             path=self._path,
-            bases=tuple(lower_alone(base) for base in node.bases),
+            bases=tuple(_without_arguments(lower_alone(base)) for base in node.bases),
             fields={name: bindings[-1] for name, bindings in body.contents().bindings.items()},
             declared=tuple(
                 one.target.id
@@ -230,3 +230,8 @@ def _named(kernels: list[Kernel]) -> dict[str, tuple[Kernel, ...]]:
         name = kernel.qualname.partition("#")[0]
         named[name] = (*named.get(name, ()), kernel)
     return named
+
+
+def _without_arguments(base: Expr) -> Expr:
+    """The class that `base` names: `Base` of `class Derived(Base[T])`."""
+    return base.base if isinstance(base, Subscript) else base

@@ -31,7 +31,7 @@ from triton_doctor.static.variability.values import Instance, SymbolicValue, Val
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
-    from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.hint_weights import AppliedHint
     from triton_doctor.static.variability.interpreter import Interpreter
 
 

@@ -28,7 +28,8 @@ class AxisContext(NamedTuple):
     says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position
     says nothing then. It `is_attended` where it is the last but one axis of queries,
     keys or values and walked in blocks. It `is_described` where the kernel's author describes the parameter that it is
-    given to as a batch, a length or rows. It `is_total` where it counts all elements of a tensor that is out of sight.
+    given to as a batch, a length or rows. It `is_total` where it counts all elements of a tensor that is out of sight,
+    and `is_of_sequences` where caller and kernel both call it a batch or a sequence.
     """
 
     name: str = ""
@@ -55,6 +56,7 @@ class AxisContext(NamedTuple):
     is_described: bool = False
     is_attended: bool = False
     is_total: bool = False
+    is_of_sequences: bool = False
 
     @property
     def is_first(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.hint_weights import AppliedHint
     from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.written_shapes import ShapeNote
 

@@ -1,25 +1,52 @@
 """Applied hints to what they decide together: the size follows the data, the model, or it stays open.
 
+A hint is a row of the table in `hints`.
+
 What speaks for the data must weigh more than what speaks for the model, since a wrong finding costs more than a missing
 one: a hint toward the data of weight 1 decides nothing alone, one toward the model does.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import Toward
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.axis_context import AxisContext
 
 # What the data's side must weigh, and again for each unit of weight on the model's side.
 EVIDENCE = 2
 # For what is asked thousands of times: before Python 3.12, to take a member from its class is ten times as slow.
 _DATA = Toward.DATA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hint:
+    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`.
+
+    `in_words` where it rests on what the author wrote for readers, which nothing checks.
+    """
+
+    name: str
+    toward: Toward
+    weight: int = 1
+    says: str
+    example: str
+    in_words: bool = False
+    applies: Callable[[AxisContext], bool]
+
+
+class AppliedHint(NamedTuple):
+    """A hint with the line that it was seen at, where there is one."""
+
+    hint: Hint
+    path: str | None
+    line: int | None
 
 
 def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:

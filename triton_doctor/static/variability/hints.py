@@ -8,11 +8,10 @@ To add a hint, add a row; where no field of `AxisContext` tells when it applies,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.axis_context import AxisContext, Toward
+from triton_doctor.static.variability.hint_weights import AppliedHint, Hint
 from triton_doctor.static.variability.name_words import (
     names_data,
     names_elements,
@@ -26,35 +25,8 @@ from triton_doctor.static.variability.name_words import (
     names_stack,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 # Rows that others ask for: a tensor's name speaks for its axes, a place for the model, a count is of all elements.
 WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hint:
-    """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`.
-
-    `in_words` where it rests on what the author wrote for readers, which nothing checks.
-    """
-
-    name: str
-    toward: Toward
-    weight: int = 1
-    says: str
-    example: str
-    in_words: bool = False
-    applies: Callable[[AxisContext], bool]
-
-
-class AppliedHint(NamedTuple):
-    """A hint with the line that it was seen at, where there is one."""
-
-    hint: Hint
-    path: str | None
-    line: int | None
 
 
 HINTS: tuple[Hint, ...] = (
@@ -189,6 +161,13 @@ HINTS: tuple[Hint, ...] = (
         example="n: tl.constexpr,  # number of tokens",
         in_words=True,
         applies=lambda axis: axis.is_described,
+    ),
+    Hint(
+        name="batch or sequence by two names",
+        toward=Toward.DATA,
+        says="what is handed to its function, and to the kernel, is called for a batch or a sequence",
+        example="def run(x, seq_len): kernel[(1,)](x, N_CTX=seq_len)",
+        applies=lambda axis: axis.is_of_sequences,
     ),
     Hint(
         name=LAST_AXIS,

@@ -22,9 +22,11 @@ from triton_doctor.static.variability.name_words import (
     names_model,
     names_of_width,
     names_part,
+    names_sequences,
 )
 from triton_doctor.static.variability.named_sizes import hint_from_name
 from triton_doctor.static.variability.parameter_uses import spanned_expressions
+from triton_doctor.static.variability.trace import Passed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.dims import DimFactor
-    from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.hint_weights import AppliedHint
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.lattice import AbstractNumber
 
@@ -67,6 +69,8 @@ class KernelHints:
             known.append(AxisContext(is_loaded=True))
         if self._is_attended(number, launch, kernel, name):
             known.append(AxisContext(is_attended=True))
+        if names_sequences(name) and _is_called_for_sequences(number):
+            known.append(AxisContext(is_of_sequences=True))
         for context in known:
             number = number.add_hints(apply_hints(context, kernel.path, line))
         if not (names_part(name) or names_block(name)) and (axis := _one_axis(number)) is not None:
@@ -127,6 +131,15 @@ def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
         and expr.id not in function.bindings
         and any(param.name == expr.id for param in function.params)
     )
+
+
+def _is_called_for_sequences(number: AbstractNumber) -> bool:
+    """Whether the value is an argument as it came, and called for a batch or a sequence there."""
+    match number.literals:
+        case (Passed(_, name),):
+            return not number.atoms and names_sequences(name)
+        case _:
+            return False
 
 
 def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from triton_doctor.static.variability.dims import DimFactor, DimProduct
-    from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.hint_weights import AppliedHint
     from triton_doctor.static.variability.trace import Literal, Note, Passed
 
 # Up to so many values, a value that changes per call is one of a handful: a kernel has that many variants at the most.

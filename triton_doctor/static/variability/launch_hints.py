@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Call
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.dims import ArgumentHints, DimFactor, Origin
-    from triton_doctor.static.variability.hints import AppliedHint
+    from triton_doctor.static.variability.hint_weights import AppliedHint
     from triton_doctor.static.variability.program_point import ProgramPoint
 
 

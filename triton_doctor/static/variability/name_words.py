@@ -58,6 +58,7 @@ _ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts 
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
 _FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
+_SEQUENCE_WORDS = frozenset("batch batches bsz seq seqs seqlen seqlens ctx tokens".split())
 # `S_q`, `L_kv`: how many queries or keys there are, not what one is.
 _LENGTH_OF_ATTENDED = re.compile("[STL]_(?:[qk]|kv|[QK]|KV)")
 _PER = re.compile("_per_", re.IGNORECASE)
@@ -98,12 +99,8 @@ def names_room(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_elements(name: str) -> bool:
     """Whether a name counts the elements of something, and not of each of its parts: `numel`, `n_elements`."""
-    said = words(name)
-    return (
-        bool(said & _ELEMENT_WORDS)
-        and "_per_" not in name.lower()
-        and not said & (_MODEL_WORDS | _TILE_WORDS | _EXTENT_WORDS)
-    )
+    is_whole = "_per_" not in name.lower() and not words(name) & (_MODEL_WORDS | _TILE_WORDS | _EXTENT_WORDS)
+    return is_whole and bool(words(name) & _ELEMENT_WORDS)
 
 
 def _names_width(name: str) -> bool:
@@ -128,6 +125,12 @@ def names_heads(name: str) -> bool:
 def names_length(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows in a whole word, and of no maximum."""
     return names_data(name) and any(len(word) > 2 for word in words(name) & _DATA_WORDS) and "max" not in words(name)
+
+
+@lru_cache(maxsize=4096)
+def names_sequences(name: str) -> bool:
+    """Whether a name speaks of a batch or a sequence in a whole word, and of no maximum, block or part."""
+    return names_length(name) and bool(words(name) & _SEQUENCE_WORDS)
 
 
 @lru_cache(maxsize=4096)
