@@ -1,7 +1,11 @@
-"""Launches whose kernel was not found to the reason: what the kernel is taken from, and where that ends."""
+"""Launches whose kernel was not found to the reason: what the kernel is taken from, and where that ends.
+
+Files that ask for a program's number as kernels do, and in which no kernel was found, to the line.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.analysis.summaries import summarize_files
@@ -16,6 +20,10 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.project import LinkedLaunch
+
+
+# As only kernels ask; those of Pallas, which calls its module `pl`, are none of Triton's.
+_IN_KERNEL = re.compile(rb"^[^#\n]*\b(?!pl\b)\w+\.program_id\(", re.MULTILINE)
 
 
 class Unresolved(NamedTuple):
@@ -35,6 +43,20 @@ def unresolved_launches(library: Database, asked: frozenset[str] | None) -> Iter
             found = [launch for launch in shares.launches(path) if not launch.kernels]
             for launch in sorted(found, key=lambda launch: launch.launch.span):
                 yield Unresolved(path, launch.launch.span.line, _reason(launch, names))
+
+
+def files_without_kernels(library: Database, asked: frozenset[str] | None) -> Iterator[tuple[str, int]]:
+    """Of the files `asked`, None for all, those that hold code of kernels and no kernel in sight, with its first line.
+
+    They write kernels as text, or mark them by names of their own.
+    """
+    for path in sorted(library.roles):
+        source = library.source_of(path) if asked is None or path in asked else None
+        found = _IN_KERNEL.search(source) if source is not None and b"triton" in source else None
+        if source is not None and found is not None:
+            module = library.module(path)
+            if module is not None and not module.kernels:
+                yield path, source.count(b"\n", 0, found.end()) + 1
 
 
 def _reason(launch: LinkedLaunch, names: Resolver) -> str:
