@@ -9,6 +9,13 @@ from typing import NamedTuple
 MANY_AXES = 4
 
 
+class Side(Enum):
+    """A side of an image."""
+
+    HEIGHT = "height"
+    WIDTH = "width"
+
+
 class Toward(Enum):
     """What a size follows: the data of a call, or the model."""
 
@@ -21,15 +28,14 @@ class AxisContext(NamedTuple):
     """What is known about a size that has no origin in sight. Builders fill what they know.
 
     `name` is what the size is called, which `is_axis` where it is one axis of a tensor, and `is_end` where that is the
-    last; `is_height` where the name goes with that of a width beside it. `tensor` names the tensor whose axis at
-    `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those whose
-    product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
-    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
-    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position
-    says nothing then. It `is_attended` where it is the last but one axis of queries,
-    keys or values and walked in blocks. It `is_described` where the kernel's author describes the parameter that it is
-    given to as a batch, a length or rows. It `is_total` where it counts all elements of a tensor that is out of sight,
-    and `is_of_sequences` where caller and kernel both call it a batch or a sequence.
+    last; `side` where the name is that of one side of an image, and the other is beside it. `tensor` names the tensor
+    whose axis at `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front
+    of those whose product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as
+    long as the model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside
+    the tensor says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its
+    position says nothing then. It `is_attended` where it is the last but one axis of queries, keys or values and
+    walked in blocks. It `is_described` where the kernel's author describes the parameter that it is given to as a
+    batch, a length or rows. It `is_total` where it counts all elements of a tensor that is out of sight.
     """
 
     name: str = ""
@@ -44,7 +50,7 @@ class AxisContext(NamedTuple):
     is_quotient: bool = False
     is_output_width: bool = False
     is_weight_size: bool = False
-    is_height: bool = False
+    side: Side | None = None
     is_beside_heads: bool = False
     is_covered: bool = False
     is_loaded: bool = False
@@ -56,7 +62,6 @@ class AxisContext(NamedTuple):
     is_described: bool = False
     is_attended: bool = False
     is_total: bool = False
-    is_of_sequences: bool = False
 
     @property
     def is_first(self) -> bool:

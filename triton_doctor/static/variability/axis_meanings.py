@@ -23,6 +23,7 @@ from triton_doctor.static.python.ir import (
     final_name,
 )
 from triton_doctor.static.variability import name_words
+from triton_doctor.static.variability.image_sides import names_of_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,11 +151,11 @@ class AxisMeanings:
                 meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
             elif axis.lower() == "t" and at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE and _names_length(axes[1:]):
                 meanings[at] = None  # the same: `(B, M, groups, T)`
-            elif (axis in ("M", "m") and at) or any(width in axes for width in name_words.names_of_width(axis)):
+            elif (axis in ("M", "m") and at) or any(width in axes for width in names_of_width(axis)):
                 meanings[at] = None  # a height beside its width is no number of heads
         is_image = len(axes) >= _WITH_HEADS and (meanings[0] is True or axes[0] in ("N", "n"))
         for at in range(1, len(axes) - 1) if is_image else ():
-            if axes[at + 1] in name_words.names_of_width(axes[at]):
+            if axes[at + 1] in names_of_width(axes[at]):
                 meanings[at : at + 2] = True, True  # of an image: both vary with it
         for at in _counts_of_parts(axes) if True not in meanings[1:] else ():
             meanings[at] = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from triton_doctor.static.variability.axis_context import AxisContext, Toward
+from triton_doctor.static.variability.axis_context import AxisContext, Side, Toward
 from triton_doctor.static.variability.hint_weights import AppliedHint, Hint
 from triton_doctor.static.variability.name_words import (
     names_data,
@@ -77,7 +77,7 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.DATA,
         says="it is bound beside the width of an image",
         example="batch, channels, h, w = x.shape",
-        applies=lambda axis: axis.is_height,
+        applies=lambda axis: axis.side is Side.HEIGHT,
     ),
     Hint(
         name="one for each sequence",
@@ -163,13 +163,6 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_described,
     ),
     Hint(
-        name="batch or sequence by two names",
-        toward=Toward.DATA,
-        says="what is handed to its function, and to the kernel, is called for a batch or a sequence",
-        example="def run(x, seq_len): kernel[(1,)](x, N_CTX=seq_len)",
-        applies=lambda axis: axis.is_of_sequences,
-    ),
-    Hint(
         name=LAST_AXIS,
         toward=Toward.MODEL,
         says="the last axis of a tensor is often the features",
@@ -181,7 +174,7 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.MODEL,
         says="its name speaks of heads, channels, hidden sizes or settings",
         example="head_dim = x.shape[1]",
-        applies=lambda axis: names_model(axis.name) and not (axis.is_length or axis.is_height),
+        applies=lambda axis: names_model(axis.name) and not (axis.is_length or axis.side),
     ),
     Hint(
         name="shape note",

@@ -11,6 +11,7 @@ from triton_doctor.static.variability.axis_context import MANY_AXES, AxisContext
 from triton_doctor.static.variability.axis_names import named_axes
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.hints import TOTAL, apply_hints
+from triton_doctor.static.variability.image_sides import side_beside
 from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
@@ -20,13 +21,10 @@ from triton_doctor.static.variability.name_words import (
     names_block,
     names_data,
     names_model,
-    names_of_width,
     names_part,
-    names_sequences,
 )
 from triton_doctor.static.variability.named_sizes import hint_from_name
 from triton_doctor.static.variability.parameter_uses import spanned_expressions
-from triton_doctor.static.variability.trace import Passed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,9 +55,8 @@ class KernelHints:
     ) -> AbstractNumber:
         """`number`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
         name, line = param.name, param.span.line
-        widths = names_of_width(name)
-        is_height = bool(widths) and any(other.is_constexpr and other.name in widths for other in kernel.params)
-        number = hint_from_name(number, name, kernel.path, line, is_height=is_height)
+        side = side_beside(name, frozenset(other.name for other in kernel.params if other.is_constexpr))
+        number = hint_from_name(number, name, kernel.path, line, side)
         if number.kind is not Variability.UNKNOWN:
             return number
         known: list[AxisContext] = []
@@ -69,8 +66,6 @@ class KernelHints:
             known.append(AxisContext(is_loaded=True))
         if self._is_attended(number, launch, kernel, name):
             known.append(AxisContext(is_attended=True))
-        if names_sequences(name) and _is_called_for_sequences(number):
-            known.append(AxisContext(is_of_sequences=True))
         for context in known:
             number = number.add_hints(apply_hints(context, kernel.path, line))
         if not (names_part(name) or names_block(name)) and (axis := _one_axis(number)) is not None:
@@ -131,15 +126,6 @@ def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
         and expr.id not in function.bindings
         and any(param.name == expr.id for param in function.params)
     )
-
-
-def _is_called_for_sequences(number: AbstractNumber) -> bool:
-    """Whether the value is an argument as it came, and called for a batch or a sequence there."""
-    match number.literals:
-        case (Passed(_, name),):
-            return not number.atoms and names_sequences(name)
-        case _:
-            return False
 
 
 def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:

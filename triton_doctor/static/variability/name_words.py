@@ -56,9 +56,7 @@ _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks d
 # What counts or bounds the parts that a setting makes: `group_sizes`, not `expert_ids`, which has one for each token.
 _ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts ends num".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
-_FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
-_SEQUENCE_WORDS = frozenset("batch batches bsz seq seqs seqlen seqlens ctx tokens".split())
 # `S_q`, `L_kv`: how many queries or keys there are, not what one is.
 _LENGTH_OF_ATTENDED = re.compile("[STL]_(?:[qk]|kv|[QK]|KV)")
 _PER = re.compile("_per_", re.IGNORECASE)
@@ -125,23 +123,6 @@ def names_heads(name: str) -> bool:
 def names_length(name: str) -> bool:
     """Whether a name speaks of batch, sequence, tokens or rows in a whole word, and of no maximum."""
     return names_data(name) and any(len(word) > 2 for word in words(name) & _DATA_WORDS) and "max" not in words(name)
-
-
-@lru_cache(maxsize=4096)
-def names_sequences(name: str) -> bool:
-    """Whether a name speaks of a batch or a sequence in a whole word, and of no maximum, block or part."""
-    return names_length(name) and bool(words(name) & _SEQUENCE_WORDS)
-
-
-@lru_cache(maxsize=4096)
-def names_of_width(height: str) -> tuple[str, ...]:
-    """What the width is called where `height` is an image's: `w` beside `h`, `out_width` beside `out_height`."""
-    if words(height) & (_FILTER_WORDS | _TILE_WORDS):
-        return ()
-    letters = {"h": "w", "H": "W"}
-    found = [height.replace(*pair) for pair in (("height", "width"), ("Height", "Width"), ("HEIGHT", "WIDTH"))]
-    found += [height[:at] + letters[one] + height[at + 1 :] for at, one in enumerate(height) if one in letters]
-    return tuple(one for one in found if one != height)
 
 
 @lru_cache(maxsize=4096)

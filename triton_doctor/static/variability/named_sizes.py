@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Call, Const, Subscript, Unpacked
 from triton_doctor.static.variability.allocated_sizes import output_widths, weight_sizes
-from triton_doctor.static.variability.axis_context import AxisContext
+from triton_doctor.static.variability.axis_context import AxisContext, Side
 from triton_doctor.static.variability.axis_names import (
     beside_heads,
     keeps_argument,
@@ -16,11 +16,11 @@ from triton_doctor.static.variability.axis_names import (
 )
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.hints import LAST_AXIS, apply_hints
+from triton_doctor.static.variability.image_sides import others_of
 from triton_doctor.static.variability.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import (
     names_elements,
     names_features,
-    names_of_width,
     names_stride,
 )
 from triton_doctor.static.variability.shape_notes import note_of_unpacking
@@ -36,8 +36,8 @@ def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame
     if number.kind is not Variability.UNKNOWN:
         return number
     if number.size is not None:
-        path, is_height = frame.module.path, _is_height(binding, frame)
-        number = hint_from_name(number, binding.name, path, binding.line, is_height=is_height)
+        side = _side(binding, frame)
+        number = hint_from_name(number, binding.name, frame.module.path, binding.line, side)
         number = _hint_from_output(number, binding.name, frame)
         number = _hint_from_unpacking(number, binding, frame)
     elif not number.one_for_some_caller:
@@ -45,9 +45,7 @@ def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame
     return _hint_from_weight(number, binding.name, frame)
 
 
-def hint_from_name(
-    number: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
-) -> AbstractNumber:
+def hint_from_name(number: AbstractNumber, name: str, path: str, line: int, side: Side | None = None) -> AbstractNumber:
     """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
     if number.kind is not Variability.UNKNOWN or names_stride(name):
         return number
@@ -57,7 +55,7 @@ def hint_from_name(
         return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if says else number
     (atom,) = number.size.over
     is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
-    named = AxisContext(name=name, is_axis=True, is_end=is_end, is_height=is_height)
+    named = AxisContext(name=name, is_axis=True, is_end=is_end, side=side)
     return number.add_hints(apply_hints(named, path, line))
 
 
@@ -109,15 +107,14 @@ def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> Ab
     return number.add_hints(apply_hints(sized, frame.module.path, frame.function.line))
 
 
-def _is_height(binding: Binding, frame: CallFrame) -> bool:
-    """Whether the name of an axis is that of a height, and that of the width is bound to an axis of the same shape."""
-    widths = names_of_width(binding.name)
-    if not widths:
-        return False
+def _side(binding: Binding, frame: CallFrame) -> Side | None:
+    """The side of an image that an axis is by its name, where the other is bound to an axis of the same shape."""
     shape = _shape_of(binding.value)
-    return shape is not None and any(
-        _shape_of(other.value) == shape for width in widths for other in frame.function.bindings.get(width, ())
-    )
+    for side, names in others_of(binding.name) if shape is not None else ():
+        others = (other.value for name in names for other in frame.function.bindings.get(name, ()))
+        if any(_shape_of(other) == shape for other in others):
+            return side
+    return None
 
 
 def _shape_of(value: Expr) -> Expr | None:

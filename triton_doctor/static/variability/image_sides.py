@@ -1,0 +1,47 @@
+"""The sides of an image: what the width is called beside a height, and the height beside a width."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.variability.axis_context import Side
+from triton_doctor.static.variability.name_words import names_part, words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+_WIDTHS = {"height": "width", "Height": "Width", "HEIGHT": "WIDTH", "h": "w", "H": "W"}
+# Sides of a filter, and how it moves, are the model's.
+_FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
+
+
+@lru_cache(maxsize=4096)
+def names_of_width(height: str) -> tuple[str, ...]:
+    """What the width is called where `height` is an image's: `w` beside `h`, `out_width` beside `out_height`."""
+    return _other_sides(height, _WIDTHS)
+
+
+@lru_cache(maxsize=4096)
+def names_of_height(width: str) -> tuple[str, ...]:
+    """What the height is called where `width` is an image's: `h` beside `w`."""
+    return _other_sides(width, {wide: high for high, wide in _WIDTHS.items()})
+
+
+def _other_sides(side: str, others: Mapping[str, str]) -> tuple[str, ...]:
+    if words(side) & _FILTER_WORDS or names_part(side):
+        return ()
+    found = [side.replace(one, other) for one, other in others.items() if len(one) > 1]
+    found += [side[:at] + others[one] + side[at + 1 :] for at, one in enumerate(side) if one in others]
+    return tuple(one for one in found if one != side)
+
+
+def others_of(name: str) -> Iterator[tuple[Side, tuple[str, ...]]]:
+    """The sides that an axis called `name` may be, each with what the other one is called then."""
+    yield Side.HEIGHT, names_of_width(name)
+    yield Side.WIDTH, names_of_height(name)
+
+
+def side_beside(name: str, names: Collection[str]) -> Side | None:
+    """The side that `name` is, where one of `names` is the other."""
+    return next((side for side, others in others_of(name) if any(other in names for other in others)), None)
