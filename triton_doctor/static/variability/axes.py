@@ -48,9 +48,9 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
     return own
 
 
-def numel(interpreter: Interpreter, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
-    """`value.numel()`."""
-    total = explained(interpreter, tensors.numel(value), frame)
+def all_elements(interpreter: Interpreter, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+    """`value.numel()` as it is written, not the product of a part of a shape: it counts, whatever the tensor is."""
+    total = interpreter.numel(value, frame)
     if total.kind is Variability.UNKNOWN and total.size is None and not total.atoms:
         return total.add_hints(apply_hints(AxisContext(is_total=True), frame.module.path, frame.function.line))
     return total

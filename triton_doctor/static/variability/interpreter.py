@@ -26,7 +26,7 @@ from triton_doctor.static.python.ir import (
     Unpacked,
     dotted,
 )
-from triton_doctor.static.variability import axes, objects, views
+from triton_doctor.static.variability import axes, objects, tensors, views
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
@@ -141,8 +141,12 @@ class Interpreter:
         return axes.axis(self, value, position, frame).as_size()
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
-        """`value.numel()`."""
-        return axes.numel(self, value, frame).as_size()
+        """The product of all axes of `value`, which may be a part of a shape."""
+        return axes.explained(self, tensors.numel(value), frame).as_size()
+
+    def all_elements(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+        """`value.numel()` as it is written, of whatever tensor."""
+        return axes.all_elements(self, value, frame)
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """`value.stride(position)`."""

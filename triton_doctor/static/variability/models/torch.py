@@ -64,7 +64,7 @@ def _called(
         case "size" | "stride" if (at := axis_number(interpreter, argument(call, 0, "dim"), point)) is not None:
             return interpreter.axis(value, at, frame) if name == "size" else interpreter.stride(value, at, frame)
         case "numel" | "nelement":
-            return interpreter.numel(value, frame)
+            return interpreter.all_elements(value, frame)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
         case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
