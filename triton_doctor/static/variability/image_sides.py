@@ -9,7 +9,7 @@ from triton_doctor.static.variability.axis_context import Side
 from triton_doctor.static.variability.name_words import names_part, words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Mapping
 
 _WIDTHS = {"height": "width", "Height": "Width", "HEIGHT": "WIDTH", "h": "w", "H": "W"}
 # Sides of a filter, and how it moves, are the model's.
@@ -22,7 +22,6 @@ def names_of_width(height: str) -> tuple[str, ...]:
     return _other_sides(height, _WIDTHS)
 
 
-@lru_cache(maxsize=4096)
 def names_of_height(width: str) -> tuple[str, ...]:
     """What the height is called where `width` is an image's: `h` beside `w`."""
     return _other_sides(width, {wide: high for high, wide in _WIDTHS.items()})
@@ -36,12 +35,8 @@ def _other_sides(side: str, others: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(one for one in found if one != side)
 
 
-def others_of(name: str) -> Iterator[tuple[Side, tuple[str, ...]]]:
+@lru_cache(maxsize=4096)
+def others_of(name: str) -> tuple[tuple[Side, tuple[str, ...]], ...]:
     """The sides that an axis called `name` may be, each with what the other one is called then."""
-    yield Side.HEIGHT, names_of_width(name)
-    yield Side.WIDTH, names_of_height(name)
-
-
-def side_beside(name: str, names: Collection[str]) -> Side | None:
-    """The side that `name` is, where one of `names` is the other."""
-    return next((side for side, others in others_of(name) if any(other in names for other in others)), None)
+    every = ((Side.HEIGHT, names_of_width(name)), (Side.WIDTH, names_of_height(name)))
+    return tuple((side, others) for side, others in every if others)

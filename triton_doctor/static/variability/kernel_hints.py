@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.python.ir import Name
-from triton_doctor.static.variability.axis_context import MANY_AXES, AxisContext
+from triton_doctor.static.variability.axis_context import MANY_AXES, AxisContext, Side
 from triton_doctor.static.variability.axis_names import named_axes
 from triton_doctor.static.variability.dims import Dim, DimProduct
 from triton_doctor.static.variability.hints import TOTAL, apply_hints
-from triton_doctor.static.variability.image_sides import side_beside
+from triton_doctor.static.variability.image_sides import others_of
 from triton_doctor.static.variability.kernel_notes import described_as_data
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_arguments import bind_arguments
@@ -55,8 +55,7 @@ class KernelHints:
     ) -> AbstractNumber:
         """`number`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
         name, line = param.name, param.span.line
-        side = side_beside(name, frozenset(other.name for other in kernel.params if other.is_constexpr))
-        number = hint_from_name(number, name, kernel.path, line, side)
+        number = hint_from_name(number, name, kernel.path, line, _side(name, kernel))
         if number.kind is not Variability.UNKNOWN:
             return number
         known: list[AxisContext] = []
@@ -116,6 +115,14 @@ class KernelHints:
         if id(launch) not in self._grids:
             self._grids[id(launch)] = spanned(launch, self._interpreter)
         return self._grids[id(launch)]
+
+
+def _side(name: str, kernel: Kernel) -> Side | None:
+    """The side of an image that the parameter `name` is, where another constexpr of `kernel` is the other."""
+    for side, names in others_of(name):
+        if any(other.is_constexpr and other.name in names for other in kernel.params):
+            return side
+    return None
 
 
 def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:

@@ -141,7 +141,7 @@ def _said(name: str) -> frozenset[str]:
     letter, separator, plain = name.partition("_")
     if separator and plain in _PLAIN_WORDS and letter.lower() in _DATA_WORDS | _HEAD_WORDS and len(letter) == 1:
         return frozenset({letter.lower()})
-    if _LENGTH_OF_ATTENDED.fullmatch(name):
+    if separator and len(letter) == 1 and _LENGTH_OF_ATTENDED.fullmatch(name):
         return frozenset({"len"})
     said = words(name) - {"n", "num", "total", "size"}
     return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)

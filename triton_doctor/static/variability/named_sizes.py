@@ -109,8 +109,9 @@ def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> Ab
 
 def _side(binding: Binding, frame: CallFrame) -> Side | None:
     """The side of an image that an axis is by its name, where the other is bound to an axis of the same shape."""
-    shape = _shape_of(binding.value)
-    for side, names in others_of(binding.name) if shape is not None else ():
+    sides = others_of(binding.name)
+    shape = _shape_of(binding.value) if sides else None
+    for side, names in sides if shape is not None else ():
         others = (other.value for name in names for other in frame.function.bindings.get(name, ()))
         if any(_shape_of(other) == shape for other in others):
             return side
