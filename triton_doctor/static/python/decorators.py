@@ -95,7 +95,8 @@ def _rounds(named: dict[str | None, Expr]) -> bool:
 def _as_they_are(key: tuple[str, ...], named: dict[str | None, Expr]) -> tuple[str, ...]:
     """Return the key names that a tuner of another library compares exactly.
 
-    An option called "strategy", or one that maps key names to something, puts their values in buckets.
+    Other names are put in buckets: by a list with a word other than "default" at their position, or all of them by an
+    option with "strategy" in its name.
     """
     for option, value in named.items():
         if option == "key":

@@ -231,7 +231,7 @@ class Function:
         return self.text.holds(word)
 
     def shows(self, sign: TextPattern) -> bool:
-        """Return whether `sign` matches in the reachable part of its text."""
+        """Return whether `sign` matches in its text."""
         return self.text.times(sign) > 0
 
     @property

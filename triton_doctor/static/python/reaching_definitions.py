@@ -68,7 +68,10 @@ def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[Bra
 
 
 def keeps_flag(function: Function, flag: str) -> bool:
-    """Return whether `flag` has one truth in all of `function`: it is assigned at most once (for "x is None": once)."""
+    """Return whether `flag` has one truth in all of `function`.
+
+    A flag may be assigned at most once; for "x is None", `x` is bound at most once, by an assignment or as a parameter.
+    """
     name = name_in_flag(flag)
     if name is None:
         return len(function.bindings.get(flag, ())) <= 1

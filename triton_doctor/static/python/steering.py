@@ -80,7 +80,10 @@ def _telling(call: ast.Call) -> Iterator[ast.AST]:
 
 
 def _beginning(loop: ast.For) -> ast.AST | None:
-    """Return the start of a loop's range, and only if its step is more than one: the part that affects addresses."""
+    """Return the part of a loop's iterable that affects addresses.
+
+    The start of a range that has a step; nothing of a range without; anything else whole.
+    """
     if not isinstance(loop.iter, ast.Call):
         return loop.iter
     return loop.iter.args[0] if len(loop.iter.args) > 2 else None
