@@ -167,12 +167,12 @@ class FunctionSource(Protocol):
         """Return whether `word` occurs in it, not counting lines that hold only a comment."""
         ...
 
-    def times(self, sign: TextPattern) -> int:
-        """Count the matches of `sign`."""
+    def count(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern`."""
         ...
 
-    def times_unreachable(self, sign: TextPattern) -> int:
-        """Count the matches of `sign` in unreachable statements."""
+    def count_unreachable(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern` in unreachable statements."""
         ...
 
     @property
@@ -230,9 +230,9 @@ class Function:
         """Return whether `word` occurs in its text, not counting lines that hold only a comment."""
         return self.text.holds(word)
 
-    def shows(self, sign: TextPattern) -> bool:
-        """Return whether `sign` matches in its text."""
-        return self.text.times(sign) > 0
+    def matches(self, pattern: TextPattern) -> bool:
+        """Return whether `pattern` matches in its text."""
+        return self.text.count(pattern) > 0
 
     @property
     def bindings(self) -> Mapping[str, tuple[Binding, ...]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import BodyUses
     from triton_doctor.static.sources.source_text import TextPattern
 
-Said = TypeVar("Said")
+Output = TypeVar("Said")
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
 _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
@@ -82,14 +82,14 @@ class FunctionText:
         """Return whether `word` occurs in it, not counting lines that hold only a comment."""
         return self._source.holds(word, self._start, self._end)
 
-    def times(self, sign: TextPattern) -> int:
-        """Count the matches of `sign`."""
-        return self._source.times(sign, self._start, self._end)
+    def count(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern`."""
+        return self._source.count(pattern, self._start, self._end)
 
-    def times_unreachable(self, sign: TextPattern) -> int:
-        """Count the matches of `sign` in unreachable statements."""
+    def count_unreachable(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern` in unreachable statements."""
         unreachable = self.contents.unreachable if self.holds(b"raise") or self.holds(b"return") else ()
-        return sum(self._source.times(sign, *self._source.bounds(*lines)) for lines in unreachable)
+        return sum(self._source.count(pattern, *self._source.bounds(*lines)) for lines in unreachable)
 
     @property
     def text(self) -> str:
@@ -112,7 +112,7 @@ class FunctionText:
         contents = self._read(_contents_of)
         return contents if contents is not None else Body(self._source).contents()
 
-    def _read(self, read: Callable[[Definition, SourceText], Said]) -> Said | None:
+    def _read(self, read: Callable[[Definition, SourceText], Output]) -> Output | None:
         """Return the result of `read`; None if the function does not parse."""
         try:
             return with_own_stack(self._parse, read)
@@ -120,7 +120,7 @@ class FunctionText:
             self._source.unread.append(error)
             return None
 
-    def _parse(self, read: Callable[[Definition, SourceText], Said]) -> Said:
+    def _parse(self, read: Callable[[Definition, SourceText], Output]) -> Output:
         return read(parse_alone(self._source, self._first, self._last, indented=self._indented), self._source)
 
 
@@ -157,11 +157,11 @@ class ModuleText:
         """Return whether `word` occurs in the file, not counting lines that hold only a comment."""
         return self._source.holds(word, 0, len(self._source.text))
 
-    def times(self, sign: TextPattern) -> int:
-        """Count the matches of `sign` in the file."""
-        return self._source.times(sign, 0, len(self._source.text))
+    def count(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern` in the file."""
+        return self._source.count(pattern, 0, len(self._source.text))
 
-    def times_unreachable(self, sign: TextPattern) -> int:
+    def count_unreachable(self, pattern: TextPattern) -> int:
         """Return 0: unreachable statements of the top level are not tracked."""
         return 0
 

@@ -61,7 +61,7 @@ def _read_tree(path: str, tree: ast.Module, text: SourceText) -> Module:
     return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, {})).module()
 
 
-def read_consulted(path: str, source: bytes) -> Module:
+def read_from_outline(path: str, source: bytes) -> Module:
     """Return the module from its outline: functions are parsed on first access.
 
     Raises as `read_module` does, if the outline and the full text do not parse.

@@ -134,9 +134,9 @@ class SourceText:
         """Return whether `pattern` occurs in the lines `first` to `last`."""
         return pattern.search(self.text, *self.bounds(first, last)) is not None
 
-    def times(self, sign: TextPattern, start: int, end: int) -> int:
-        """Count `sign` between two offsets. The positions in the whole text are computed once and cached."""
-        offsets = _offsets(self, sign)
+    def count(self, pattern: TextPattern, start: int, end: int) -> int:
+        """Count `pattern` between two offsets. The positions in the whole text are computed once and cached."""
+        offsets = _offsets(self, pattern)
         at = bisect_left(offsets, start)
         return bisect_left(offsets, end, at) - at
 
@@ -186,6 +186,6 @@ class SourceText:
 
 
 @cached_in_scan()
-def _offsets(source: SourceText, sign: TextPattern) -> list[int]:
-    """Return the offsets of `sign` in the text of `source`. Cached until the scan ends, since both may live longer."""
-    return list(sign.offsets(source.text))
+def _offsets(source: SourceText, pattern: TextPattern) -> list[int]:
+    """Return the offsets of `pattern` in the text of `source`. Cached until the scan ends; both may live longer."""
+    return list(pattern.offsets(source.text))

@@ -80,7 +80,7 @@ class AttributeStores:
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
         """What is stored as `name` where objects of `owner` may be, by path and position."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(STORES, name, name=owner.name, home=owner.path, member=name, but=tests):
+        for path, _ in modules.search(STORES, name, name=owner.name, home=owner.path, member=name, skip=tests):
             module = modules[path]
             for function in _holders(module, owner):
                 yield from _stores_in(module, function, name)
@@ -141,12 +141,12 @@ def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, .
 
 def may_store(function: Function, name: str) -> bool:
     """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
-    return function.shows(storing(name)) or (function.shows(_UPDATING) and function.shows(giving(name)))
+    return function.matches(storing(name)) or (function.matches(_UPDATING) and function.matches(giving(name)))
 
 
 def stores_somewhere(module: Module, name: str) -> bool:
     """Whether some function of `module` stores as `name`, by its text."""
-    return any(function.shows(storing(name)) for function in module.functions.values())
+    return any(function.matches(storing(name)) for function in module.functions.values())
 
 
 @cached_in_scan()
@@ -167,7 +167,7 @@ def giving(name: str) -> TextPattern:
 def stored_value(interpreter: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
     """What `function` of `module`, entered at `depth`, stores."""
     point = ProgramPoint(interpreter.frame(module, function, depth), stored.order)
-    value = interpreter.evaluations.once(
+    value = interpreter.evaluations.guard(
         (id(function), f".{stored.name}", stored.order), partial(interpreter.value, stored.value, point), UNKNOWN
     )
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)

@@ -35,7 +35,7 @@ def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> V
         known = of.fields.get(name)
         return _kept(name, module, known.line if known is not None else frame.function.line)
     key = ("field", id(of), name, frame.depth)
-    return interpreter.evaluations.keep(key, partial(_set_to, interpreter, of, name, stores, frame))
+    return interpreter.evaluations.memoize(key, partial(_set_to, interpreter, of, name, stores, frame))
 
 
 def _set_to(

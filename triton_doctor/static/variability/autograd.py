@@ -34,7 +34,7 @@ def context_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> 
     if backward is None or not backward.params:
         return None
     ask = partial(_is_handed, interpreter, function, backward, frame)
-    return Context(forward=forward) if interpreter.evaluations.keep(("context", id(function)), ask) else None
+    return Context(forward=forward) if interpreter.evaluations.memoize(("context", id(function)), ask) else None
 
 
 def _is_handed(interpreter: Interpreter, function: Function, backward: Function, frame: CallFrame) -> bool:

@@ -150,7 +150,7 @@ def _axis_of(
     """An axis of another argument of `function`; None where that is being asked for by the same `asker`."""
     inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
     tensor = interpreter.asked.argument(param, inner)
-    return interpreter.evaluations.once(
+    return interpreter.evaluations.guard(
         (id(function), *asker), partial(axis, interpreter, tensor, position, inner), None
     )
 

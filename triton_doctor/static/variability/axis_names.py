@@ -101,7 +101,7 @@ def _names_read(function: Function) -> _NamesRead:
                 names[read.tensor].setdefault(read.position, []).append(binding.name)
                 if read.rank is not None:
                     counts.setdefault(read.tensor, set()).add(read.rank)
-    if any(function.shows(sign) for sign in _ASKING):
+    if any(function.matches(pattern) for pattern in _ASKING):
         for tensor, count in _asked_for(function):
             counts.setdefault(tensor, {count})
     counts.update((tensor, {count}) for tensor, count in asserted.items())

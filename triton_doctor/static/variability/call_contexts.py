@@ -37,7 +37,7 @@ def callers_kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[Bra
         return NOBODY
     key = ("kept out", id(function), decided)
     ask = partial(_kept_out, interpreter, frame, decided)
-    return interpreter.evaluations.answer(key, ask, neutral=NOBODY, beyond=NOBODY)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=NOBODY, beyond_limit=NOBODY)
 
 
 def _kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:

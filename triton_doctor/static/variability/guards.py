@@ -122,7 +122,7 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
                 continue
             key = (point.frame, name, limit.axis, limit.order)
             ask = partial(_tested_axis, interpreter, name, limit, point.frame)
-            tested = interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
+            tested = interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
             if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
                 continue
             if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
@@ -210,7 +210,7 @@ def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> A
     known = frame.values.get(kept)
     if known is None:
         key = (id(frame.function), "limit", limit.order)
-        known = interpreter.evaluations.once(key, lambda: interpreter.number(high, at), None)
+        known = interpreter.evaluations.guard(key, lambda: interpreter.number(high, at), None)
         if known is not None:
             frame.values[kept] = known
     return known if isinstance(known, AbstractNumber) else None

@@ -117,7 +117,7 @@ def unless_written(value: Tensor, name: str, function: Function) -> Tensor:
     """The tensor that is called `name` in `function`, without its contents where something there may change them."""
     if value.contents is None:
         return value
-    written = function.shows(stores_items(name)) or any(_may_write(site.call, name) for site in function.calls)
+    written = function.matches(stores_items(name)) or any(_may_write(site.call, name) for site in function.calls)
     return value._replace(contents=None) if written else value
 
 

@@ -216,8 +216,8 @@ class Interpreter:
             evaluate = partial(objects.named_part, self, expr.base, expr.name, point)
         else:
             evaluate = partial(self._item, expr.base, expr.key, point)
-        value, is_whole = self.evaluations.follow(evaluate)
-        if is_whole and point.local is None:
+        value, is_complete = self.evaluations.track(evaluate)
+        if is_complete and point.local is None:
             parts[key] = expr, value  # with the expression: another may get the id of one that is gone
         return value
 
@@ -287,7 +287,7 @@ class Interpreter:
 
     def returned(self, frame: CallFrame) -> Value:
         """What the function of `frame` returns; UNKNOWN where that rests on itself."""
-        return self.evaluations.once((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
+        return self.evaluations.guard((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
         found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)

@@ -49,7 +49,9 @@ class KernelFactories:
         """How often a function runs: FIXED for once, PER_CALL, or UNKNOWN where nobody in sight calls it."""
         key = ("runs", module.path, function.qualname)
         ask = partial(self._ask, module, function)
-        return self._interpreter.evaluations.answer(key, ask, neutral=Variability.UNKNOWN, beyond=Variability.UNKNOWN)
+        return self._interpreter.evaluations.evaluate(
+            key, ask, on_cycle=Variability.UNKNOWN, beyond_limit=Variability.UNKNOWN
+        )
 
     def _ask(self, module: Module, function: Function) -> Variability:
         if function.name in _ONCE or _memoizes(function):

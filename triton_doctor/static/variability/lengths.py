@@ -78,7 +78,7 @@ def is_used_as_tensor(thing: SymbolicValue) -> bool:
         return False
     if any(param.name == name and param.annotation == "Tensor" for param in function.params):
         return True
-    return name.isidentifier() and function.shows(_asked_as_tensor(name))
+    return name.isidentifier() and function.matches(_asked_as_tensor(name))
 
 
 @cached_in_scan()

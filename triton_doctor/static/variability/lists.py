@@ -95,7 +95,7 @@ def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: Ca
     assert isinstance(site.call.func, Attr)
     extends = site.call.func.name == "extend"
     # An item of what is added may be set one by one: then nothing is known of it, and nobody has to ask.
-    is_set = any(isinstance(one, Name) and frame.function.shows(stores_items(one.id)) for one in every_part(arg))
+    is_set = any(isinstance(one, Name) and frame.function.matches(stores_items(one.id)) for one in every_part(arg))
     value = interpreter.value(arg, point) if extends or not is_set else UNKNOWN
     length = interpreter.length(value, frame) if extends else ONE
     if extends:

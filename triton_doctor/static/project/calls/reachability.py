@@ -62,7 +62,7 @@ class Reachability:
         Those in files that say Triton come first: what else there is need not be asked for.
         """
         name, project = function.name, self._project
-        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests):
+        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests):
             if mentions is None or path in project.demonstrations:
                 continue
             place = project.names.locate(path, name)
@@ -122,7 +122,7 @@ class Reachability:
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
         """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
         project = self._project
-        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
+        found = project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests)
         return any(
             self._counts(path, name, mentions, own) and not self._is_another(path, name, mentions, module)
             for path, mentions in found
@@ -245,8 +245,8 @@ def outermost(module: Module, function: Function) -> Function:
 
 def _says(function: Function, name: str) -> bool:
     """Whether `function` says `name` where it comes to, other than as the operator that it describes."""
-    times = function.text.times(mention(name)) - sum(describes(one, name) for one in function.decorators)
-    return times > 0 and times > function.text.times_unreachable(mention(name))
+    times = function.text.count(mention(name)) - sum(describes(one, name) for one in function.decorators)
+    return times > 0 and times > function.text.count_unreachable(mention(name))
 
 
 def _aliases(module: Module, name: str) -> Iterator[str]:

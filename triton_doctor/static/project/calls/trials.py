@@ -38,7 +38,7 @@ class Trials:
         if not self._project.recognizes_trials:
             return False
         if module.path not in self._known:
-            tries = self._project.modules.ask(TRIES, module.path)
+            tries = self._project.modules.query(TRIES, module.path)
             self._known[module.path] = bool(tries) and not self._is_imported(module)
         return self._known[module.path]
 
