@@ -57,11 +57,17 @@ class Reachability:
         )
 
     def users(self, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """The functions that name the plain `function` of `module`, tests apart, and None where others may use it.
+        """The functions that name `function` of `module`, or its class, tests apart; None where others may use it.
 
         Those in files that say Triton come first: what else there is need not be asked for.
         """
-        name, project = function.name, self._project
+        name = (function.class_name or function.name).rpartition(".")[2]
+        for one in (name, *_aliases(module, name)):
+            yield from self._users_by(one, module, function)
+
+    def _users_by(self, name: str, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
+        """The users of `function` that name it, or its class, `name`."""
+        project = self._project
         for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests):
             if mentions is None or path in project.demonstrations:
                 continue
@@ -233,7 +239,12 @@ def _users_in(
     if mentions.is_valued or mentions.is_exported:
         yield None
     home = project.modules[path]
-    yield from ((home, home.functions[one]) for one in mentions.functions if home.functions[one] is not function)
+    own = (function.path, function.class_name or function.qualname)
+    yield from (
+        (home, home.functions[one])
+        for one in mentions.functions
+        if own != (path, home.functions[one].class_name or one)
+    )
 
 
 def outermost(module: Module, function: Function) -> Function:
