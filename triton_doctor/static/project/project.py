@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, Launch
     from triton_doctor.static.python.module import Kernel, Module
     from triton_doctor.variables import Version
+
+
+class SupportsBool(Protocol):
+    """A fact that is worked out when it is asked for."""
+
+    def __bool__(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,8 +39,9 @@ class Project:
     `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
     in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
     that some file of the scan sets. `tests` tells which modules only test, `demonstrations` which measure or teach;
-    with `recognizes_trials`, so does a script that only tries its own kernels. `declared` are the names of values that
-    the user calls `fixed` or `per_call`. `triton_version` None is the newest; `pinned_triton` is the release line that
+    with `recognizes_trials`, so does a script that only tries its own kernels, if the project `has_programs`: kernels
+    of the scan in files that are none of these. `declared` are the names of values that the user calls `fixed` or
+    `per_call`. `triton_version` None is the newest; `pinned_triton` is the release line that
     the project's requirements pin.
     """
 
@@ -47,6 +54,7 @@ class Project:
     tests: Container[str] = frozenset()
     demonstrations: Container[str] = frozenset()
     recognizes_trials: bool = False
+    has_programs: SupportsBool = True
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
     pinned_triton: Version | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Changes, Dependencies
-    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.project.project import Project, SupportsBool
 
 
 class Analysis(NamedTuple):
@@ -53,6 +53,19 @@ class TrackedVariables(Container[str]):
         return found
 
 
+class TrackedFlag:
+    """A fact about the project that notes what it said; `said` is None until it is asked for."""
+
+    def __init__(self, fact: SupportsBool) -> None:
+        """Nothing is asked yet."""
+        self._fact = fact
+        self.said: bool | None = None
+
+    def __bool__(self) -> bool:
+        self.said = bool(self._fact)
+        return self.said
+
+
 def analyze_files(inquiry: Analysis, shares: FileSummaries, paths: Iterable[str]) -> dict[str, FileResult]:
     """The answers about those of the files at `paths` that a report needs; what still stands is taken over."""
     launchers = shares.launchers()
@@ -61,7 +74,7 @@ def analyze_files(inquiry: Analysis, shares: FileSummaries, paths: Iterable[str]
     for path in paths:
         from_where = launchers.get(path, ())
         kept = inquiry.before.answers.get(path)
-        if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
+        if kept is None or not _stands(kept, path, from_where, shares, inquiry):
             if path not in needed:
                 continue
             kept = _analyze_file(inquiry, shares, path, from_where)
@@ -69,13 +82,15 @@ def analyze_files(inquiry: Analysis, shares: FileSummaries, paths: Iterable[str]
     return answers
 
 
-def _stands(kept: FileResult, path: str, launchers: tuple[str, ...], shares: FileSummaries, changes: Changes) -> bool:
+def _stands(kept: FileResult, path: str, launchers: tuple[str, ...], shares: FileSummaries, inquiry: Analysis) -> bool:
+    changes = inquiry.changes
     return (
         path not in changes.paths
         and kept.launchers == launchers
         and all((variable in shares.variables) == there for variable, there in kept.variables)
         and all(shares.start_as_before(launcher, path) for launcher in launchers)
         and kept.dependencies.stands(changes)
+        and (kept.has_programs is None or kept.has_programs == bool(inquiry.project.has_programs))
     )
 
 
@@ -87,7 +102,8 @@ def _analyze_file(inquiry: Analysis, shares: FileSummaries, path: str, launchers
         if any(kernel.path == path for kernel in one.kernels)
     ]
     variables = TrackedVariables(shares.variables)
-    project = replace(inquiry.project, set_anywhere=variables)
+    has_programs = TrackedFlag(inquiry.project.has_programs)
+    project = replace(inquiry.project, set_anywhere=variables, has_programs=has_programs)
 
     def find() -> tuple[tuple[Finding, ...], tuple[Undecided, ...], Dependencies]:
         own = project_part(project, inquiry.library, path, starting)
@@ -100,4 +116,6 @@ def _analyze_file(inquiry: Analysis, shares: FileSummaries, path: str, launchers
         modules = TrackedModules(inquiry.library)
         modules.source(path)
         found, undecided, dependencies, unreadable = (), (), modules.dependencies(), (explain_unreadable(path, error),)
-    return FileResult(found, undecided, unreadable, launchers, frozenset(variables.asked), dependencies)
+    return FileResult(
+        found, undecided, unreadable, launchers, frozenset(variables.asked), has_programs.said, dependencies
+    )

@@ -51,7 +51,8 @@ class FileResult(NamedTuple):
     """What is `found` in one file, whose kernels the files `launchers` launch, and what stays `undecided` of these.
 
     `unreadable` are the findings of the files that should have been read for it, and could not be. `variables` are
-    those that it was asked of whether some file sets them, and whether one did.
+    those that it was asked of whether some file sets them, and whether one did. `has_programs` is what it was told of
+    the project's kernels outside of tests and trials; None where it did not ask.
     """
 
     found: tuple[Finding, ...]
@@ -59,6 +60,7 @@ class FileResult(NamedTuple):
     unreadable: tuple[Finding, ...]
     launchers: tuple[str, ...]
     variables: frozenset[tuple[str, bool]]
+    has_programs: bool | None
     dependencies: Dependencies
 
 

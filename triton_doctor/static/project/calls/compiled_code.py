@@ -1,10 +1,10 @@
 """Functions to whether only code under `torch.compile` runs them.
 
 There Inductor launches the kernels. It tunes a kernel once for each graph, whatever its autotune key says. A constexpr
-that follows the data makes Dynamo compile the whole graph again for each value, up to `recompile_limit` values, and then
-run the function as it is written. Measured on an H100 with torch 2.11 and Triton 3.6: with the batch as a constexpr
-0.45 s for each of eight batch sizes, and 0.06 s for each later one; with the batch in the key two compiles for twelve
-sizes. Behind `torch.library.custom_op` a kernel is launched as it is written.
+that follows the data makes Dynamo compile the whole graph again for each value, up to `recompile_limit` values, and
+then run the function as it is written. Measured on an H100 with torch 2.11 and Triton 3.6: with the batch as a
+constexpr 0.45 s for each of eight batch sizes, and 0.06 s for each later one; with the batch in the key two compiles
+for twelve sizes. Behind `torch.library.custom_op` a kernel is launched as it is written.
 """
 
 from __future__ import annotations
