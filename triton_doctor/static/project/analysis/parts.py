@@ -45,11 +45,12 @@ class ProgramKernels:
     @cached_property
     def _are_there(self) -> bool:
         library = self._library
-        return any(
-            library.answer(path, PROGRAM_KERNELS, "")
-            for path in library.subjects()
-            if library.is_code(path) and not any(path in one for one in self._left_out)
-        )
+        for path in library.subjects():
+            if library.is_code(path) and not any(path in one for one in self._left_out):
+                has_kernels: bool | None = library.answer(path, PROGRAM_KERNELS, "")
+                if has_kernels:
+                    return True
+        return False
 
 
 def empty_project(library: Database, settings: Settings, cwd: Path) -> Project:
