@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, Launch
     from triton_doctor.static.python.module import Kernel, Module
     from triton_doctor.variables import Version
+
+
+class SupportsBool(Protocol):
+    """A truth value that is computed on access."""
+
+    def __bool__(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,9 +39,9 @@ class Project:
     `modules` are all modules of the scan by path, each read on access. `launches` are the launches of kernels in
     `scope`, in any file; `environment` the files of `scope` that set variables; `set_anywhere` the variables that some
     file of the scan sets. `tests` are modules that only test, `demonstrations` modules that measure or teach; with
-    `recognizes_trials`, so are scripts that only try their own kernels. `declared` are names of values that the user
-    declared `fixed` or `per_call`. `triton_version` None is the newest; `pinned_triton` is the release line that the
-    project's requirements pin.
+    `recognizes_trials`, so are scripts that only try their own kernels, if the project `has_programs`: kernels in files
+    that are none of these. `declared` are names of values that the user declared `fixed` or `per_call`.
+    `triton_version` None is the newest; `pinned_triton` is the release line that the project's requirements pin.
     """
 
     scope: tuple[str, ...]
@@ -47,6 +53,7 @@ class Project:
     tests: Container[str] = frozenset()
     demonstrations: Container[str] = frozenset()
     recognizes_trials: bool = False
+    has_programs: SupportsBool = True
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
     pinned_triton: Version | None = None

@@ -9,7 +9,7 @@ from triton_doctor.static.python.ir import dotted
 from triton_doctor.static.python.module import Import
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.sources.source_text import SourceText
@@ -49,14 +49,19 @@ class Imports:
 
     def expand(self, name: str) -> str:
         """Return `name` with its first part replaced by what was imported under it."""
-        first, _, rest = name.partition(".")
-        imported = self.names.get(first)
-        if imported is None:
-            return name
-        found = imported.module
-        if imported.member:
-            found = f"{found}.{imported.member}" if found else imported.member
-        return f"{found}.{rest}" if found and rest else found or rest
+        return expand_name(name, self.names)
+
+
+def expand_name(name: str, imports: Mapping[str, Import]) -> str:
+    """Return the dotted `name` with its first part replaced by what `imports` has under it."""
+    first, _, rest = name.partition(".")
+    imported = imports.get(first)
+    if imported is None:
+        return name
+    found = imported.module
+    if imported.member:
+        found = f"{found}.{imported.member}" if found else imported.member
+    return f"{found}.{rest}" if found and rest else found or rest
 
 
 def import_statements(

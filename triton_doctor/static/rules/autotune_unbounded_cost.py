@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_counts
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
+from triton_doctor.static.variability.idle_code import (
+    TUNED_ONCE,
+    describe_excuse,
+    explain_idle_kernel,
+    runs_compiled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +33,7 @@ def check(project: Project) -> Iterator[Finding]:
         count = min(config_counts(project, kernel), default=0)
         if count > MOST_CONFIGS:
             again = f" for each value of {', '.join(f'`{name}`' for name in tuned.key)}" if tuned.key else ""
-            idle = explain_idle_kernel(project, kernel)
+            idle = explain_idle_kernel(project, kernel) or (TUNED_ONCE if runs_compiled(project, kernel) else None)
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,

@@ -23,7 +23,7 @@ from triton_doctor.static.python.spared_parameters import spared
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.derived_parameters import companion_names, followed_names
 from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_excuse
+from triton_doctor.static.variability.idle_code import describe_excuse, runs_compiled
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries import is_integer
@@ -43,6 +43,8 @@ _FEW_VALUES = 64
 _LARGEST_CAP = 8192
 # A block with some other bound is one of few powers of two below it.
 _LARGEST_BLOCK = 1024
+# As compiled_code.py says, where it was measured.
+_IN_GRAPH = "; `torch.compile` recompiles the graph around it for each value too, and after 8 values gives up on it"
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -57,15 +59,16 @@ def check(project: Project) -> Iterator[Finding]:
             continue  # TRD206 tells that, with the advice to cap it
         keys = names_in_key(project, parameter)
         follows = followed_names(project, parameter)
+        is_compiled = worst.excuse is None and runs_compiled(project, parameter.kernel)
         is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=_severity(parameter, worst, is_tuned=bool(keys)),
+            severity=_severity(parameter, worst, is_tuned=bool(keys) and not is_compiled),
             message=_message(parameter, worst)
             + _describe_follows(follows)
-            + describe_tuning(project, parameter, keys)
+            + (_IN_GRAPH if is_compiled else describe_tuning(project, parameter, keys))
             + _describe_companions(companion_names(project, parameter))
             + ("; `tl.arange` takes powers of two only" if _ends_range(parameter, worst) else "")
             + describe_excuse(worst.excuse),

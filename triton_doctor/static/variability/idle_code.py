@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.calls.compiled_code import runs_only_compiled
 from triton_doctor.static.project.calls.optimizers import is_of_optimizer
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.variability.launch_hints import interpreter_of
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 IN_TRIALS = "only tests, benchmarks or tutorials launch it"
 _IN_PROFILES = "only a profiler asks for it"
+# As compiled_code.py says.
+TUNED_ONCE = "only code under `torch.compile` runs it, where Inductor tunes it once for all keys"
 _IN_OPTIMIZERS = "only an optimizer runs it, on the parameters of a model"
 
 
@@ -57,6 +61,20 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
     if reason is None and interpreter.callers.only_profiles(launch.module, launch.function):
         return _IN_PROFILES
     return reason
+
+
+@cached_in_scan()
+def runs_compiled(project: Project, kernel: Kernel) -> bool:
+    """Whether every launch of `kernel` that a program may run stands in code that only runs under `torch.compile`."""
+    interpreter = interpreter_of(project)
+    launches = [
+        one
+        for one in launches_of(project).get(kernel.key, ())
+        if not is_test(interpreter, one) and _explain_out_of_reach(interpreter, one) is None
+    ]
+    return bool(launches) and all(
+        runs_only_compiled(interpreter.reachability, one.module, one.function) for one in launches
+    )
 
 
 def _explain_out_of_reach(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Changes, Dependencies
-    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.project.project import Project, SupportsBool
 
 
 class Analysis(NamedTuple):
@@ -55,6 +55,19 @@ class TrackedVariables(Container[str]):
         return found
 
 
+class TrackedFlag:
+    """A fact about the project that records its own lookup. `result` is None until it is looked up."""
+
+    def __init__(self, fact: SupportsBool) -> None:
+        """`fact` is the fact itself."""
+        self._fact = fact
+        self.result: bool | None = None
+
+    def __bool__(self) -> bool:
+        self.result = bool(self._fact)
+        return self.result
+
+
 def analyze_files(analysis: Analysis, summaries: FileSummaries, paths: Iterable[str]) -> dict[str, FileResult]:
     """Return the results of those of `paths` that a report needs; valid earlier results are reused."""
     launchers = summaries.launchers()
@@ -63,7 +76,7 @@ def analyze_files(analysis: Analysis, summaries: FileSummaries, paths: Iterable[
     for path in paths:
         from_where = launchers.get(path, ())
         kept = analysis.before.file_results.get(path)
-        if kept is None or not _is_current(kept, path, from_where, summaries, analysis.changes):
+        if kept is None or not _is_current(kept, path, from_where, summaries, analysis):
             if path not in needed:
                 continue
             kept = _analyze_file(analysis, summaries, path, from_where)
@@ -72,14 +85,16 @@ def analyze_files(analysis: Analysis, summaries: FileSummaries, paths: Iterable[
 
 
 def _is_current(
-    kept: FileResult, path: str, launchers: tuple[str, ...], summaries: FileSummaries, changes: Changes
+    kept: FileResult, path: str, launchers: tuple[str, ...], summaries: FileSummaries, analysis: Analysis
 ) -> bool:
+    changes = analysis.changes
     return (
         path not in changes.paths
         and kept.launchers == launchers
         and all((variable in summaries.variables) == there for variable, there in kept.variables)
         and all(summaries.starts_are_unchanged(launcher, path) for launcher in launchers)
         and kept.dependencies.hold_after(changes)
+        and (kept.has_programs is None or kept.has_programs == bool(analysis.project.has_programs))
     )
 
 
@@ -91,7 +106,8 @@ def _analyze_file(analysis: Analysis, summaries: FileSummaries, path: str, launc
         if any(kernel.path == path for kernel in one.kernels)
     ]
     variables = TrackedVariables(summaries.variables)
-    project = replace(analysis.project, set_anywhere=variables)
+    has_programs = TrackedFlag(analysis.project.has_programs)
+    project = replace(analysis.project, set_anywhere=variables, has_programs=has_programs)
 
     def find() -> tuple[tuple[Finding, ...], tuple[Undecided, ...], Dependencies]:
         own = project_part(project, analysis.database, path, starting)
@@ -104,4 +120,6 @@ def _analyze_file(analysis: Analysis, summaries: FileSummaries, path: str, launc
         modules = TrackedModules(analysis.database)
         modules.source(path)
         found, undecided, dependencies, unreadable = (), (), modules.dependencies(), (explain_unreadable(path, error),)
-    return FileResult(found, undecided, unreadable, launchers, frozenset(variables.asked), dependencies)
+    return FileResult(
+        found, undecided, unreadable, launchers, frozenset(variables.asked), has_programs.result, dependencies
+    )

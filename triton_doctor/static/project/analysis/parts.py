@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from triton_doctor.settings import DEMONSTRATIONS
 from triton_doctor.static.project.analysis.summaries import FileSummaries, summarize_files
+from triton_doctor.static.project.calls.trials import PROGRAM_KERNELS
 from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.project.database.kernel_mentions import find_mentions
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
@@ -16,7 +18,7 @@ from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from pathlib import Path
 
     from triton_doctor.settings import Settings
@@ -26,18 +28,45 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch
 
 
+class ProgramKernels:
+    """Whether a kernel of `database` is in a file that is no test, no demonstration and no trial of its kernels.
+
+    The files are read by path, up to the first such file.
+    """
+
+    def __init__(self, database: Database, tests: Container[str], demonstrations: Container[str]) -> None:
+        """Start without reading any file."""
+        self._database = database
+        self._left_out = (tests, demonstrations)
+
+    def __bool__(self) -> bool:
+        return self._are_there
+
+    @cached_property
+    def _are_there(self) -> bool:
+        database = self._database
+        for path in database.subjects():
+            if database.is_code(path) and not any(path in one for one in self._left_out):
+                has_kernels: bool | None = database.query(path, PROGRAM_KERNELS, "")
+                if has_kernels:
+                    return True
+        return False
+
+
 def empty_project(database: Database, settings: Settings, cwd: Path) -> Project:
     """Return a project without files, configured by `settings`."""
     modules = TrackedModules(database)
+    is_default = settings.demonstrations == DEMONSTRATIONS
+    tests = PathPatterns(settings.root, settings.tests, cwd)
+    demonstrations = PathPatterns(settings.root, settings.demonstrations, cwd, names_root=is_default)
     return Project(
         scope=(),
         modules=modules,
         names=Resolver(modules),
-        tests=PathPatterns(settings.root, settings.tests, cwd),
-        demonstrations=PathPatterns(
-            settings.root, settings.demonstrations, cwd, names_root=settings.demonstrations == DEMONSTRATIONS
-        ),
-        recognizes_trials=settings.demonstrations == DEMONSTRATIONS,
+        tests=tests,
+        demonstrations=demonstrations,
+        recognizes_trials=is_default,
+        has_programs=ProgramKernels(database, tests, demonstrations),
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
         pinned_triton=settings.pinned_triton,

@@ -51,7 +51,7 @@ class FileResult(NamedTuple):
     """The findings in one file, the files `launchers` that launch its kernels, and its undecided constexprs.
 
     `unreadable` are the findings about files that could not be read for it. `variables` are the variables looked up for
-    it, with whether some file sets them.
+    it, with whether some file sets them. `has_programs` is `Project.has_programs`, None if it was not looked up.
     """
 
     found: tuple[Finding, ...]
@@ -59,6 +59,7 @@ class FileResult(NamedTuple):
     unreadable: tuple[Finding, ...]
     launchers: tuple[str, ...]
     variables: frozenset[tuple[str, bool]]
+    has_programs: bool | None
     dependencies: Dependencies
 
 

@@ -7,29 +7,21 @@ from there, and does nothing with it. The functions of a script, or of a file th
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.calls.call_graph import is_test_function
-from triton_doctor.static.project.calls.operators import describes, may_register, only_registers, operators
-from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.calls.mentions import MENTIONS, is_alias, mention, read_mentions
+from triton_doctor.static.project.calls.operators import may_register, operators
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Attr, Const, Name, every_part
-from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from triton_doctor.static.project.calls.call_graph import CallGraph
+    from triton_doctor.static.project.calls.mentions import Mentions
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import BranchArm, Function
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Import, Module
-
-_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
-_AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 
 
 class Reachability:
@@ -57,11 +49,17 @@ class Reachability:
         )
 
     def users(self, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """The functions that name the plain `function` of `module`, tests apart, and None where others may use it.
+        """The functions that name `function` of `module`, or its class, tests apart; None where others may use it.
 
         Those in files that say Triton come first: what else there is need not be asked for.
         """
-        name, project = function.name, self._project
+        name = (function.class_name or function.name).rpartition(".")[2]
+        for one in (name, *_aliases(module, name)):
+            yield from self._users_by(one, module, function)
+
+    def _users_by(self, name: str, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
+        """The users of `function` that name it, or its class, `name`."""
+        project = self._project
         for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests):
             if mentions is None or path in project.demonstrations:
                 continue
@@ -183,49 +181,6 @@ class Reachability:
                     yield other, local, one
 
 
-class Mentions(NamedTuple):
-    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it.
-
-    `library` is the first name of the module that it is imported from, `a` of `from a.b import name`; else None.
-    """
-
-    is_exported: bool
-    is_valued: bool
-    functions: tuple[str, ...]
-    library: str | None
-
-
-@cached_in_scan()
-def read_mentions(module: Module, name: str) -> Mentions | None:
-    """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
-    is_package = module.path.endswith("__init__.py")
-    top = module.top
-    functions = tuple(
-        one.qualname
-        for one in module.functions.values()
-        if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
-    )
-    imported = module.imports.get(name)
-    found = Mentions(
-        is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
-        is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
-        functions=functions,
-        library=imported.module.partition(".")[0]
-        if imported is not None and imported.member and not imported.level
-        else None,
-    )
-    return found if found.is_exported or found.is_valued or functions else None
-
-
-@cached_in_scan()
-def mention(name: str) -> TextPattern:
-    """What the text of every use of `name` has, and that of its definition has not."""
-    return TextPattern(name, _BEFORE, _AFTER)
-
-
-MENTIONS = declare_query("mentions", read_mentions, mention)
-
-
 def _users_in(
     project: Project, path: str, mentions: Mentions, function: Function
 ) -> Iterator[tuple[Module, Function] | None]:
@@ -233,7 +188,12 @@ def _users_in(
     if mentions.is_valued or mentions.is_exported:
         yield None
     home = project.modules[path]
-    yield from ((home, home.functions[one]) for one in mentions.functions if home.functions[one] is not function)
+    own = (function.path, function.class_name or function.qualname)
+    yield from (
+        (home, home.functions[one])
+        for one in mentions.functions
+        if own != (path, home.functions[one].class_name or one)
+    )
 
 
 def outermost(module: Module, function: Function) -> Function:
@@ -243,24 +203,10 @@ def outermost(module: Module, function: Function) -> Function:
     return function
 
 
-def _says(function: Function, name: str) -> bool:
-    """Whether `function` says `name` where it comes to, other than as the operator that it describes."""
-    times = function.text.count(mention(name)) - sum(describes(one, name) for one in function.decorators)
-    return times > 0 and times > function.text.count_unreachable(mention(name))
-
-
 def _aliases(module: Module, name: str) -> Iterator[str]:
     """What the top level calls `name` too: `scale = Scale.apply`."""
     for bindings in module.top.bindings.values():
-        yield from (one.name for one in bindings if _is_alias(one.value, name))
-
-
-def _is_alias(value: Expr, name: str) -> bool:
-    match value:
-        case Name(found) | Attr(Name(found), "apply"):
-            return found == name
-        case _:
-            return False
+        yield from (one.name for one in bindings if is_alias(one.value, name))
 
 
 def _hands_on(other: Module, imported: Import) -> bool:
@@ -271,23 +217,3 @@ def _hands_on(other: Module, imported: Import) -> bool:
 def _is_related(one: str, other: str) -> bool:
     """Whether two qualified names are of one function, of a class and its method, or of a function in the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
-
-
-def _expressions(function: Function, name: str) -> Iterator[Expr]:
-    """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
-    bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
-    values = (one.value for one in bindings if not _is_alias(one.value, name))
-    calls = (site.call for site in function.calls if not _is_for_main(site.arms))
-    return every_part(*values, *(call for call in calls if not only_registers(call, name)))
-
-
-def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:
-    return any(arm.is_main for arm in arms)
-
-
-def _names(expr: Expr, name: str) -> bool:
-    match expr:
-        case Name(found) | Attr(_, found) | Const(str(found)):
-            return found == name
-        case _:
-            return False

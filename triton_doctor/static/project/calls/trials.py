@@ -1,4 +1,7 @@
-"""Modules to whether they only try their own kernels: scripts that compare or time them, which nobody imports."""
+"""Modules to whether they only try their own kernels: scripts that compare or time them, which nobody imports.
+
+Where all kernels of a project stand in such scripts, these are what it publishes, and none of them counts as one.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ class Trials:
             return False
         if module.path not in self._known:
             tries = self._project.modules.query(TRIES, module.path)
-            self._known[module.path] = bool(tries) and not self._is_imported(module)
+            self._known[module.path] = (
+                bool(tries) and bool(self._project.has_programs) and not self._is_imported(module)
+            )
         return self._known[module.path]
 
     def _is_imported(self, module: Module) -> bool:
@@ -79,6 +84,14 @@ def tries_itself(module: Module, _: str = "") -> bool:
 
 
 TRIES = declare_query("tries", tries_itself)
+
+
+def has_program_kernels(module: Module, _: str = "") -> bool:
+    """Whether `module` has a kernel, and does not only try it."""
+    return bool(module.kernels) and not tries_itself(module)
+
+
+PROGRAM_KERNELS = declare_query("program kernels", has_program_kernels)
 
 
 def _marked(function: Function) -> Iterator[CallSite]:
