@@ -2,7 +2,7 @@
 
 In: the remarks of a function. Out: for a parameter, or for the tensor that a line assigns, a `ShapeNote`:
 
-     def run(
+    def run(
         q,  # (B, H, T, D)
     ):
 
