@@ -86,24 +86,24 @@ def scan(
     """
     began = time.perf_counter()
     kept = cache.read() if cache is not None else NO_CACHED_SCAN
-    library = Database(files, kept.seen)
+    database = Database(files, kept.seen)
     if kept.modules is not None:
-        library.kept = kept.modules
-    is_same = kept is not NO_CACHED_SCAN and library.seen().digests == kept.seen.digests
+        database.kept = kept.modules
+    is_same = kept is not NO_CACHED_SCAN and database.seen().digests == kept.seen.digests
     result = combine_results(kept.results, asked) if is_same and weigh is None else None
-    outcome = None
-    memory = None
+    scan_result = None
+    scan_cache = None
     if result is not None:
-        library.known.directives.update(kept.directives)
+        database.known.directives.update(kept.directives)
         checks = kept.checks
     else:
         from triton_doctor.static.project.analysis.analysis import analyze
         from triton_doctor.static.rules.registry import all_rules, find_planned
 
-        memory = kept.recall()
-        before, changes = memory.after_edits(library, PathPatterns(settings.root, settings.tests, cwd))
-        outcome, result = analyze(
-            library,
+        scan_cache = kept.load_rest()
+        before, changes = scan_cache.after_edits(database, PathPatterns(settings.root, settings.tests, cwd))
+        scan_result, result = analyze(
+            database,
             settings,
             cwd,
             before,
@@ -114,7 +114,7 @@ def scan(
             on_progress=on_progress,
             weigh=weigh,
         )
-        checks = outcome.checks
+        checks = scan_result.checks
     known = checks.union(page_paths())
     ran = frozenset(
         code
@@ -123,23 +123,23 @@ def scan(
     )
     found = result.found
     if UNREADABLE in ran:
-        unreadable = {one.path: one for one in (*library.unopened.values(), *result.unreadable)}
+        unreadable = {one.path: one for one in (*database.unopened.values(), *result.unreadable)}
         found += tuple(unreadable.values())
-    shown = suppress(found, library.directives(), ran=ran, known=known)
-    if outcome is None:
+    shown = suppress(found, database.directives(), ran=ran, known=known)
+    if scan_result is None:
         uses = kept.uses
     else:
-        uses = find_uses(library, (one for answer in outcome.answers.values() for one in answer.found))
-    if cache is not None and (outcome is not None or library.seen() != kept.seen):
-        left = kept.recall() if memory is None else memory
-        if outcome is not None:
-            left = ScanCache(kept.seen, library.known, outcome, uses, read_texts(outcome, library, left))
+        uses = find_uses(database, (one for result in scan_result.file_results.values() for one in result.found))
+    if cache is not None and (scan_result is not None or database.seen() != kept.seen):
+        left = kept.load_rest() if scan_cache is None else scan_cache
+        if scan_result is not None:
+            left = ScanCache(kept.seen, database.known, scan_result, uses, read_texts(scan_result, database, left))
         if left is not NO_SCAN_CACHE:
-            cache.write(left._replace(seen=library.seen()))
-    sight = Visibility(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
+            cache.write(left._replace(seen=database.seen()))
+    sight = Visibility(database.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
     reported = (finding for finding in shown if concerns(finding, asked))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
-    notebooks = NotebookCells(files, library.source_of)
+    notebooks = NotebookCells(files, database.source_of)
     if notebooks:
         seen = [show_cells(finding, notebooks.read) for finding in seen]
     undecided = undecided_still(result)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import TextPattern
 
 
-def shows(sign: TextPattern, text: str) -> bool:
-    return next(sign.offsets(text.encode()), None) is not None
+def shows(pattern: TextPattern, text: str) -> bool:
+    return next(pattern.offsets(text.encode()), None) is not None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Settings to those that a comment explains: what says why a variable has to be set was not left on by mistake."""
+"""Marks settings that a comment explains: a stated reason means that the variable was not left on by mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _COMMENT = re.compile(r"\s*(?:#|//|::|[Rr][Ee][Mm]\s)(?P<text>.*)")
 _BESIDE = re.compile(r"(?:^|\s)(?:#|//)\s(?P<text>.*)")
-# What a reason says. "For debugging" is none: that is what is forgotten; nor is "before torch is imported".
+# Words that state a reason. "For debugging" is not one: that is what gets forgotten. Neither is "before torch is
+# imported".
 _REASON = re.compile(
     r"work-?\s?around|https?://|\b(?:hangs?|dead-?lock\w*|race|crash\w*|seg-?faults?|avoids?|prevents?|required|requires"
     r"|necessary|otherwise|because|known (?:bug|issue)|deterministic)\b",
@@ -23,7 +24,9 @@ _TO_DEBUG = re.compile(r"\b(?:to debug|debugging|debug only)\b", re.IGNORECASE)
 
 
 def mark_explained(settings: Sequence[EnvSetting], text: str) -> tuple[EnvSetting, ...]:
-    """`settings` of the file `text`, those marked that a comment beside them or right above gives a reason for."""
+    """Return `settings`, of the file `text`, with `is_explained` set where a comment beside or right
+    above gives a reason.
+    """
     if not settings:
         return ()
     lines = text.split("\n")
@@ -38,7 +41,7 @@ def _gives_reason(comment: str) -> bool:
 
 
 def _comments_at(lines: Sequence[str], line: int) -> Iterator[str]:
-    """The comments on that line and on the lines right above it; lines are counted from 1."""
+    """Yield the comments on line number `line` and on the lines right above it."""
     if 0 < line <= len(lines) and (beside := _BESIDE.search(lines[line - 1])):
         yield beside["text"]
     above = line - 1

@@ -5,7 +5,7 @@ kernels wherever they stand; then a `FileResult`, what the rules find in it. Eac
 own; a contract holds their order: `analysis` > `cache`, `calls` > `launches` > `project` > `names` > `database`.
 
 A **query** asks one module one thing, such as who calls a name. Its answer is compared after an edit, so that other
-edits of the module do not matter. `modules[path]` reads a module, `modules.ask` asks one, `modules.search` asks all
+edits of the module do not matter. `modules[path]` reads a module, `modules.query` asks one, `modules.search` asks all
 that may name a definition: each records the dependency, so that no caller has to. A query states the text that a
 module has if it has something to say, its sign; a test holds the two together.
 

@@ -1,4 +1,4 @@
-"""Kernels to what a fix asks of their bodies: read a second time, since most kernels need no fix."""
+"""Reads a kernel's body again for the fixes: which constexprs could be plain arguments?"""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Spared(NamedTuple):
-    """Constexprs of a kernel: for those that are `plain`, plain arguments would do.
+    """Constexprs of a kernel: those in `plain` could be plain arguments.
 
-    Those of them that are `steering` need not even be specialized on.
+    Those also in `steering` need no specialization either.
     """
 
     plain: frozenset[str]
@@ -30,7 +30,7 @@ class Spared(NamedTuple):
 
 @cached_in_scan(most=32)
 def spared(kernel: Kernel, source: bytes) -> Spared:
-    """What `source`, the file that `kernel` was read from, says of its constexprs: nothing where it is too nested."""
+    """Analyse the constexprs of `kernel`, read from `source`. Empty if the kernel is too deeply nested."""
     try:
         return with_own_stack(_spared, kernel, source)
     except RecursionError:
@@ -48,5 +48,5 @@ def _spared(kernel: Kernel, source: bytes) -> Spared:
 
 @cached_in_scan(most=1)
 def _lines(source: bytes) -> SourceText:
-    """The file whose kernels are asked about one after the other, split into lines once."""
+    """Split a file into lines; cached, since kernels of one file are analysed one after the other."""
     return SourceText(source)

@@ -1,4 +1,4 @@
-"""Axes and strides of tensors, asked of the callers where the function itself does not tell."""
+"""Axes and strides of tensors, resolved through callers if the function itself does not decide."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-    """`value.shape[position]`."""
+    """Return `value.shape[position]`."""
     own = tensors.axis_at(value, position)
     if own.kind is not Variability.UNKNOWN:
         return own
@@ -36,7 +36,7 @@ def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int,
 
 
 def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-    """`value.stride(position)`."""
+    """Return `value.stride(position)`."""
     own = layouts.stride(interpreter, value, position, frame)
     if not isinstance(value, SymbolicValue):
         return explained(interpreter, own, frame)
@@ -51,7 +51,9 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
 def rest(
     interpreter: Interpreter, value: Tensor | SymbolicValue, front: int, back: int, frame: CallFrame
 ) -> AbstractNumber | None:
-    """The product of the axes of `value` without the first `front` and the last `back`; None where it has none."""
+    """Return the product of the axes of `value` without the first `front` and the last `back`; None if
+    it has too few.
+    """
     bare = views.expose(value, front, back)
     if bare is None:
         return None
@@ -60,7 +62,7 @@ def rest(
 
 
 def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
-    """A product of axes of arguments, as the callers tell it where the function itself does not."""
+    """Return a product of axes of arguments, resolved through callers if the function does not decide it."""
     size = own.size
     if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.asks:
         return own
@@ -76,7 +78,7 @@ def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -
 
 
 def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
-    """What the callers say of an axis of an argument, or of the product of some."""
+    """Return the callers' value for an axis of an argument, or for the product of some."""
     root = factor.root
     module = interpreter.project.modules.get(root.path)
     function = module.functions.get(root.function) if module is not None else None
@@ -94,9 +96,9 @@ def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> 
 def _as_shared(
     interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
 ) -> AbstractNumber:
-    """An axis of an argument with what is known of those that its function checks to be as long.
+    """Return an axis of an argument, joined with axes that the function's checks require to be equal.
 
-    What is as long as the data of another argument is no weight, whatever its tensor is called.
+    An axis equal to a data axis of another argument is no weight's, whatever its tensor is called.
     """
     function, is_weight = thing.origin, _is_taken_for_weight(known)
     if function is None or thing.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
@@ -117,7 +119,7 @@ def _as_shared(
 
 
 def _is_taken_for_weight(known: AbstractNumber) -> bool:
-    """Whether the name of the tensor alone says that its axis lasts as the model does."""
+    """Return whether only the name of the tensor makes its axis PER_MODEL."""
     rows = {one.hint.name for one in known.hints}
     return rows == {WEIGHT} and known.decide() is Variability.PER_MODEL
 
@@ -125,7 +127,7 @@ def _is_taken_for_weight(known: AbstractNumber) -> bool:
 def checked_size(
     interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, frame: CallFrame
 ) -> AbstractNumber:
-    """An argument that is a number, with what is known of the axis that its function checks it to be."""
+    """Return a number argument, joined with the axis that the function's checks require it to equal."""
     function = thing.origin
     if function is None or thing.held is not None or known.decide() is not Variability.UNKNOWN:
         return known
@@ -147,16 +149,16 @@ def _axis_of(
     asker: tuple[str | int, ...],
     frame: CallFrame,
 ) -> AbstractNumber | None:
-    """An axis of another argument of `function`; None where that is being asked for by the same `asker`."""
+    """Return an axis of another argument of `function`; None if the same `asker` is evaluating it already."""
     inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
     tensor = interpreter.asked.argument(param, inner)
-    return interpreter.evaluations.once(
+    return interpreter.evaluations.guard(
         (id(function), *asker), partial(axis, interpreter, tensor, position, inner), None
     )
 
 
 def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:
-    """An axis of an argument as its callers tell it: what they know outranks what its function makes one guess."""
+    """Return an axis of an argument: what callers know outranks hints in the function itself."""
     decided = own.decide()
     if decided is Variability.PER_MODEL:
         asked = ask()
@@ -172,7 +174,7 @@ def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) ->
         return own
     known = asked.decide()
     if known is Variability.UNKNOWN and not asked.one_for_some_caller:
-        # A suspicion of the callers adds to the function's own.
+        # Hints from callers add to those of the function.
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked.only_shown and decided is Variability.PER_CALL:
         return own
@@ -182,17 +184,17 @@ def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) ->
 
 
 def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
-    """Whether the author writes that an axis follows the data, and the callers' guess that it does not is weaker."""
+    """Return whether the author wrote that an axis follows the data, and callers have only a weaker hint against it."""
     if own.decide() is not Variability.PER_CALL or lean(own) <= weights(asked.hints).model or asked.one_for_some_caller:
         return False
     return any(one.hint.in_words and one.hint.toward is Toward.DATA for one in own.hints)
 
 
 def _is_rest(own: AbstractNumber) -> bool:
-    """Whether a number is, among others, the product of axes that are not known one by one."""
+    """Return whether a number contains a product of axes that are not known one by one."""
     return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
 
 
 def _is_guess(asked: AbstractNumber) -> bool:
-    """Whether hints alone decide a number."""
+    """Return whether only hints decide a number."""
     return asked.kind is Variability.UNKNOWN or bool(asked.terms)

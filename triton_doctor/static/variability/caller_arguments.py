@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 
 class CallerArguments:
-    """What the callers of a function pass for its parameters: each is asked once, or again from less deep."""
+    """The arguments that callers pass for parameters. Cached, and recomputed for queries from a lower call depth."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        """Nobody is asked yet."""
+        """Start with an empty cache."""
         self._interpreter = interpreter
         self._answers: dict[tuple[int, str, Query, frozenset[int]], tuple[AbstractNumber | None, int]] = {}
         self._integers: set[tuple[int, str]] = set()
@@ -58,14 +58,14 @@ class CallerArguments:
         self._arguments: dict[tuple[int, str], SymbolicValue] = {}
 
     def argument(self, param: HostParam, frame: CallFrame) -> SymbolicValue:
-        """The parameter of the function of `frame` where no call is at hand: one value for all depths of calls."""
+        """Return the parameter of the frame's function without a current call: one value for all call depths."""
         key = (id(frame.function), param.name)
         if key not in self._arguments:
             self._arguments[key] = argument_value(self._interpreter, param, frame)
         return self._arguments[key]
 
     def number(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber:
-        """What is passed for the parameter `thing`; where the callers do not tell, what its name suggests."""
+        """Return the number passed for the parameter `thing`; if callers do not decide it, what its name suggests."""
         number = self._answer(thing, frame, VALUE)
         if number is None:
             number = checked_size(self._interpreter, number_of(thing), thing, frame)
@@ -76,29 +76,29 @@ class CallerArguments:
         return number._replace(is_integer=is_integer, literals=thing.number.literals)
 
     def axis(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
-        """An axis of what is passed."""
+        """Return an axis of the argument."""
         return self._answer(thing, frame, Query("axis", position, rank=thing.root.known_rank))
 
     def rest(self, thing: SymbolicValue, front: int, back: int, frame: CallFrame) -> AbstractNumber | None:
-        """The product of the axes of what is passed, without the first `front` and the last `back`."""
+        """Return the product of the axes of the argument, without the first `front` and the last `back`."""
         return self._answer(thing, frame, Query("rest", front, back, rank=thing.root.known_rank))
 
     def stride(self, thing: SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber | None:
-        """A stride of what is passed."""
+        """Return a stride of the argument."""
         return self._answer(thing, frame, Query("stride", position, rank=thing.root.known_rank))
 
     def part(
         self, thing: SymbolicValue, position: int, size: int, frame: CallFrame, *, is_open: bool
     ) -> AbstractNumber | None:
-        """What unpacking a shape or a tuple that is passed into `size` targets gives the one at `position`."""
+        """Return item `position` of the argument, a shape or tuple, unpacked into `size` targets."""
         return self._answer(thing, frame, Query("part", position, size, is_open))
 
     def length(self, thing: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
-        """The length of what is passed."""
+        """Return the length of the argument."""
         return self._answer(thing, frame, LENGTH)
 
     def attribute(self, thing: SymbolicValue, name: str, frame: CallFrame) -> AbstractNumber | None:
-        """An attribute of the object that is passed, where that is a number and decided."""
+        """Return an attribute of the argument, if it is a decided number."""
         found = self._answer(thing, frame, Query("attribute", name=name)) if thing.held is None else None
         return None if found is None or found.decide() is Variability.UNKNOWN else found
 
@@ -111,7 +111,7 @@ class CallerArguments:
         key = (id(function), thing.root.name, query, thing.kept_out)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
-            # What was out of reach from so deep need not be from here.
+            # A result from deeper in the call stack was cut off earlier: recompute it.
             self._answers[key] = (None, 0)
             answer = self._ask(function, thing, frame, query)
             self._answers[key] = (answer, frame.depth)
@@ -124,7 +124,7 @@ class CallerArguments:
         name = thing.held.parameter if thing.held is not None else thing.root.name
         found: list[AbstractNumber] = []
         varying: list[AbstractNumber] = []
-        shown: list[AbstractNumber] = []  # varies where nobody minds a compile
+        shown: list[AbstractNumber] = []  # it varies only in code whose recompiles do not matter
         serves = False
         for position, (caller, bound) in enumerate(callers[:MOST_CALLERS]):
             if name in bound and position not in thing.kept_out:
@@ -142,28 +142,28 @@ class CallerArguments:
         if len(varying) == 1:
             return varying[0]
         if varying:
-            # What is certain of one caller is not told by what another's author wrote.
+            # One caller's certain value outranks a note of another caller's author.
             return choice(varying)._replace(trail=min(varying, key=lambda one: one.rests_on_words).trail)
         if shown and not serves:
-            # It may vary in a program too, or not: that the data of a benchmark decide it is no error of the program.
+            # The program may or may not vary it: a value that only a benchmark varies is no error of the program.
             return choice(shown)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
         if found and not any(number.decide() is Variability.UNKNOWN for number in found):
-            # The sizes that a benchmark or a notebook writes out say nothing of those that a program has.
+            # Literal sizes in a benchmark or notebook say nothing about those of a program.
             return choice(found) if serves or not _is_written(found) else None
         if query.what not in ("value", "attribute") and any(
             number.literal == 1 or number.one_for_some_caller for number in found
         ):
-            # One batch of all that there is: what the others pass is not known, and need not be more.
+            # One caller has a single item; the others are unknown, and may have more.
             return _hint_one(UNKNOWN._replace(trail=found[0].trail), function)
         if found and ".<locals>." in function.qualname:
-            # A function inside another is its author's shorthand, and knows what the outer knows where it is called.
+            # A nested function is called by its outer function, which knows its own arguments there.
             return min(found, key=lean)
         if (
             found
             and query.what in ("axis", "part", "rest")
             and all(one.decide() is Variability.UNKNOWN and one.atoms for one in found)
         ):
-            # What none of them knows, they may suspect alike.
+            # No caller decides it, but their hints may agree.
             return UNKNOWN.add_hints(agreed(one.hints for one in found))._replace(
                 atoms=join(found).atoms, trail=found[0].trail
             )
@@ -172,7 +172,7 @@ class CallerArguments:
     def _as_differentiated(
         self, function: Function, thing: SymbolicValue, frame: CallFrame, query: Query
     ) -> AbstractNumber | None:
-        """A gradient has the shape of what it is the gradient of; its strides may be others."""
+        """Return the query's result for the output whose gradient `thing` is: same shape, but perhaps other strides."""
         if query.what not in ("axis", "rest", "part") or thing.held is not None:
             return None
         name, interpreter = thing.root.name, self._interpreter
@@ -188,7 +188,7 @@ class CallerArguments:
         )
 
     def passed(self, parameter: Passed, depth: int) -> Iterator[Value]:
-        """Its default, and what each caller passes for it; `depth` calls lead here."""
+        """Yield the parameter's default and the argument of each caller. `depth` is the depth of calls."""
         interpreter, (function, name) = self._interpreter, parameter
         home = interpreter.project.names.home(function)
         default = next(param.default for param in function.params if param.name == name)
@@ -209,7 +209,7 @@ class CallerArguments:
         frame: CallFrame,
         passed: collections.abc.Sequence[AbstractNumber],
     ) -> bool:
-        """Whether all `callers` are in sight, and each passes an integer for `name`, or leaves it to such a default."""
+        """Return whether all `callers` are known, and each passes an integer for `name` or uses an integer default."""
         if not 0 < len(callers) <= MOST_CALLERS or not all(number.is_integer for number in passed):
             return False
         default = next(param.default for param in function.params if param.name == name)
@@ -218,13 +218,15 @@ class CallerArguments:
         return self._interpreter.number(default, default_point(function, frame)).is_integer
 
     def _only_shows(self, caller: Caller, function: Function) -> bool:
-        """Whether `caller` measures or teaches what a program calls too; what a notebook calls of a module is shown."""
+        """Return whether `caller` measures or teaches something that a program calls too, as notebooks
+        do for modules.
+        """
         demonstrations, path = self._interpreter.project.demonstrations, caller.module.path
         is_notebook = path.endswith(SUFFIX) and path != function.path
         return (is_notebook or path in demonstrations) and function.path not in demonstrations
 
     def called(self, function: Function) -> collections.abc.Sequence[tuple[Caller, Mapping[str, Expr]]]:
-        """The calls that tell of `function`, with what they pass."""
+        """Return the calls of `function` that count, with their arguments by parameter."""
         found = self._calls.get(id(function))
         if found is None:
             callers = self._interpreter.callers.of(self._interpreter.project.names.home(function), function)
@@ -271,17 +273,17 @@ class CallerArguments:
                 numbers = [least_certain(numbers)]
             chosen = choice(numbers)
             if query.what != "value" and not all(one.literal == 1 for one in numbers):
-                # `if x.dim() == 3: x = x.unsqueeze(0)`: the caller has one item, whatever it takes besides.
+                # `if x.dim() == 3: x = x.unsqueeze(0)`: this caller has one item, whatever others have.
                 chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
             yield chosen.stepping(note)
 
 
 def _is_written(found: list[AbstractNumber]) -> bool:
-    """Whether the callers write out all that they pass."""
+    """Return whether all callers pass literals."""
     return all(number.kind is Variability.FIXED for number in found)
 
 
 def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
-    """`number`, an axis of an argument of `function` along which some caller has one item."""
+    """Return `number`, an axis of an argument of `function`, with the hint that some caller has one item along it."""
     hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
     return number.add_hints(hints)._replace(one_for_some_caller=True)

@@ -1,4 +1,4 @@
-"""Autotune configs to how many they are at least and what they set, where the code says so."""
+"""The configs of an autotuned kernel: how many there are, and what they set, as far as the code shows."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 _Answer = TypeVar("_Answer")
-# Rules ask of the kernels of one file, one rule after the other; few files have more.
+# Rules query the kernels of one file, one rule after the other; few files have more.
 _MOST_KEPT = 64
 
 
 class Config(NamedTuple):
-    """A `triton.Config(...)` that is spelled out: the literals that it gives parameters, and the options that it sets.
+    """A `triton.Config(...)` that is spelled out: the literals that it sets parameters to, and its options.
 
-    A parameter has no literal where what it is given is not written out.
+    A parameter without literals is set to something that is not spelled out.
     """
 
     parameters: Mapping[str, tuple[Literal, ...]]
@@ -39,25 +39,27 @@ class Config(NamedTuple):
 
 
 def config_count(project: Project, kernel: Kernel) -> int | None:
-    """How many configs the kernel is tuned over, before any pruning; None where that cannot be told, or varies."""
+    """Return the number of configs before pruning; None if unknown or varying."""
     counts = config_counts(project, kernel)
     return min(counts) if len(counts) == 1 else None
 
 
 def is_tuned(project: Project, kernel: Kernel) -> bool:
-    """Whether the kernel may have several configs: one is taken without timing it (triton 3.9 autotuner.py)."""
+    """Return whether the kernel may have several configs: a single one is used without timing (triton
+    3.9 autotuner.py).
+    """
     return kernel.autotune is not None and config_count(project, kernel) != 1
 
 
 def describe_configs(project: Project, kernel: Kernel) -> str:
-    """`all 4 configs`; `its configs` where some are pruned, or nobody can tell how many there are."""
+    """Return `all 4 configs`, or `its configs` if some are pruned or their number is unknown."""
     tuned, count = kernel.autotune, config_count(project, kernel)
     return f"all {count} configs" if tuned is not None and count and not tuned.prunes else "its configs"
 
 
 @cached_in_scan(most=_MOST_KEPT)
 def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
-    """How many configs the kernel is tuned over: several where conditions choose, none where that cannot be told."""
+    """Return the possible numbers of configs: several if conditions choose, empty if unknown."""
 
     def count(value: Value, frame: CallFrame) -> frozenset[int]:
         lists = value.options if isinstance(value, Union) else (value,)
@@ -70,7 +72,7 @@ def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
 
 @cached_in_scan(most=_MOST_KEPT)
 def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
-    """Each config of the kernel that is spelled out."""
+    """Return each config of the kernel that is spelled out."""
     interpreter, found = interpreter_of(project), list[Config]()
     for made in _ask(project, kernel, lambda value, _: [*_calls(value)]) or ():
         call, named = made.call, dict(made.call.keywords)
@@ -84,7 +86,7 @@ def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
 
 
 def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame], _Answer]) -> _Answer | None:
-    """The answer to `question` about the list that tunes `kernel`; None where its decorator shows none."""
+    """Return the result of `question` for the list of configs of `kernel`; None if its decorator shows none."""
     module = project.modules.get(kernel.path)
     function = module.functions.get(kernel.made_in or "<module>") if module is not None else None
     if module is None or function is None or kernel.autotune is None or kernel.autotune.configs is None:
@@ -98,7 +100,7 @@ def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame]
 
 
 def _calls(value: Value) -> Iterator[MadeBy]:
-    """The calls of `Config` that made `value`, or its items."""
+    """Yield the calls of `Config` that created `value` or its items."""
     match value:
         case TupleValue(parts, _) | Union(parts):
             for part in parts:

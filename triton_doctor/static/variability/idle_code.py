@@ -1,6 +1,6 @@
-"""Kernels and launches to the reason why no program runs them, if there is one: then findings are information.
+"""Why no program runs a kernel or launch, if there is a reason: then findings are information only.
 
-Tests, benchmarks and tutorials sweep sizes on purpose, and code that its project never calls compiles nothing.
+Tests, benchmarks and tutorials sweep sizes on purpose, and code that the project never calls compiles nothing.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ _IN_OPTIMIZERS = "only an optimizer runs it, on the parameters of a model"
 
 
 def describe_excuse(reason: str | None) -> str:
-    """The clause that a message ends with where it is information only; else nothing."""
+    """Return the clause that ends the message of a finding that is information only; empty without `reason`."""
     return f"; {reason}" if reason else ""
 
 
 def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
-    """Whether `launch` is one of a test, a benchmark or a tutorial."""
+    """Return whether `launch` is in a test, a benchmark or a tutorial."""
     return interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
 
 
 def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
-    """Why no program runs `kernel`: only tests, benchmarks, tutorials and code out of reach launch it, or hold it."""
+    """Return why no program runs `kernel`: it is only launched or defined in tests, demonstrations or
+    unreachable code.
+    """
     interpreter = interpreter_of(project)
     if interpreter.callers.is_shown(kernel):
         return IN_TRIALS
@@ -50,7 +52,7 @@ def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
 
 
 def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> str | None:
-    """Why no program runs `launch`, which is given `number`."""
+    """Return why no program runs `launch`, whose argument is `number`."""
     if is_test(interpreter, launch):
         return IN_TRIALS
     reason = _explain_out_of_reach(interpreter, launch) or explain_untaken_branch(interpreter, launch)

@@ -1,4 +1,4 @@
-"""`len(...)` of what is known, and of what is not."""
+"""`len(...)` of known and unknown values."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame
     from triton_doctor.static.variability.values import Value
 
-# `x.shape` and what else only a tensor has.
+# Attributes that only tensors have, such as `x.shape`.
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _AFTER = re.compile(rb"\.(?:shape|stride|size|device|dtype|ndim|numel|is_cuda|is_contiguous|contiguous|data_ptr)\b")
 
 
 def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> AbstractNumber:
-    """How often the length of a sequence, a table or a tensor changes."""
+    """Return the length of a sequence, table or tensor."""
     match value:
         case SymbolicValue() if not is_used_as_tensor(value):
             return interpreter.asked.length(value, frame) or length_of_thing(value)
@@ -58,7 +58,7 @@ def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstract
 
 
 def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
-    """The length of a list, string or tensor out of sight leans to follow the data; that of a kept thing is kept."""
+    """Return the length of an unknown list, string or tensor: a hint toward the data; PER_MODEL for a stored one."""
     root = thing.root
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
     if thing.number.kind is not Variability.UNKNOWN:
@@ -72,13 +72,13 @@ def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
 
 
 def is_used_as_tensor(thing: SymbolicValue) -> bool:
-    """Whether it is an argument that is annotated as a tensor, or that its function asks what only tensors know."""
+    """Return whether it is an argument annotated as a tensor, or used with attributes that only tensors have."""
     name, function = thing.root.name, thing.origin
     if function is None:
         return False
     if any(param.name == name and param.annotation == "Tensor" for param in function.params):
         return True
-    return name.isidentifier() and function.shows(_asked_as_tensor(name))
+    return name.isidentifier() and function.matches(_asked_as_tensor(name))
 
 
 @cached_in_scan()
@@ -87,7 +87,7 @@ def _asked_as_tensor(name: str) -> TextPattern:
 
 
 def unpacked_count(value: Value) -> int | None:
-    """The number of items that `*value` unpacks to; None where it is not known."""
+    """Return the number of items of `*value`; None if unknown."""
     match value:
         case TupleValue(open=False) if value.starred is None:
             return value.count

@@ -85,7 +85,7 @@ def _is_none(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool
             return literal is None
         case Name(name):
             key = ("is None", id(point.frame), name, point.order)
-            return interpreter.evaluations.once(key, partial(is_none, interpreter, name, point), None)
+            return interpreter.evaluations.guard(key, partial(is_none, interpreter, name, point), None)
         case Conditional(test, options) if test is not None:
             chosen = outcome(interpreter, test, point)
             kept = options if chosen is None else options[:1] if chosen else options[1:]
@@ -113,7 +113,7 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
         return False if _is_told_apart(param, frame.function) else None
     key = ("passed None", id(frame.function), param.name)
     ask = partial(_is_none_for_callers, interpreter, param, frame)
-    return interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
 
 
 def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:

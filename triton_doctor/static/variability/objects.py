@@ -127,7 +127,7 @@ def _varying_in_all(
 def made_attribute(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:
     """`instance.name` of an object that is known by what it was made with; None where that does not tell."""
     key = (id(instance.made), name, 0)
-    return interpreter.evaluations.once(key, partial(_read, interpreter, instance, name, frame), None)
+    return interpreter.evaluations.guard(key, partial(_read, interpreter, instance, name, frame), None)
 
 
 def property_value(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:

@@ -70,13 +70,13 @@ def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tupl
 
 def _literals_passed(interpreter: Interpreter, parameter: Passed, depth: int) -> tuple[Literal, ...]:
     key = ("literals", id(parameter.function), parameter.name, depth)
-    return interpreter.evaluations.answer(
+    return interpreter.evaluations.evaluate(
         key,
         lambda: tuple(
             one
             for value in interpreter.asked.passed(parameter, depth)
             for one in _literals_of(interpreter, value, depth + 1)
         ),
-        neutral=(),
-        beyond=(),
+        on_cycle=(),
+        beyond_limit=(),
     )

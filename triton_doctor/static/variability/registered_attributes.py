@@ -40,7 +40,7 @@ def registered(interpreter: Interpreter, base: Expr, name: str, point: ProgramPo
     """`base.name`, where classes of the project register that and nothing else is stored so; None otherwise."""
     if _is_result(base, point):
         return None
-    return interpreter.evaluations.keep(("registered", name), partial(_registered, interpreter, name))
+    return interpreter.evaluations.memoize(("registered", name), partial(_registered, interpreter, name))
 
 
 def _is_result(base: Expr, point: ProgramPoint) -> bool:
@@ -58,10 +58,10 @@ def _registered(interpreter: Interpreter, name: str) -> SymbolicValue | None:
     project = interpreter.project
     lines = [
         (path, line, is_buffer)
-        for path, found in project.modules.search(REGISTRATIONS, name, name="torch", but=project.tests)
+        for path, found in project.modules.search(REGISTRATIONS, name, name="torch", skip=project.tests)
         for line, is_buffer in found
     ]
-    if not lines or any(True for _ in project.modules.search(OTHER_STORES, name, name="torch", but=project.tests)):
+    if not lines or any(True for _ in project.modules.search(OTHER_STORES, name, name="torch", skip=project.tests)):
         return None
     path, line, _ = lines[0]
     root = Origin(path, "self", name, line, None, weight=True)

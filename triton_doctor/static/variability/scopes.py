@@ -83,7 +83,7 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
         return known
     active = (id(frame), binding.name, binding.order)
     point = ProgramPoint(frame, binding.order, (*binding.arms, *flags), line=binding.line)
-    value = interpreter.evaluations.once(active, partial(_assigned, interpreter, binding, point), None)
+    value = interpreter.evaluations.guard(active, partial(_assigned, interpreter, binding, point), None)
     if value is None:
         return None
     value = _named(value, binding, frame)

@@ -104,13 +104,13 @@ def notes_of(function: Function) -> ShapeNotes:
 @cached_in_scan()
 def may_note_assigned(function: Function) -> bool:
     """Whether a comment may name the shape of what `function` assigns."""
-    return function.shows(_SHAPE_COMMENT)
+    return function.matches(_SHAPE_COMMENT)
 
 
 @cached_in_scan()
 def may_note_result(function: Function) -> bool:
     """Whether a comment or the docstring may name the shape of what `function` returns."""
-    return may_note_assigned(function) or function.shows(_RESULT_SECTION)
+    return may_note_assigned(function) or function.matches(_RESULT_SECTION)
 
 
 def _may_have_notes(text: str) -> bool:

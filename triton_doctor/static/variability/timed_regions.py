@@ -57,7 +57,7 @@ def timed_regions(project: Project) -> Iterator[TimedRegion]:
     launching = Launching(project)
     for module in measured:
         for function in module.functions.values():
-            if sum(function.text.times(sign) for sign in _readings(module)) < 2:
+            if sum(function.text.count(pattern) for pattern in _readings(module)) < 2:
                 continue
             readings = [site for site in function.calls if is_clock(module, site.call.func)]
             if len(readings) > 1:

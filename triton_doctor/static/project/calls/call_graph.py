@@ -71,7 +71,7 @@ class CallGraph:
         if is_applied(function):
             wanted, member = (function.class_name or "").rpartition(".")[2], "apply"
         found = self._project.modules.search(
-            CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
+            CALLS, wanted, name=wanted, home=module.path, member=member, skip=self._project.tests
         )
         for path, calls in found:
             yield from self._among(path, calls, wanted, function)
@@ -87,7 +87,7 @@ class CallGraph:
     def _by_keeping(self, home: str, name: str) -> Iterator[Caller]:
         """The calls of what keeps the function `name` of the module at `home`: attributes, names, a `partial` of it."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(KEPT_CALLS, name, name=name, home=home, but=tests):
+        for path, _ in modules.search(KEPT_CALLS, name, name=name, home=home, skip=tests):
             found = self._project.names.locate(path, name)
             if found is not None and found[:2] == (home, name):
                 yield from kept_calls(modules[path], name)
@@ -95,9 +95,9 @@ class CallGraph:
     def _by_operator(self, operator: str) -> Iterator[Caller]:
         """The calls of a torch operator, in any file that imports torch."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", member="ops", but=tests):
+        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", member="ops", skip=tests):
             yield from operator_calls(modules[path], operator)
-        for path in modules.bystanders("torch", naming_operator(operator), member="ops"):
+        for path in modules.bystander_importers("torch", naming_operator(operator), member="ops"):
             module = modules.get(path) if path not in tests else None
             if module is not None:
                 yield from operator_calls(module, operator)
@@ -105,7 +105,7 @@ class CallGraph:
     def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` of `module` in files that import that module, and do not say Triton."""
         wanted = (function.class_name or "").rpartition(".")[2] if is_applied(function) else function.name
-        for path in self._project.modules.bystanders(last_name(module.path), calling(wanted)):
+        for path in self._project.modules.bystander_importers(last_name(module.path), calling(wanted)):
             other = self._project.modules.get(path) if path not in self._project.tests else None
             if other is not None:
                 yield from self._among(path, read_calls(other, wanted), wanted, function)
@@ -113,9 +113,9 @@ class CallGraph:
     def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
         """The calls that reach `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
         search, tests = self._project.modules.search, self._project.tests
-        for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", but=tests):
+        for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", skip=tests):
             for name in names:
-                for caller_path, calls in search(CALLS, name, name=name, home=path, but=tests):
+                for caller_path, calls in search(CALLS, name, name=name, home=path, skip=tests):
                     yield from self._among(caller_path, calls, name, function)
 
     def _among(
@@ -183,7 +183,7 @@ class CallGraph:
         name, tests, key = function.name, self._project.tests, (function.path, function.qualname)
         return any(
             self._reached(path, CalledName(described, None, False)) == key
-            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, but=tests)
+            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, skip=tests)
             for described in names
         )
 

@@ -68,11 +68,11 @@ def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
 @cached_in_scan()
 def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
     """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
-    sign = calling(name)
+    pattern = calling(name)
     return tuple(
         Caller(module, function, site)
         for function in module.functions.values()
-        if function.shows(sign)
+        if function.matches(pattern)
         for site in function.calls
         if _called(site.call.func) == name
     )

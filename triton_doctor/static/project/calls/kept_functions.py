@@ -58,7 +58,7 @@ class _Keeping:
         self._showing = [
             function
             for function in module.functions.values()
-            if function.shows(keeping(word)) and not (function.parent is not None and function.binds(word))
+            if function.matches(keeping(word)) and not (function.parent is not None and function.binds(word))
         ]
 
     def calls(self) -> tuple[Caller, ...]:
@@ -138,7 +138,7 @@ class _Keeping:
 
 
 def _may_call(function: Function, name: str) -> bool:
-    return function.shows(calling(name)) or (function.holds(b"getattr") and function.holds(name.encode()))
+    return function.matches(calling(name)) or (function.holds(b"getattr") and function.holds(name.encode()))
 
 
 def read_kept_calls(module: Module, word: str) -> tuple[str, ...]:

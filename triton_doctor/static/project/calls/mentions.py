@@ -68,8 +68,8 @@ MENTIONS = declare_query("mentions", read_mentions, mention)
 
 def _says(function: Function, name: str) -> bool:
     """Whether `function` says `name` where it comes to, other than as the operator that it describes."""
-    times = function.text.times(mention(name)) - sum(describes(one, name) for one in function.decorators)
-    return times > 0 and times > function.text.times_unreachable(mention(name))
+    times = function.text.count(mention(name)) - sum(describes(one, name) for one in function.decorators)
+    return times > 0 and times > function.text.count_unreachable(mention(name))
 
 
 def is_alias(value: Expr, name: str) -> bool:

@@ -106,9 +106,9 @@ def naming_operator(operator: str) -> TextPattern:
 @cached_in_scan()
 def operator_calls(module: Module, operator: str) -> tuple[Caller, ...]:
     """The calls of the operator in `module`, and those of names and attributes that its functions give to it."""
-    sign = naming_operator(operator)
+    pattern = naming_operator(operator)
     top = module.top
-    named = [function for function in module.functions.values() if function.shows(sign)]
+    named = [function for function in module.functions.values() if function.matches(pattern)]
     kept = {name for function in named for name in _kept(function, operator, is_top=function is top)}
     return tuple(
         Caller(module, function, site)

@@ -60,7 +60,7 @@ class Reachability:
     def _users_by(self, name: str, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
         """The users of `function` that name it, or its class, `name`."""
         project = self._project
-        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests):
+        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests):
             if mentions is None or path in project.demonstrations:
                 continue
             place = project.names.locate(path, name)
@@ -120,7 +120,7 @@ class Reachability:
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
         """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
         project = self._project
-        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
+        found = project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests)
         return any(
             self._counts(path, name, mentions, own) and not self._is_another(path, name, mentions, module)
             for path, mentions in found

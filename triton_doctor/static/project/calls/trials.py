@@ -41,7 +41,7 @@ class Trials:
         if not self._project.recognizes_trials:
             return False
         if module.path not in self._known:
-            tries = self._project.modules.ask(TRIES, module.path)
+            tries = self._project.modules.query(TRIES, module.path)
             self._known[module.path] = (
                 bool(tries) and bool(self._project.has_programs) and not self._is_imported(module)
             )
