@@ -27,6 +27,7 @@ from triton_doctor.static.variability.idle_code import describe_excuse, runs_com
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries import is_integer
+from triton_doctor.static.variability.range_ends import find_range_end
 from triton_doctor.static.variability.tuning import describe_tuning, join_words, names_in_key
 
 if TYPE_CHECKING:
@@ -59,18 +60,21 @@ def check(project: Project) -> Iterator[Finding]:
             continue  # TRD206 reports that, with the advice to cap it
         keys = names_in_key(project, parameter)
         follows = followed_names(project, parameter)
+        ranging = _range_end(project, parameter, worst)
         is_compiled = worst.excuse is None and runs_compiled(project, parameter.kernel)
         is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=_severity(parameter, worst, is_tuned=bool(keys) and not is_compiled),
+            severity=Severity.INFO
+            if ranging is not None
+            else _severity(parameter, worst, is_tuned=bool(keys) and not is_compiled),
             message=_message(parameter, worst)
             + _describe_follows(follows)
             + (_IN_GRAPH if is_compiled else describe_tuning(project, parameter, keys))
             + _describe_companions(companion_names(project, parameter))
-            + ("; `tl.arange` takes powers of two only" if _ends_range(parameter, worst) else "")
+            + (f"; `tl.arange` in `{ranging.name}` takes powers of two only" if ranging is not None else "")
             + describe_excuse(worst.excuse),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
@@ -82,7 +86,7 @@ def check(project: Project) -> Iterator[Finding]:
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
     if worst.kind is Variability.LOGARITHMIC or worst.excuse:
         return Severity.INFO
-    if _is_capped(parameter, worst) or _ends_range(parameter, worst):
+    if _is_capped(parameter, worst):
         return Severity.INFO
     is_stated = not worst.number.hints  # hints may be wrong
     return Severity.ERROR if is_stated and (worst.number.from_data or is_tuned) else Severity.WARNING
@@ -98,12 +102,15 @@ def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
     return bound <= _LARGEST_CAP if worst.number.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 
-def _ends_range(parameter: Parameter, worst: ParameterSource) -> bool:
-    """Return whether an unrounded value is the end of an `arange` from 0, where only powers of two compile."""
-    return worst.kind is Variability.PER_CALL and any(
-        arange.start == Const(0) and arange.end == Name(parameter.param.name) and not arange.conditional
-        for arange in parameter.kernel.uses.aranges
-    )
+def _range_end(project: Project, parameter: Parameter, worst: ParameterSource) -> Kernel | None:
+    """Return the kernel in which a range ends at each unrounded value, so that only powers of two
+    compile; else None.
+    """
+    if worst.kind is not Variability.PER_CALL:
+        return None
+    varying = (one for one in parameter.sources if one.kind is Variability.PER_CALL)
+    ranging = [find_range_end(project, parameter, one) for one in varying]
+    return ranging[0] if all(ranging) else None
 
 
 def _message(parameter: Parameter, worst: ParameterSource) -> str:
