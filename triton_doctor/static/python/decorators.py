@@ -147,7 +147,7 @@ def _sets(configs: Expr | None) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def listed(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:
+def read_listed_params(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:
     """Return the parameters that a list in `jit` names.
 
     An item may be a name or a position; a position out of range stays a number.

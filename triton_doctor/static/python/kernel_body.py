@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
-from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
+from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, compared, needs_more_than_a_number
 from triton_doctor.static.python.module import BodyUses
 from triton_doctor.static.python.nodes import (
     FIELDS,
@@ -175,7 +175,7 @@ class _UseReader:
             if type(branch.node.test) is ast.Constant:
                 continue
             parts = compared(branch.node.test)
-            needing += [(part, OTHER) for part in parts if asks_for_more_than_a_number(part)]
+            needing += [(part, OTHER) for part in parts if needs_more_than_a_number(part)]
             if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
                 needing += [(part, BRANCH) for part in parts]
         reasons: dict[str, str] = {}

@@ -89,7 +89,7 @@ def compared(test: ast.expr) -> list[ast.expr]:
             return [test]
 
 
-def asks_for_more_than_a_number(part: ast.expr) -> bool:
+def needs_more_than_a_number(part: ast.expr) -> bool:
     """Return whether a part of a test needs a string, a dtype or a tuple, which no plain argument can be."""
     if not isinstance(part, ast.Compare):
         return False

@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, listed
+from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, read_listed_params
 from triton_doctor.static.python.functions import KernelText
 from triton_doctor.static.python.ir import Call, Expr
 from triton_doctor.static.python.kernel_body import read_uses
@@ -95,8 +95,8 @@ def read_kernel(
         decorators=tuple(decorator_name(decorator) for decorator in decorators),
         heuristics=tuple(heuristics(placed)),
         autotune=autotune(placed, imports, lists),
-        do_not_specialize=listed(jit, "do_not_specialize", params),
-        do_not_align=listed(jit, "do_not_specialize_on_alignment", params),
+        do_not_specialize=read_listed_params(jit, "do_not_specialize", params),
+        do_not_align=read_listed_params(jit, "do_not_specialize_on_alignment", params),
         line=node.lineno,
         made_in=qualname.rpartition(".<locals>.")[0] or None,
         jit_span=next((span for decorator, span in placed if decorator is jit), None),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
 
 
-class Spared(NamedTuple):
+class PlainConstexprs(NamedTuple):
     """Constexprs of a kernel: those in `plain` could be plain arguments.
 
     Those also in `steering` need no specialization either.
@@ -29,21 +29,21 @@ class Spared(NamedTuple):
 
 
 @cached_in_scan(most=32)
-def spared(kernel: Kernel, source: bytes) -> Spared:
+def find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
     """Analyse the constexprs of `kernel`, read from `source`. Empty if the kernel is too deeply nested."""
     try:
-        return with_own_stack(_spared, kernel, source)
+        return with_own_stack(_find_plain_constexprs, kernel, source)
     except RecursionError:
-        return Spared(frozenset(), frozenset())
+        return PlainConstexprs(frozenset(), frozenset())
 
 
-def _spared(kernel: Kernel, source: bytes) -> Spared:
+def _find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
     node = parse_alone(_lines(source), kernel.line, kernel.span.end_line, indented=kernel.span.column > 1)
     assert isinstance(node, ast.FunctionDef)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
     every = tuple(chain.from_iterable(map(parts, node.body)))
     plain = plain_names(node, every, constexprs - kernel.uses.needed.keys(), constexprs)
-    return Spared(plain, steering_names(every, plain))
+    return PlainConstexprs(plain, steering_names(every, plain))
 
 
 @cached_in_scan(most=1)

@@ -16,7 +16,7 @@ from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import describe_configs
 from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import TUNED_ONCE, describe_excuse, runs_compiled
+from triton_doctor.static.variability.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
 from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -60,16 +60,16 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
     chosen = f"; `{pruner.name}` chooses configs by `{name}`" if pruner is not None else ""
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
-    excuse = worst.excuse or (TUNED_ONCE if runs_compiled(project, kernel) else None)
+    idle_reason = worst.idle_reason or (TUNED_ONCE if runs_compiled(project, kernel) else None)
     return Finding(
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.INFO if excuse or (pruner is not None and pruner.fails) else _severity(worst),
+        severity=Severity.INFO if idle_reason or (pruner is not None and pruner.fails) else _severity(worst),
         message=(
             f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
             f"again for each value of {describe_value(worst)}: "
-            f"`{name}` is in its autotune key{also}{chosen}{describe_excuse(excuse)}"
+            f"`{name}` is in its autotune key{also}{chosen}{describe_idle_reason(idle_reason)}"
         ),
         advice=(
             f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "

@@ -9,7 +9,7 @@ from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.configs import config_counts
 from triton_doctor.static.variability.idle_code import (
     TUNED_ONCE,
-    describe_excuse,
+    describe_idle_reason,
     explain_idle_kernel,
     runs_compiled,
 )
@@ -41,7 +41,7 @@ def check(project: Project) -> Iterator[Finding]:
                 severity=Severity.INFO if idle else Severity.WARNING,
                 message=(
                     f"`{kernel.name}` compiles and times {count} configs{again}, in every process"
-                    + describe_excuse(idle)
+                    + describe_idle_reason(idle)
                 ),
                 advice=(
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "

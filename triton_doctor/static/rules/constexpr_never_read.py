@@ -21,7 +21,7 @@ from triton_doctor.static.project.launches.launches import launches_of, spelled_
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every_part
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_excuse
+from triton_doctor.static.variability.idle_code import describe_idle_reason
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, parameters
 
@@ -66,10 +66,10 @@ def _finding(parameter: Parameter) -> Finding:
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.INFO if worst.excuse else Severity.WARNING,
+        severity=Severity.INFO if worst.idle_reason else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
-            f"{describe_value(worst)}{describe_excuse(worst.excuse)}"
+            f"{describe_value(worst)}{describe_idle_reason(worst.idle_reason)}"
         ),
         advice=advice,
         facts=facts(parameter, worst),

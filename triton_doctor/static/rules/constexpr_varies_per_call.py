@@ -19,11 +19,11 @@ from triton_doctor.static.project.calls.surroundings import (
 )
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
 from triton_doctor.static.python.ir import Const, Lambda, Name
-from triton_doctor.static.python.spared_parameters import spared
+from triton_doctor.static.python.spared_parameters import find_plain_constexprs
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.derived_parameters import companion_names, followed_names
 from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_excuse, runs_compiled
+from triton_doctor.static.variability.idle_code import describe_idle_reason, runs_compiled
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries import is_integer
@@ -61,7 +61,7 @@ def check(project: Project) -> Iterator[Finding]:
         keys = names_in_key(project, parameter)
         follows = followed_names(project, parameter)
         ranging = _range_end(project, parameter, worst)
-        is_compiled = worst.excuse is None and runs_compiled(project, parameter.kernel)
+        is_compiled = worst.idle_reason is None and runs_compiled(project, parameter.kernel)
         is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
@@ -75,7 +75,7 @@ def check(project: Project) -> Iterator[Finding]:
             + (_IN_GRAPH if is_compiled else describe_tuning(project, parameter, keys))
             + _describe_companions(companion_names(project, parameter))
             + (f"; `tl.arange` in `{ranging.name}` takes powers of two only" if ranging is not None else "")
-            + describe_excuse(worst.excuse),
+            + describe_idle_reason(worst.idle_reason),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
             facts=facts(parameter, worst, autotune_keys=keys, follows=follows),
@@ -84,7 +84,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
-    if worst.kind is Variability.LOGARITHMIC or worst.excuse:
+    if worst.kind is Variability.LOGARITHMIC or worst.idle_reason:
         return Severity.INFO
     if _is_capped(parameter, worst):
         return Severity.INFO
@@ -190,7 +190,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if finding.facts.use == "read":
         changes: list[Change] = [DropAnnotation(kernel.path, param.span)]
         how = "a plain argument"
-        body = spared(kernel, project.modules.source(kernel.path))
+        body = find_plain_constexprs(kernel, project.modules.source(kernel.path))
         if param.name in body.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
             changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
             how += ", and not specialize on it"

@@ -66,11 +66,11 @@ def check(project: Project) -> Iterator[Finding]:
             if not interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
         ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
-        if any(_may_tell(candidates) for _, candidates in every):
+        if any(_may_have_counts(candidates) for _, candidates in every):
             addresses = pointers(project, kernel)
             every = [(launch, tuple(one for one in own if one.name not in addresses)) for launch, own in every]
         # nearly every kernel has one size for masking
-        if any(_tells(project, launch, candidates) for launch, candidates in every):
+        if any(_has_counts(project, launch, candidates) for launch, candidates in every):
             counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
             found = [(launch, counts) for launch, counts in counted if counts]
             launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
@@ -83,17 +83,17 @@ def _compiles_for_each_value(parameter: Parameter) -> bool:
     return parameter.param.is_constexpr and worst is not None and worst.kind is Variability.PER_CALL
 
 
-def _may_tell(candidates: Sequence[_Candidate]) -> bool:
+def _may_have_counts(candidates: Sequence[_Candidate]) -> bool:
     """Return whether `candidates` may contain two counts, or one from the data."""
     return len(candidates) > 1 or any(candidate.whole for candidate in candidates)
 
 
-def _tells(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
+def _has_counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
     """Return whether `candidates` contain two counts, or one from the data; evaluates only as many as needed."""
     # Arguments of the function come last, since they require its callers.
     ordered = sorted(candidates, key=lambda candidate: isinstance(candidate.origin, Name))
     found = 0
-    while ordered and (found or _may_tell(ordered)):
+    while ordered and (found or _may_have_counts(ordered)):
         for count in _counts(project, launch, (ordered.pop(0),)):
             found += 1
             if found > 1 or count.number.from_data:

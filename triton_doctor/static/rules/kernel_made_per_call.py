@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
+from triton_doctor.static.variability.idle_code import describe_idle_reason, explain_idle_kernel
 from triton_doctor.static.variability.kernel_factories import KernelFactories
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ CODE = "TRD205"
 
 def check(project: Project) -> Iterator[Finding]:
     """Yield one finding for each kernel, where it is defined."""
-    for kernel, launch in KernelFactories(project).made_anew():
+    for kernel, launch in KernelFactories(project).recreated_kernels():
         maker = (kernel.made_in or "").rpartition(".")[2]
         idle = explain_idle_kernel(project, kernel)
         yield Finding(
@@ -31,7 +31,7 @@ def check(project: Project) -> Iterator[Finding]:
             message=(
                 # A new kernel object has an empty cache in memory; Triton's cache on disk is keyed by source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
-                f"{describe_excuse(idle)}"
+                f"{describe_idle_reason(idle)}"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
             facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),

@@ -14,7 +14,7 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_launch, is_test
+from triton_doctor.static.variability.idle_code import describe_idle_reason, explain_idle_launch, is_test
 from triton_doctor.static.variability.lattice import Variability
 from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
@@ -96,7 +96,8 @@ def _varying(
         code=CODE,
         severity=Severity.INFO if idle else Severity.WARNING,
         message=(
-            f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`{describe_excuse(idle)}"
+            f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`"
+            f"{describe_idle_reason(idle)}"
         ),
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(

@@ -28,7 +28,7 @@ from triton_doctor.static.variability.name_words import (
 )
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import note_of_unpacking, notes_of
-from triton_doctor.static.variability.trace import Note, Passed
+from triton_doctor.static.variability.trace import CallerValues, Note
 from triton_doctor.static.variability.values import Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     is_integer = param.annotation == "int" and (
         param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
     )
-    number = _number(function, param.name).typed(is_integer=is_integer)
+    number = _number(function, param.name).with_integrality(is_integer=is_integer)
     return SymbolicValue(root=root, number=number, origin=function)
 
 
@@ -92,15 +92,15 @@ def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
     return end_of(CallFrame(frame.module, outer, {}, frame.depth))
 
 
-def number_of(thing: SymbolicValue) -> AbstractNumber:
-    """Return `thing` as a number.
+def number_of(symbol: SymbolicValue) -> AbstractNumber:
+    """Return `symbol` as a number.
 
     For a parameter, this includes the hints from shape notes about a size of that name.
     """
-    function, number = thing.origin, thing.number
+    function, number = symbol.origin, symbol.number
     if function is None or number.kind is not Variability.UNKNOWN:
         return number
-    size = notes_of(function).sizes.get(thing.root.name)
+    size = notes_of(function).sizes.get(symbol.root.name)
     if size is None:
         return number
     note, position = size
@@ -112,7 +112,7 @@ def number_of(thing: SymbolicValue) -> AbstractNumber:
 def _number(function: Function, name: str) -> AbstractNumber:
     """Return the parameter `name` of `function` as a number, with what annotation, default and name suggest."""
     (param,) = (param for param in function.params if param.name == name)
-    literals = (Passed(function, name),)
+    literals = (CallerValues(function, name),)
     trail = (
         Note(function.path, function.line, f"`{name}` is an argument of `{function.qualname.rpartition('.')[2]}`"),
     )

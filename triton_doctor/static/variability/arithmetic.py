@@ -30,12 +30,12 @@ _INTEGER_OPERATORS = frozenset({"+", "-", "*", "//", "%", "<<", ">>", "&", "|", 
 def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     """Return the value of `op` on one or two operands."""
     is_integer = op in _INTEGER_OPERATORS and all(operand.is_integer for operand in operands)
-    return _apply(op, operands).typed(is_integer=is_integer)
+    return _apply(op, operands).with_integrality(is_integer=is_integer)
 
 
 def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     if len(operands) == 1:
-        return operands[0].computed()
+        return operands[0].without_literals()
     left, right = operands
     folded = _folded(op, left, right)
     if folded is not None:
@@ -64,7 +64,7 @@ def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
             if left.literal == 2:
                 return power_of_two(right)._replace(low=1)
             return joined
-        case "-" if left.size is not None and right.size is not None and left.leans_to_data and right.leans_to_data:
+        case "-" if left.size is not None and right.size is not None and left.suggests_data and right.suggests_data:
             # The difference of two lengths may be constant whatever the data: 0, or one token.
             return UNKNOWN._replace(trail=joined.trail)
         case "+" | "-" if divisor is not None and left.high is not None:
@@ -102,10 +102,10 @@ def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
             # The remaining axes of a view are open on purpose; the rest of a quotient is as likely a width.
             return tensors.of_size(size, is_rest=True)._replace(trail=left.trail)
     if _may_cancel(right):
-        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
-    if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
+        return UNKNOWN._replace(trail=left.trail, undecided_dims=left.undecided_dims)
+    if left.size is None and left.undecided_dims and right.decide() is Variability.UNKNOWN:
         # A second division of unknown parts: `numel // M // N` may leave one axis, or none.
-        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
+        return UNKNOWN._replace(trail=left.trail, undecided_dims=left.undecided_dims)
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)
 
 
@@ -115,7 +115,7 @@ def _may_cancel(divisor: AbstractNumber) -> bool:
     The same holds for the rows of a so-called table: `table.view(-1, width).shape[0]` may have been cut out for the
     tokens.
     """
-    return divisor.high is None and (divisor.leans_to_data or _counts_rows(divisor.size))
+    return divisor.high is None and (divisor.suggests_data or _counts_rows(divisor.size))
 
 
 def _counts_rows(size: DimProduct | None) -> bool:
@@ -183,7 +183,7 @@ def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
-    if not highs and not all(operand.leans_to_data for operand in operands):
+    if not highs and not all(operand.suggests_data for operand in operands):
         # A cap by the machine, the model or an unknown limit: the result settles there after a few values.
         result = UNKNOWN._replace(trail=result.trail, is_integer=result.is_integer)
     known = [low for low in lows if low is not None]

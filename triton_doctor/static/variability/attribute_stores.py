@@ -173,7 +173,7 @@ def stored_value(interpreter: Interpreter, module: Module, function: Function, s
         (id(function), f".{stored.name}", stored.order), partial(interpreter.value, stored.value, point), UNKNOWN
     )
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
-    return value.stepping(note) if isinstance(value, AbstractNumber) else value
+    return value.with_step(note) if isinstance(value, AbstractNumber) else value
 
 
 def _join_stores(values: Iterable[Value]) -> Value | None:

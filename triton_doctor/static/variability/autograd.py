@@ -81,7 +81,7 @@ def differentiated(interpreter: Interpreter, function: Function, name: str, dept
     if forward is None or name not in gradients:
         return None
     position = gradients.index(name)
-    match interpreter.returned(interpreter.frame(module, forward, depth + 1)):
+    match interpreter.return_value(interpreter.frame(module, forward, depth + 1)):
         case TupleValue(open=False) as results:
             return results.at(position) if position < results.count else None
         case result:

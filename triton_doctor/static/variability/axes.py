@@ -10,7 +10,7 @@ from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.hint_weights import weights
 from triton_doctor.static.variability.hints import WEIGHT
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, data_margin, join
 from triton_doctor.static.variability.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import SymbolicValue
 
@@ -30,17 +30,17 @@ def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int,
     if own.kind is not Variability.UNKNOWN:
         return own
     if isinstance(value, SymbolicValue):
-        known = _outranked(own, partial(interpreter.asked.axis, value, position, frame))
-        return _as_shared(interpreter, known, value, position, frame)
-    return explained(interpreter, own, frame)
+        known = _prefer_callers(own, partial(interpreter.asked.axis, value, position, frame))
+        return _join_checked_axes(interpreter, known, value, position, frame)
+    return resolve_through_callers(interpreter, own, frame)
 
 
 def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
     """Return `value.stride(position)`."""
     own = layouts.stride(interpreter, value, position, frame)
     if not isinstance(value, SymbolicValue):
-        return explained(interpreter, own, frame)
-    if own.kind is Variability.UNKNOWN and not own.atoms:
+        return resolve_through_callers(interpreter, own, frame)
+    if own.kind is Variability.UNKNOWN and not own.undecided_dims:
         asked = interpreter.asked.stride(value, position, frame)
         if asked is None or asked.decide() is Variability.UNKNOWN:
             return layouts.presumed_stride(interpreter, value, position, frame) or own
@@ -58,18 +58,18 @@ def rest(
     if bare is None:
         return None
     factors = [*bare.front, *([bare.open] if bare.open is not None else []), *bare.back]
-    return explained(interpreter, tensors.product(factors[front : len(factors) - back]), frame)
+    return resolve_through_callers(interpreter, tensors.product(factors[front : len(factors) - back]), frame)
 
 
-def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
+def resolve_through_callers(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
     """Return a product of axes of arguments, resolved through callers if the function does not decide it."""
     size = own.size
-    if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.asks:
+    if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.follows_callers:
         return own
     if len(size.over) == 1:
-        return _outranked(own, partial(_asked_of, interpreter, size.over[0], frame))
+        return _prefer_callers(own, partial(_query_callers, interpreter, size.over[0], frame))
     known = [
-        _outranked(tensors.of_size(DimProduct((factor,))), partial(_asked_of, interpreter, factor, frame))
+        _prefer_callers(tensors.of_size(DimProduct((factor,))), partial(_query_callers, interpreter, factor, frame))
         for factor in size.over
     ]
     if all(one.kind is Variability.UNKNOWN for one in known):
@@ -77,38 +77,38 @@ def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -
     return join(known)._replace(size=size)
 
 
-def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
+def _query_callers(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
     """Return the callers' value for an axis of an argument, or for the product of some."""
     root = factor.root
     module = interpreter.project.modules.get(root.path)
     function = module.functions.get(root.function) if module is not None else None
     if function is None or root.item or function.param(root.name) is None:
         return None
-    thing = SymbolicValue(root, UNKNOWN, function)
+    symbol = SymbolicValue(root, UNKNOWN, function)
     if isinstance(factor, Dim):
-        asked = interpreter.asked.axis(thing, factor.position, frame)
+        asked = interpreter.asked.axis(symbol, factor.position, frame)
         own = tensors.axis_of_root(root, factor.position) if asked is None else asked
-        shared = _as_shared(interpreter, own, thing, factor.position, frame)
+        shared = _join_checked_axes(interpreter, own, symbol, factor.position, frame)
         return shared if shared is not own else asked
-    return interpreter.asked.rest(thing, factor.front, factor.back, frame)
+    return interpreter.asked.rest(symbol, factor.front, factor.back, frame)
 
 
-def _as_shared(
-    interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
+def _join_checked_axes(
+    interpreter: Interpreter, known: AbstractNumber, symbol: SymbolicValue, position: int, frame: CallFrame
 ) -> AbstractNumber:
     """Return an axis of an argument, joined with axes that the function's checks require to be equal.
 
     An axis equal to a data axis of another argument is no weight's, whatever its tensor is called.
     """
-    function, is_weight = thing.origin, _is_taken_for_weight(known)
-    if function is None or thing.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
+    function, is_weight = symbol.origin, _is_taken_for_weight(known)
+    if function is None or symbol.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
         return known
     for beside in interpreter.checks.of(function):
-        other = beside.beside(thing.root.name, position, thing.root.rank)
+        other = beside.beside(symbol.root.name, position, symbol.root.rank)
         param = next((one for one in function.params if other is not None and one.name == other.tensor), None)
         if param is None or other is None or other.position is None:
             continue
-        asker = ("shared", thing.root.name, position)
+        asker = ("shared", symbol.root.name, position)
         found = _axis_of(interpreter, function, param, other.position, asker, frame)
         if found is None or (is_weight and found.decide() is not Variability.PER_CALL):
             continue
@@ -125,18 +125,18 @@ def _is_taken_for_weight(known: AbstractNumber) -> bool:
 
 
 def checked_size(
-    interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, frame: CallFrame
+    interpreter: Interpreter, known: AbstractNumber, symbol: SymbolicValue, frame: CallFrame
 ) -> AbstractNumber:
     """Return a number argument, joined with the axis that the function's checks require it to equal."""
-    function = thing.origin
-    if function is None or thing.held is not None or known.decide() is not Variability.UNKNOWN:
+    function = symbol.origin
+    if function is None or symbol.held is not None or known.decide() is not Variability.UNKNOWN:
         return known
     for name, other in checked_sizes(function):
-        param = next((one for one in function.params if name == thing.root.name and one.name == other.tensor), None)
+        param = next((one for one in function.params if name == symbol.root.name and one.name == other.tensor), None)
         if param is not None and other.position is not None:
-            found = _axis_of(interpreter, function, param, other.position, ("size", thing.root.name), frame)
+            found = _axis_of(interpreter, function, param, other.position, ("size", symbol.root.name), frame)
             if found is not None and found.decide() is not Variability.UNKNOWN:
-                return found.settle()._replace(size=None, literals=known.literals)
+                return found.fix_decision()._replace(size=None, literals=known.literals)
             known = known if found is None else known.add_hints(found.hints)
     return known
 
@@ -157,19 +157,19 @@ def _axis_of(
     )
 
 
-def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:
+def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | None]) -> AbstractNumber:
     """Return an axis of an argument: what callers know outranks hints in the function itself."""
     decided = own.decide()
     if decided is Variability.PER_MODEL:
-        asked = ask()
+        asked = query()
         if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
             return own
-        if _is_rest(own) and _is_guess(asked):
+        if _is_rest(own) and _rests_on_hints(asked):
             return own
-        return asked.settle()._replace(size=own.size)
+        return asked.fix_decision()._replace(size=own.size)
     if decided not in (Variability.UNKNOWN, Variability.PER_CALL):
         return own
-    asked = ask()
+    asked = query()
     if asked is None:
         return own
     known = asked.decide()
@@ -178,14 +178,18 @@ def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) ->
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked.only_shown and decided is Variability.PER_CALL:
         return own
-    if known is Variability.PER_MODEL and _is_guess(asked) and (_is_rest(own) or _is_clearer(own, asked)):
+    if known is Variability.PER_MODEL and _rests_on_hints(asked) and (_is_rest(own) or _is_clearer(own, asked)):
         return own
     return asked._replace(size=own.size)
 
 
 def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
     """Return whether the author wrote that an axis follows the data, and callers have only a weaker hint against it."""
-    if own.decide() is not Variability.PER_CALL or lean(own) <= weights(asked.hints).model or asked.one_for_some_caller:
+    if (
+        own.decide() is not Variability.PER_CALL
+        or data_margin(own) <= weights(asked.hints).model
+        or asked.one_for_some_caller
+    ):
         return False
     return any(one.hint.in_words and one.hint.toward is Toward.DATA for one in own.hints)
 
@@ -195,6 +199,6 @@ def _is_rest(own: AbstractNumber) -> bool:
     return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
 
 
-def _is_guess(asked: AbstractNumber) -> bool:
+def _rests_on_hints(asked: AbstractNumber) -> bool:
     """Return whether only hints decide a number."""
     return asked.kind is Variability.UNKNOWN or bool(asked.terms)

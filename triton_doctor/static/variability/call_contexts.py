@@ -24,36 +24,36 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame
 
-NOBODY: frozenset[int] = frozenset()
+NO_CALLERS: frozenset[int] = frozenset()
 # How many names to follow from a test to the parameters: `a = b is not None`, `c = a and not d` are two.
 _MOST_NAMES = 3
 
 
-def callers_kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
     """Return the positions of the callers of the frame's function that never enter `arms`; empty if all
     are excluded.
     """
     function = frame.function
     decided = tuple(arm for arm in arms if arm.flag is not None and keeps_flag(function, arm.flag))
-    if not decided or not interpreter.asks or frame.depth >= MOST_DEPTH:
-        return NOBODY
+    if not decided or not interpreter.follows_callers or frame.depth >= MOST_DEPTH:
+        return NO_CALLERS
     key = ("kept out", id(function), decided)
-    ask = partial(_kept_out, interpreter, frame, decided)
-    return interpreter.evaluations.evaluate(key, ask, on_cycle=NOBODY, beyond_limit=NOBODY)
+    ask = partial(_find_excluded_callers, interpreter, frame, decided)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=NO_CALLERS, beyond_limit=NO_CALLERS)
 
 
-def _kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+def _find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
     function = frame.function
     tests = [(test, arm.is_true) for arm in arms if (test := _test_of(function, arm.flag or "")) is not None]
     called = interpreter.asked.called(function)
     if not tests or not 1 < len(called) <= MOST_CALLERS:
-        return NOBODY
+        return NO_CALLERS
     found = [
         position
         for position, (caller, bound) in enumerate(called)
         if any(_truth(_CallerContext(interpreter, frame, caller, bound), test) is (not holds) for test, holds in tests)
     ]
-    return frozenset(found) if len(found) < len(called) else NOBODY
+    return frozenset(found) if len(found) < len(called) else NO_CALLERS
 
 
 def _test_of(function: Function, flag: str) -> Expr | None:

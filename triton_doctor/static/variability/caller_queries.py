@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability import axes, tensors, views
-from triton_doctor.static.variability.indexing import element, held_item
+from triton_doctor.static.variability.indexing import element, item_of_argument
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber
 from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, TupleValue, Value
 
@@ -21,7 +21,7 @@ class Query(NamedTuple):
     axes without the first `position` and the last `size`. `rank` is the number of axes known to the querying function.
     """
 
-    what: str
+    kind: str
     position: int = 0
     size: int = 0
     is_open: bool = False
@@ -36,12 +36,12 @@ LENGTH = Query("length")
 def part_of(interpreter: Interpreter, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
     """Return the queried axis, stride or part of `value`; None if it has none."""
     if query.rank is not None and isinstance(value, SymbolicValue):
-        value = value._replace(root=value.root.asked_with(query.rank))
+        value = value._replace(root=value.root.with_rank(query.rank))
     elif query.rank is not None and isinstance(value, Tensor):
         value = views.of_rank(value, query.rank)
         if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
             return UNKNOWN
-    match query.what, value:
+    match query.kind, value:
         case "rest", Tensor() | SymbolicValue():
             return axes.rest(interpreter, value, query.position, query.size, frame)
         case "axis", Tensor() | SymbolicValue():
@@ -61,6 +61,6 @@ def item_at(interpreter: Interpreter, value: Value, position: int | None, frame:
         case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
             return value.at(position)
         case SymbolicValue() if position is not None:
-            return held_item(value, position)
+            return item_of_argument(value, position)
         case _:
             return element(interpreter, value, frame)

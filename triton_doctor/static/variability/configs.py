@@ -12,7 +12,7 @@ from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS
 from triton_doctor.static.variability.program_point import END, ProgramPoint
 from triton_doctor.static.variability.queries import literals_at
-from triton_doctor.static.variability.values import ListValue, MadeBy, SymbolicValue, TupleValue, Union
+from triton_doctor.static.variability.values import ListValue, SymbolicValue, TupleValue, UnfollowedCall, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -67,14 +67,14 @@ def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
         known = frozenset(one for one in counts if isinstance(one, int))
         return known if len(known) == len(counts) else frozenset()
 
-    return _ask(project, kernel, count) or frozenset()
+    return _query_configs(project, kernel, count) or frozenset()
 
 
 @cached_in_scan(most=_MOST_KEPT)
 def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
     """Return each config of the kernel that is spelled out."""
     interpreter, found = interpreter_of(project), list[Config]()
-    for made in _ask(project, kernel, lambda value, _: [*_calls(value)]) or ():
+    for made in _query_configs(project, kernel, lambda value, _: [*_calls(value)]) or ():
         call, named = made.call, dict(made.call.keywords)
         table = call.args[0] if call.args else named.get("kwargs")
         if isinstance(table, DictExpr) and None not in named:
@@ -85,8 +85,8 @@ def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
     return tuple(found)
 
 
-def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame], _Answer]) -> _Answer | None:
-    """Return the result of `question` for the list of configs of `kernel`; None if its decorator shows none."""
+def _query_configs(project: Project, kernel: Kernel, query: Callable[[Value, CallFrame], _Answer]) -> _Answer | None:
+    """Return the result of `query` for the list of configs of `kernel`; None if its decorator shows none."""
     module = project.modules.get(kernel.path)
     function = module.functions.get(kernel.made_in or "<module>") if module is not None else None
     if module is None or function is None or kernel.autotune is None or kernel.autotune.configs is None:
@@ -95,11 +95,11 @@ def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame]
     later = (one.order for bindings in function.bindings.values() for one in bindings if one.line > line)
     point = ProgramPoint(interpreter_of(project).frame(module, function), min(later, default=END), line=line)
     with suppress(RecursionError):
-        return with_own_stack(lambda: question(interpreter_of(project).value(configs, point), point.frame))
+        return with_own_stack(lambda: query(interpreter_of(project).value(configs, point), point.frame))
     return None
 
 
-def _calls(value: Value) -> Iterator[MadeBy]:
+def _calls(value: Value) -> Iterator[UnfollowedCall]:
     """Yield the calls of `Config` that created `value` or its items."""
     match value:
         case TupleValue(parts, _) | Union(parts):
@@ -107,7 +107,7 @@ def _calls(value: Value) -> Iterator[MadeBy]:
                 yield from _calls(part)
         case ListValue(one, _):
             yield from _calls(one)
-        case SymbolicValue(made=MadeBy() as made) if final_name(made.call.func) == "Config":
+        case SymbolicValue(made=UnfollowedCall() as made) if final_name(made.call.func) == "Config":
             yield made
         case _:
             pass

@@ -98,12 +98,12 @@ def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
     if one.trail and other.trail and one.trail[0] == other.trail[0]:
         return True
     shared = _factors(one) & _factors(other)
-    return any(of_size(DimProduct((factor,))).leans_to_data for factor in shared)
+    return any(of_size(DimProduct((factor,))).suggests_data for factor in shared)
 
 
 def _factors(number: AbstractNumber) -> frozenset[DimFactor]:
     size = number.size
-    return number.atoms if size is None else number.atoms.union(_axes_of(size.over), size.under)
+    return number.undecided_dims if size is None else number.undecided_dims.union(_axes_of(size.over), size.under)
 
 
 def _axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:

@@ -38,7 +38,7 @@ def describe_value(source: ParameterSource) -> str:
     replaced by its expression.
     """
     text = spelled(source)
-    if not _NAME.fullmatch(text) and not source.number.rests_on_words:
+    if not _NAME.fullmatch(text) and not source.number.depends_on_notes:
         return f"`{text}`"
     if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
         return f"`{text}(...)`"

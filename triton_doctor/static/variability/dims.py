@@ -23,7 +23,7 @@ def _no_note() -> None:
 class Origin:
     """A tensor whose axes have no known origin, identified by its file, function and `name`.
 
-    `shown_rank` is the number of its axes that the function shows, `asked_rank` the number that a called function
+    `shown_rank` is the number of its axes that the function shows, `called_rank` the number that a called function
     shows. `weight` if it lives as long as the model; `item` if it was taken out of another tensor by a number. `hints`
     are those from launches and neighbors, by axis. `read_note` returns the author's note of its shape; it is called
     when an axis is needed.
@@ -38,7 +38,7 @@ class Origin:
     item: bool = field(default=False, compare=False)
     hints: Mapping[int, frozenset[AppliedHint]] = field(default_factory=dict, compare=False)
     read_note: Callable[[], ShapeNote | None] = field(default=_no_note, compare=False, repr=False)
-    asked_rank: int | None = field(default=None, compare=False)
+    called_rank: int | None = field(default=None, compare=False)
 
     @cached_property
     def note(self) -> ShapeNote | None:
@@ -55,30 +55,30 @@ class Origin:
     @property
     def known_rank(self) -> int | None:
         """The number of axes, including what a called function shows if nothing else does."""
-        return self.asked_rank if self.rank is None else self.rank
+        return self.called_rank if self.rank is None else self.rank
 
     @cached_property
     def axes(self) -> dict[int, AbstractNumber]:
         """The cache of its axes by position; all follow from the other fields."""
         return {}
 
-    def asked_with(self, count: int) -> Origin:
+    def with_rank(self, count: int) -> Origin:
         """Return the same origin with `count` axes, as a function that receives it shows.
 
         A note with another number of axes is dropped as that of another shape. The number is no hint.
         """
-        if self.shown_rank is not None or self.asked_rank is not None:
+        if self.shown_rank is not None or self.called_rank is not None:
             return self
         found = self._by_rank.get(count)
         if found is None:
             is_of_another = self.note is not None and self.note.rank not in (None, count)
             read_note = _no_note if is_of_another else self.read_note
-            found = self._by_rank[count] = replace(self, asked_rank=count, read_note=read_note)
+            found = self._by_rank[count] = replace(self, called_rank=count, read_note=read_note)
         return found
 
     @cached_property
     def _by_rank(self) -> dict[int, Origin]:
-        """The cache of `asked_with`."""
+        """The cache of `with_rank`."""
         return {}
 
     def item_called(self, name: str) -> Origin:

@@ -30,7 +30,7 @@ _INTEGER_CLASSES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class ExplainedParameter:
     """One parameter. `role` is `constexpr`, `specialized` or `plain`; `given` is how a launch spells its value.
 
     `variants` is the number of values or classes it contributes to the key; None if unbounded or unknown. `findings`
@@ -59,7 +59,7 @@ class ExplainedKernel:
     launches: tuple[Location, ...]
     autotune_key: tuple[str, ...]
     configs: int | None
-    parameters: tuple[Explained, ...]
+    parameters: tuple[ExplainedParameter, ...]
 
     @property
     def unbounded(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
 
 
 def _explained(
-    project: Project, kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]
+    project: Project, kernel: Kernel, parameters: Sequence[ExplainedParameter], launches: Sequence[LinkedLaunch]
 ) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
@@ -171,14 +171,14 @@ def _explained(
     )
 
 
-def _parameter(parameter: Parameter) -> Explained:
+def _parameter(parameter: Parameter) -> ExplainedParameter:
     kernel, param = parameter.kernel, parameter.param
     source = parameter.undecided or parameter.worst
     tuned = kernel.autotune is not None and param.name in (kernel.autotune.sets or ())
     kind = _kind(source, defaulted=param.default is not None or tuned)
     argument = "plain" if param.name in kernel.do_not_specialize else "specialized"
     role = "constexpr" if param.is_constexpr else argument
-    return Explained(
+    return ExplainedParameter(
         name=param.name,
         role=role,
         kind=kind,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-def limited(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
+def apply_bounds(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
     """Return the value of `name`, bounded by the tests before `point`."""
     if name in point.frame.function.limits:
         for limit in _limits(interpreter, name, None, point):
@@ -35,7 +35,7 @@ def limited(interpreter: Interpreter, value: Value, name: str, point: ProgramPoi
     return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
 
 
-def limited_axis(
+def apply_axis_bounds(
     interpreter: Interpreter, axis: AbstractNumber, name: str, position: int, point: ProgramPoint
 ) -> AbstractNumber:
     """Return the axis at `position` of the tensor `name` (empty for none), bounded by the tests before `point`.
@@ -56,11 +56,13 @@ def limited_axis(
     return _limited_elsewhere(interpreter, axis, point)
 
 
-def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint) -> Value:
+def apply_item_bounds(
+    interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint
+) -> Value:
     """Return the item at `position` of `shape`, bounded by the tests before `point`."""
     match shape, position:
         case Attr(Name(name), "shape"), int(axis):
-            return limited_axis(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
+            return apply_axis_bounds(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
         case _:
             return value
 
@@ -191,10 +193,12 @@ def _bounded(
     if other is None:
         return None
     # The kind of another tensor's axis is no more certain than that of this one.
-    is_setting = other.size is None and not other.atoms and (other.literal is ... or isinstance(other.literal, int))
+    is_setting = (
+        other.size is None and not other.undecided_dims and (other.literal is ... or isinstance(other.literal, int))
+    )
     if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
         return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
-    if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.leans_to_model:
+    if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.suggests_model:
         # `if n * 4 <= num_experts:` leaves few values, small relative to the model.
         return FEW._replace(is_integer=number.is_integer, trail=number.trail)
     high = other.literal

@@ -22,7 +22,7 @@ EVIDENCE = 2
 _DATA = Toward.DATA
 
 
-def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
+def common_hints(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
     """Return the hints of a size that is one of several: data hints that all share, and all model hints."""
     every = list(opinions)
     rows = [{one.hint for one in applied} for applied in every]
@@ -67,7 +67,7 @@ def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
     return Toward.MODEL if found.model > found.data else None
 
 
-def pool(opinions: Sequence[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
+def pool_hints(opinions: Sequence[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
     """Return the hints of a size that is computed from several sizes with the hints `opinions`.
 
     These are the hints of the sizes that follow the data on their own, if there are any. Otherwise, of the undecided

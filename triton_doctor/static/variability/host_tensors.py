@@ -47,14 +47,14 @@ def filled(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint)
     return Tensor(front=(length,), contiguous=True, contents=_contents(interpreter, value, point.frame))
 
 
-def _is_tensor(thing: SymbolicValue, function: str) -> bool:
+def _is_tensor(symbol: SymbolicValue, function: str) -> bool:
     """Return whether the argument of `function` is a tensor already: `from_numpy` takes nothing else."""
-    if function == "from_numpy" or is_used_as_tensor(thing):
+    if function == "from_numpy" or is_used_as_tensor(symbol):
         return True
-    if function != "as_tensor" or thing.origin is None:
+    if function != "as_tensor" or symbol.origin is None:
         return False
     # Functions that convert "as needed" usually receive tensors, unless annotated otherwise.
-    param = thing.origin.param(thing.root.name)
+    param = symbol.origin.param(symbol.root.name)
     return param is not None and param.annotation is None
 
 

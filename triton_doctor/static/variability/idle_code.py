@@ -27,7 +27,7 @@ TUNED_ONCE = "only code under `torch.compile` runs it, where Inductor tunes it o
 _IN_OPTIMIZERS = "only an optimizer runs it, on the parameters of a model"
 
 
-def describe_excuse(reason: str | None) -> str:
+def describe_idle_reason(reason: str | None) -> str:
     """Return the clause that ends the message of a finding that is information only; empty without `reason`."""
     return f"; {reason}" if reason else ""
 

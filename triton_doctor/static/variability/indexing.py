@@ -17,8 +17,8 @@ from triton_doctor.static.variability.models.torch_arguments import axis_number
 from triton_doctor.static.variability.name_words import names_config, names_data, names_shape, names_weight
 from triton_doctor.static.variability.tensor_indexing import indexed
 from triton_doctor.static.variability.values import (
+    ArgumentItem,
     DictValue,
-    HeldItem,
     ListValue,
     Shape,
     Strides,
@@ -154,7 +154,7 @@ def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slic
         if key.lower is None or low == 0:
             # A prefix of the axes: its product contains the first axis, unless it is empty.
             first = tensors.axis_at(of, 0)
-            return Shape(of=Tensor(open=first._replace(size=None) if first.leans_to_data else UNKNOWN))
+            return Shape(of=Tensor(open=first._replace(size=None) if first.suggests_data else UNKNOWN))
         return UNKNOWN
     return _axes_between(interpreter, of, low, high, frame)
 
@@ -233,7 +233,9 @@ def part(
             return either([one for one in found if one is not None])
         case SymbolicValue(root, number, _):
             named = root.item_called(f"{root.name}[{position}]")
-            return held_item(value, None if open_ else position)._replace(root=named, number=number.computed())
+            return item_of_argument(value, None if open_ else position)._replace(
+                root=named, number=number.without_literals()
+            )
         case _:
             return UNKNOWN
 
@@ -253,18 +255,18 @@ def _after_shape(
     return interpreter.axis(views.of_rank(shape.of, rank), index - starred, frame)
 
 
-def held_item(thing: SymbolicValue, position: int | None) -> SymbolicValue:
-    """Return an item of `thing`, which callers may resolve if it is a parameter."""
-    if thing.origin is None or thing.held is not None:
-        return SymbolicValue(root=thing.root, number=thing.number)
-    held = HeldItem(thing.root.name, position)
-    return SymbolicValue(thing.root, thing.number, thing.origin, held=held, kept_out=thing.kept_out)
+def item_of_argument(symbol: SymbolicValue, position: int | None) -> SymbolicValue:
+    """Return an item of `symbol`, which callers may resolve if it is a parameter."""
+    if symbol.origin is None or symbol.held is not None:
+        return SymbolicValue(root=symbol.root, number=symbol.number)
+    held = ArgumentItem(symbol.root.name, position)
+    return SymbolicValue(symbol.root, symbol.number, symbol.origin, held=held, excluded_callers=symbol.excluded_callers)
 
 
-def _is_list(thing: SymbolicValue) -> bool:
+def _is_list(symbol: SymbolicValue) -> bool:
     """Return whether it is a parameter annotated as a list or tuple."""
-    params = thing.origin.params if thing.origin is not None and thing.held is None else ()
-    return any(param.name == thing.root.name and param.annotation in _LISTS for param in params)
+    params = symbol.origin.params if symbol.origin is not None and symbol.held is None else ()
+    return any(param.name == symbol.root.name and param.annotation in _LISTS for param in params)
 
 
 def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
@@ -281,7 +283,7 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
             one = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
-            return held_item(value, None)._replace(root=inner, number=one)
+            return item_of_argument(value, None)._replace(root=inner, number=one)
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):

@@ -30,7 +30,7 @@ from triton_doctor.static.variability import axes, objects, tensors, views
 from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
-from triton_doctor.static.variability.guards import limited_item
+from triton_doctor.static.variability.guards import apply_item_bounds
 from triton_doctor.static.variability.indexing import element, item, keeps_items, part, starred
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, choice, join
 from triton_doctor.static.variability.layouts import Layouts
@@ -69,18 +69,23 @@ if TYPE_CHECKING:
 class Interpreter:
     """Evaluates expressions of one project and caches the results.
 
-    `hints` are the hints on axes of arguments, by path, function and argument. With `asks`, arguments of callers and
-    stores to objects are followed too; with `asks_all`, also callers in files without Triton.
+    `hints` are those on axes of arguments, by path, function and argument. With `follows_callers`, arguments of callers
+    and stores to objects are followed; with `follows_all_callers`, also callers without Triton.
     """
 
     def __init__(
-        self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True, asks_all: bool = False
+        self,
+        project: Project,
+        hints: ArgumentHints | None = None,
+        *,
+        follows_callers: bool = True,
+        follows_all_callers: bool = False,
     ) -> None:
         """Start with empty caches."""
         self.project = project
         self.hints: ArgumentHints = hints or {}
-        self.asks = asks
-        self._asks_all = asks_all
+        self.follows_callers = follows_callers
+        self._asks_all = follows_all_callers
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._callees: dict[int, Function | AbstractNumber | None] = {}
         self.evaluations = Evaluations()
@@ -99,7 +104,7 @@ class Interpreter:
         return Reachability(self.project, self.callers)
 
     @cached_property
-    def setters(self) -> AttributeStores:
+    def attribute_stores(self) -> AttributeStores:
         """The index of attribute stores, built on first use."""
         return AttributeStores(self.project)
 
@@ -131,7 +136,7 @@ class Interpreter:
                 return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
                 joined = join([self.as_number(option, frame) for option in value.items])
-                return joined.computed().typed(is_integer=False)
+                return joined.without_literals().with_integrality(is_integer=False)
             case _:
                 return UNKNOWN
 
@@ -141,21 +146,20 @@ class Interpreter:
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """Return `value.numel()`."""
-        return axes.explained(self, tensors.numel(value), frame).as_size()
+        return axes.resolve_through_callers(self, tensors.numel(value), frame).as_size()
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
         """Return `value.stride(position)`."""
         return axes.stride(self, value, position, frame).as_size()
 
     def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
-        """Return the target at `position` of unpacking `value` into `size` targets; None if the sizes do not fit.
-
-        For an argument, callers are followed: they may pass a shape or a tuple.
+        """Return the target at `position` of unpacking `value`, or what callers pass for it, into `size`
+        targets; or None.
         """
         if isinstance(value, SymbolicValue):
             asked = self.asked.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
-                return asked.typed(is_integer=False)
+                return asked.with_integrality(is_integer=False)
         if isinstance(value, Instance):
             items = objects.items_of(self, value, frame)
             value = UNKNOWN if items is None else items
@@ -229,7 +233,7 @@ class Interpreter:
             return UNKNOWN
         one = self._either(known, options, point)
         if point.frame.function.limits:
-            one = limited_item(self, one, of, position, point)
+            one = apply_item_bounds(self, one, of, position, point)
         return one if keeps_items(of, options) else forget_items(one)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
@@ -237,7 +241,7 @@ class Interpreter:
         options = value.options if isinstance(value, Union) else (value,)
         found = self._either([item(self, option, base, key, point) for option in options], options, point)
         if isinstance(key, Const) and point.frame.function.limits:
-            found = limited_item(self, found, base, key.value, point)
+            found = apply_item_bounds(self, found, base, key.value, point)
         return found if keeps_items(base, options) else forget_items(found)
 
     def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
@@ -258,7 +262,7 @@ class Interpreter:
         function = self._callees[id(call)]
         if isinstance(function, AbstractNumber):
             return function
-        value = compute(self._called(call, point) if function is None else self.entered(function, call, point))
+        value = compute(self._called(call, point) if function is None else self.enter_function(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
@@ -277,16 +281,16 @@ class Interpreter:
         found = objects.make_object(self, call, point) or objects.called_method(self, call, point)
         return typed_result(call_value(self, call, point), call) if found is None else found
 
-    def entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
+    def enter_function(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """Return what a function of the project returns to this call."""
         frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
         arguments = objects.bind_arguments(self, function, call, point)
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
-        return self.returned(inner)
+        return self.return_value(inner)
 
-    def returned(self, frame: CallFrame) -> Value:
+    def return_value(self, frame: CallFrame) -> Value:
         """Return what the function of `frame` returns; UNKNOWN on recursion."""
         return self.evaluations.guard((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
 

@@ -30,7 +30,7 @@ class KernelFactories:
         self._interpreter = interpreter_of(project)
         self._launches = launches_of(project)
 
-    def made_anew(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
+    def recreated_kernels(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
         """Yield the kernels that are created again for launches, with one such launch each."""
         for kernel in self._project.kernels():
             if kernel.made_in is None or kernel.path in self._project.tests:
@@ -48,12 +48,12 @@ class KernelFactories:
     def _runs(self, module: Module, function: Function) -> Variability:
         """Return how often a function runs: FIXED for once, PER_CALL, or UNKNOWN without known callers."""
         key = ("runs", module.path, function.qualname)
-        ask = partial(self._ask, module, function)
+        ask = partial(self._runs_by_callers, module, function)
         return self._interpreter.evaluations.evaluate(
             key, ask, on_cycle=Variability.UNKNOWN, beyond_limit=Variability.UNKNOWN
         )
 
-    def _ask(self, module: Module, function: Function) -> Variability:
+    def _runs_by_callers(self, module: Module, function: Function) -> Variability:
         if function.name in _ONCE or _memoizes(function):
             return Variability.FIXED
         if function.parent not in (None, "<module>"):

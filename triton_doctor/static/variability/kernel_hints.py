@@ -65,7 +65,7 @@ class KernelHints:
         known: list[AxisContext] = []
         if (number.size is not None or _is_argument(expr, launch)) and name in described_as_data(kernel):
             known.append(AxisContext(is_described=True))
-        if number.atoms and name in kernel.uses.replaced:
+        if number.undecided_dims and name in kernel.uses.replaced:
             known.append(AxisContext(is_loaded=True))
         if self._is_attended(number, launch, kernel, name):
             known.append(AxisContext(is_attended=True))
@@ -74,7 +74,7 @@ class KernelHints:
         if not (names_part(name) or names_block(name)) and (axis := _one_axis(number)) is not None:
             number = number.add_hints(self._named(launch, kernel).get(axis, frozenset()))
         is_count = _is_count(number, expr, launch)
-        if (name in kernel.uses.walked and (number.atoms or number.from_data)) or (
+        if (name in kernel.uses.walked and (number.undecided_dims or number.from_data)) or (
             is_count and (name in kernel.uses.walked or name in kernel.uses.bounds)
         ):
             return number.add_hints(apply_hints(_COVERED, kernel.path, line))
@@ -82,7 +82,7 @@ class KernelHints:
         if spanned_by_grid.decide() is number.decide():
             return number
         is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))
-        if is_spanned or (number.atoms and number.atoms & self._grid(launch)):
+        if is_spanned or (number.undecided_dims and number.undecided_dims & self._grid(launch)):
             return spanned_by_grid
         return number
 
@@ -106,7 +106,7 @@ class KernelHints:
                 before = named_axes(launch.function, root.name)[1:2]
                 if any(names_data(other) for other in before):  # `B, T, N, D = q.shape`: another axis is the length
                     return False
-                return name in kernel.uses.walked or not number.atoms.isdisjoint(self._divided(launch))
+                return name in kernel.uses.walked or not number.undecided_dims.isdisjoint(self._divided(launch))
             case _:
                 return False
 
@@ -140,8 +140,8 @@ def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -
             return (
                 _is_argument(expr, launch)
                 and not names_block(name)
-                and number.leans_to_data
-                and not number.leans_to_model
+                and number.suggests_data
+                and not number.suggests_model
             )
         case _:
             return False
@@ -149,9 +149,9 @@ def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -
 
 def _one_axis(number: AbstractNumber) -> DimFactor | None:
     """Return the only undecided axis that a size, such as a number of blocks, was computed from; None for a product."""
-    if number.decide() is not Variability.UNKNOWN or len(number.atoms) != 1:
+    if number.decide() is not Variability.UNKNOWN or len(number.undecided_dims) != 1:
         return None
-    return next(iter(number.atoms)) if number.size is None or len(number.size.over) == 1 else None
+    return next(iter(number.undecided_dims)) if number.size is None or len(number.size.over) == 1 else None
 
 
 def _axes_named(

@@ -11,14 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hint_weights import pool, weigh, weights
+from triton_doctor.static.variability.hint_weights import pool_hints, weigh, weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from triton_doctor.static.variability.dims import DimFactor, DimProduct
     from triton_doctor.static.variability.hints import AppliedHint
-    from triton_doctor.static.variability.trace import Literal, Note, Passed
+    from triton_doctor.static.variability.trace import CallerValues, Literal, Note
 
 # A per-call value with at most so many values is FEW: the kernel has at most that many variants.
 HANDFUL = 16
@@ -67,7 +67,7 @@ class AbstractNumber(NamedTuple):
       `min` cuts it to `high`.
     - `terms`, `floor`: while the kind is UNKNOWN, the terms that decide it, and the greatest kind of the decided
       operands. After `settle`, `terms` are what decided it.
-    - `size`: the value as a product of axes. `atoms`: the undecided axes that it was computed from.
+    - `size`: the value as a product of axes. `undecided_dims`: the undecided axes that it was computed from.
     - `from_data`: read out of a tensor, or the length of a sequence. `only_shown`: passed by benchmarks, tests and
       examples only. `one_for_some_caller`: an axis along which some caller has one item.
     - `is_integer`: certainly an integer; not None, a truth value or a fraction. `literals`: literals that it may be, or
@@ -83,13 +83,13 @@ class AbstractNumber(NamedTuple):
     terms: frozenset[Term] = _NO_TERMS
     floor: Variability = Variability.FIXED
     size: DimProduct | None = None
-    atoms: frozenset[DimFactor] = frozenset()
+    undecided_dims: frozenset[DimFactor] = frozenset()
     from_data: bool = False
     is_capped: bool = False
     only_shown: bool = False
     one_for_some_caller: bool = False
     is_integer: bool = False
-    literals: tuple[Literal | Passed, ...] = ()
+    literals: tuple[Literal | CallerValues, ...] = ()
     trail: tuple[Note, ...] = ()
 
     def decide(self) -> Variability:
@@ -119,10 +119,10 @@ class AbstractNumber(NamedTuple):
     def hints(self) -> frozenset[AppliedHint]:
         """Return the hints that decide the value or come nearest to it; empty if its origin decides."""
         terms = self.terms
-        return pool([term.hints for term in terms]) if terms else _UNSUGGESTED
+        return pool_hints([term.hints for term in terms]) if terms else _UNSUGGESTED
 
     @property
-    def rests_on_words(self) -> bool:
+    def depends_on_notes(self) -> bool:
         """Return whether the decision would differ without what the author wrote for readers."""
         checked = (frozenset(one for one in term.hints if not one.hint.in_words) for term in self.terms)
         terms = frozenset(Term(hints, term.is_power) for hints, term in zip(checked, self.terms, strict=True))
@@ -132,13 +132,13 @@ class AbstractNumber(NamedTuple):
         return undecided._replace(terms=terms).decide() is not undecided.decide()
 
     @property
-    def leans_to_data(self) -> bool:
+    def suggests_data(self) -> bool:
         """Return whether it changes per call, or has a hint that it does."""
         kind = self.decide()
         return kind is _PER_CALL or (kind is _UNKNOWN and weights(self.hints).data > 0)
 
     @property
-    def leans_to_model(self) -> bool:
+    def suggests_model(self) -> bool:
         """Return whether a hint says that it lasts as long as the model."""
         return weights(self.hints).model > 0
 
@@ -157,11 +157,11 @@ class AbstractNumber(NamedTuple):
         )
         return self._replace(terms=frozenset(terms)) if any(one.hint.name == row for one in self.hints) else self
 
-    def typed(self, *, is_integer: bool) -> AbstractNumber:
+    def with_integrality(self, *, is_integer: bool) -> AbstractNumber:
         """Return the value with `is_integer` set."""
         return self if self.is_integer is is_integer else self._replace(is_integer=is_integer)
 
-    def computed(self) -> AbstractNumber:
+    def without_literals(self) -> AbstractNumber:
         """Return the value without literals, since it was computed."""
         return self._replace(literals=()) if self.literals else self
 
@@ -169,11 +169,11 @@ class AbstractNumber(NamedTuple):
         """Return the value as an integer without literals."""
         return self if self.is_integer and not self.literals else self._replace(is_integer=True, literals=())
 
-    def settle(self) -> AbstractNumber:
+    def fix_decision(self) -> AbstractNumber:
         """Return the value decided now: hints added later have no effect."""
         return self._replace(kind=self.decide())
 
-    def stepping(self, note: Note) -> AbstractNumber:
+    def with_step(self, note: Note) -> AbstractNumber:
         """Return the value with one more step on its path."""
         return AbstractNumber(*self[:-1], (*self.trail, note))
 
@@ -208,7 +208,7 @@ def _decide_together(terms: Collection[Term]) -> Variability | None:
     if not terms:
         return None
     sides = [weigh(term.hints) for term in terms]
-    if Toward.DATA in sides or (None in sides and weigh(pool([term.hints for term in terms])) is Toward.DATA):
+    if Toward.DATA in sides or (None in sides and weigh(pool_hints([term.hints for term in terms])) is Toward.DATA):
         return Variability.PER_CALL
     return Variability.UNKNOWN if None in sides else Variability.PER_MODEL
 
@@ -226,12 +226,12 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     decided = [(operand, operand.decide()) for operand in operands]
     greatest = max([kind for _, kind in decided], key=_RANK.__getitem__)
     leading = [operand for operand, kind in decided if kind is greatest]
-    atoms: frozenset[DimFactor] = frozenset()
+    undecided_dims: frozenset[DimFactor] = frozenset()
     floor, terms = _FIXED, _NO_TERMS
     for operand, kind in decided:
         # A kernel's use of an axis that may be the model's says nothing about the other operands.
-        if operand.atoms and (kind is _PER_CALL or not operand.leans_to_model):
-            atoms |= operand.atoms
+        if operand.undecided_dims and (kind is _PER_CALL or not operand.suggests_model):
+            undecided_dims |= operand.undecided_dims
         least = kind
         if operand.kind is _UNKNOWN and kind is not _FEW:
             own = operand.terms or _OUT_OF_SIGHT
@@ -245,19 +245,19 @@ def join(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         is_known = any(not operand.terms for operand in leading)
         terms = _NO_TERMS if is_known else _NO_TERMS.union(*(operand.terms for operand in leading))
     # Among undecided operands, take the path of the one with the strongest hints toward the data.
-    chosen = max(leading, key=lean) if greatest is _UNKNOWN and len(leading) > 1 else leading[0]
+    chosen = max(leading, key=data_margin) if greatest is _UNKNOWN and len(leading) > 1 else leading[0]
     return AbstractNumber(
         kind=kind,
         terms=terms,
         floor=floor if kind is _UNKNOWN else _FIXED,
-        atoms=atoms,
+        undecided_dims=undecided_dims,
         from_data=any(operand.from_data for operand in leading),
         is_integer=all(operand.is_integer for operand in operands),
         trail=chosen.trail,
     )
 
 
-def lean(operand: AbstractNumber) -> int:
+def data_margin(operand: AbstractNumber) -> int:
     """Return the weight of its hints toward the data minus that toward the model."""
     found = weights(operand.hints)
     return found.data - found.model

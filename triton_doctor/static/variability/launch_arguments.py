@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-class Given(NamedTuple):
+class LaunchArgument(NamedTuple):
     """The argument for one parameter. `expr` is None if it comes from a table made elsewhere."""
 
     expr: Expr | None
@@ -30,13 +30,13 @@ class Given(NamedTuple):
 
 def bind_arguments(
     launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter, names: frozenset[str] | None = None
-) -> dict[str, Given]:
+) -> dict[str, LaunchArgument]:
     """Return the arguments of `launch` by parameter of `kernel`, and its options; only those in `names` if given.
 
     Positional arguments are left out if a starred one makes their parameters ambiguous.
     """
     point = interpreter.at(launch)
-    found: dict[str, Given] = {}
+    found: dict[str, LaunchArgument] = {}
 
     def count_of(starred: Expr) -> int | None:
         return unpacked_count(interpreter.value(starred, point))
@@ -48,17 +48,17 @@ def bind_arguments(
 
     for param, argument, expr in match_positions(launch.launch, kernel, count_of, names_of):
         if names is None or param in names:
-            found[param] = Given(expr=expr, value=interpreter.value(expr, point), span=argument.span)
+            found[param] = LaunchArgument(expr=expr, value=interpreter.value(expr, point), span=argument.span)
     for argument in launch.launch.arguments:
         if argument.name is None:
             continue
         if argument.name == "**":
             for name, (spelled, value) in _table(argument.value, interpreter, point).items():
                 if names is None or name in names:
-                    found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
+                    found.setdefault(name, LaunchArgument(expr=spelled, value=value, span=argument.span))
         elif names is None or argument.name in names:
             value = interpreter.value(argument.value, point)
-            found[argument.name] = Given(expr=argument.value, value=value, span=argument.span)
+            found[argument.name] = LaunchArgument(expr=argument.value, value=value, span=argument.span)
     return found
 
 

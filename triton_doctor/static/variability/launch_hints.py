@@ -54,19 +54,19 @@ def interpreter_of(project: Project) -> Interpreter:
 @cached_in_scan(most=1)
 def thorough_interpreter_of(project: Project) -> Interpreter:
     """Return one that also follows callers in files without Triton, which takes longer to find."""
-    return Interpreter(project, interpreter_of(project).hints, asks_all=True)
+    return Interpreter(project, interpreter_of(project).hints, follows_all_callers=True)
 
 
 class _LaunchReader(Interpreter):
     """An interpreter that follows inner axes to launches, without callers and without calls that hold no such axis."""
 
     def __init__(self, project: Project) -> None:
-        super().__init__(project, asks=False)
+        super().__init__(project, follows_callers=False)
 
-    def entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
+    def enter_function(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """Return what `function` returns; UNKNOWN if no argument holds an inner axis."""
         handed = (self.value(arg, point) for arg in (*call.args, *(arg for _, arg in call.keywords)))
-        return super().entered(function, call, point) if any(map(_may_hold_inner, handed)) else UNKNOWN
+        return super().enter_function(function, call, point) if any(map(_may_hold_inner, handed)) else UNKNOWN
 
 
 def _may_hold_inner(value: Value) -> bool:
@@ -74,7 +74,7 @@ def _may_hold_inner(value: Value) -> bool:
     match value:
         case AbstractNumber():
             of_size = (*value.size.over, *value.size.under) if value.size is not None else ()
-            return any(_has_many(atom.root) for atom in (*value.atoms, *of_size))
+            return any(_has_many(atom.root) for atom in (*value.undecided_dims, *of_size))
         case SymbolicValue(root):
             return _has_many(root)
         case Tensor(front, back, rest):
@@ -140,7 +140,7 @@ def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFact
 def _spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
     point = interpreter.at(launch)
     numbers = [interpreter.number(expr, point) for expr in grid_expressions(launch)]
-    return frozenset(atom for number in numbers for atom in number.atoms)
+    return frozenset(atom for number in numbers for atom in number.undecided_dims)
 
 
 def divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
@@ -153,7 +153,7 @@ def divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFact
 def _divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
     point = interpreter.at(launch)
     numbers = [interpreter.number(expr, point) for expr in divided_expressions(launch)]
-    return frozenset(atom for number in numbers for atom in number.atoms)
+    return frozenset(atom for number in numbers for atom in number.undecided_dims)
 
 
 def _contexts(launch: LinkedLaunch, interpreter: Interpreter) -> Iterator[tuple[DimFactor, AxisContext]]:
@@ -173,8 +173,8 @@ def _contexts_of_kernel(
     frame = interpreter.at(launch).frame
     for name, one in bind_arguments(launch, kernel, interpreter, names).items():
         number = interpreter.as_number(one.value, frame)
-        if number.kind is Variability.UNKNOWN and len(number.atoms) == 1:
-            (atom,) = number.atoms
+        if number.kind is Variability.UNKNOWN and len(number.undecided_dims) == 1:
+            (atom,) = number.undecided_dims
             if name in kernel.uses.walked:
                 found.append((atom, AxisContext(is_covered=True)))
             if name in kernel.uses.replaced:

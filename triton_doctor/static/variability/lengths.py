@@ -38,7 +38,7 @@ def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstract
     """Return the length of a sequence, table or tensor."""
     match value:
         case SymbolicValue() if not is_used_as_tensor(value):
-            return interpreter.asked.length(value, frame) or length_of_thing(value)
+            return interpreter.asked.length(value, frame) or length_of_symbol(value)
         case SymbolicValue() | Tensor():
             return interpreter.axis(value, 0, frame)
         case Union(options):
@@ -57,12 +57,12 @@ def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstract
             return UNKNOWN
 
 
-def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
+def length_of_symbol(symbol: SymbolicValue) -> AbstractNumber:
     """Return the length of an unknown list, string or tensor: a hint toward the data; PER_MODEL for a stored one."""
-    root = thing.root
+    root = symbol.root
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
-    if thing.number.kind is not Variability.UNKNOWN:
-        return thing.number._replace(trail=trail)
+    if symbol.number.kind is not Variability.UNKNOWN:
+        return symbol.number._replace(trail=trail)
     if names_shape(root.name):
         return FEW
     if names_settings(root.name):
@@ -71,9 +71,9 @@ def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
     return UNKNOWN.add_hints(hints)._replace(from_data=True, trail=trail)
 
 
-def is_used_as_tensor(thing: SymbolicValue) -> bool:
+def is_used_as_tensor(symbol: SymbolicValue) -> bool:
     """Return whether it is an argument annotated as a tensor, or used with attributes that only tensors have."""
-    name, function = thing.root.name, thing.origin
+    name, function = symbol.root.name, symbol.origin
     if function is None:
         return False
     if any(param.name == name and param.annotation == "Tensor" for param in function.params):

@@ -109,7 +109,7 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
         if isinstance(passed, partial) and passed.func == interpreter.value:
             return _is_none(interpreter, *passed.args)
         return None
-    if frame.depth >= MOST_DEPTH or not interpreter.asks:
+    if frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
         return False if _is_told_apart(param, frame.function) else None
     key = ("passed None", id(frame.function), param.name)
     ask = partial(_is_none_for_callers, interpreter, param, frame)

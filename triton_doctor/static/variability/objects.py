@@ -85,8 +85,8 @@ def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, p
             return attribute(interpreter, UNKNOWN, name, base, point) if varying is None else varying
         case Context(forward):
             return saved(interpreter, forward, name, point.frame)
-        case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.asks:
-            stored = interpreter.setters.value(interpreter, base, name, point)
+        case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.follows_callers:
+            stored = interpreter.attribute_stores.value(interpreter, base, name, point)
             found = registered(interpreter, base, name, point) if stored is None else stored
             if found is None and value.origin is not None and name not in OF_TENSORS:
                 found = interpreter.asked.attribute(value, name, point.frame)
@@ -103,8 +103,8 @@ def object_attribute(interpreter: Interpreter, instance: Instance, base: Expr, n
         return field(interpreter, instance.of, name, frame) if found is None else found
     found = stored_here(interpreter, base, name, point)
     found = made_attribute(interpreter, instance, name, frame) if found is None else found
-    if found is None and interpreter.asks:
-        found = interpreter.setters.value(interpreter, base, name, point)
+    if found is None and interpreter.follows_callers:
+        found = interpreter.attribute_stores.value(interpreter, base, name, point)
     return attribute(interpreter, instance, name, base, point) if found is None else found
 
 
@@ -189,7 +189,7 @@ def enter_method(
     if function.params and not _is_decorated(function, _OF_CLASS):
         own[function.params[0].name] = instance
     inner = CallFrame(_home(interpreter, instance.of), function, own, frame.depth + 1)
-    return interpreter.returned(inner)
+    return interpreter.return_value(inner)
 
 
 def items_of(interpreter: Interpreter, instance: Instance, frame: CallFrame) -> TupleValue | None:

@@ -9,7 +9,7 @@ from triton_doctor.static.variability.dims import Origin
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.name_words import names_data, names_model
 from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import MadeBy, SymbolicValue
+from triton_doctor.static.variability.values import SymbolicValue, UnfollowedCall
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
@@ -32,19 +32,19 @@ def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumb
     return AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,))
 
 
-def is_optional_number(thing: SymbolicValue) -> bool:
+def is_optional_number(symbol: SymbolicValue) -> bool:
     """Return whether it is an argument with a default that is not named a length, or is named as a
     setting: a window.
     """
-    if thing.origin is None or names_data(thing.root.name):
+    if symbol.origin is None or names_data(symbol.root.name):
         return False
-    if names_model(thing.root.name):
+    if names_model(symbol.root.name):
         return True
-    return any(param.name == thing.root.name and param.default is not None for param in thing.origin.params)
+    return any(param.name == symbol.root.name and param.default is not None for param in symbol.origin.params)
 
 
 def out_of_sight(call: Call, point: ProgramPoint) -> SymbolicValue:
     """Return the result of a call that is not followed, as a symbolic value."""
     frame = point.frame
     root = Origin(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
-    return SymbolicValue(root=root, number=UNKNOWN, made=MadeBy(call, point))
+    return SymbolicValue(root=root, number=UNKNOWN, made=UnfollowedCall(call, point))

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `kind` is how often `number` changes. `excuse` says why a change costs no program much: the launch is in a test, a
-    benchmark, a tutorial, a profiler's hook or unreachable code.
+    `kind` is how often `number` changes. `idle_reason` says why a change costs no program much: the launch is in a
+    test, a benchmark, a tutorial, a profiler's hook or unreachable code.
     """
 
     launch: LinkedLaunch
@@ -45,7 +45,7 @@ class ParameterSource(NamedTuple):
     expr: Expr | None
     number: AbstractNumber
     kind: Variability
-    excuse: str | None
+    idle_reason: str | None
 
     def with_number(self, number: AbstractNumber) -> ParameterSource:
         """Return the source with the value `number`."""
@@ -126,7 +126,7 @@ class Parameters:
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
                     sources[name].append(source)
         for param in params:
-            given = tuple(self._confirmed(source, kernel, param) for source in sources[param.name])
+            given = tuple(self._with_confirmed_hints(source, kernel, param) for source in sources[param.name])
             need = self._uses.need(kernel, param.name)
             yield Parameter(
                 kernel=kernel,
@@ -146,15 +146,15 @@ class Parameters:
         if not known or known[0].kind is not Variability.PER_CALL:
             return known[0] if known else None
         changing = [source for source in known if source.kind is Variability.PER_CALL]
-        first = self._excused(changing[0])
-        if first.excuse is None:
+        first = self._with_idle_reason(changing[0])
+        if first.idle_reason is None:
             return first
-        others = (self._excused(source) for source in changing[1:])
-        return next((source for source in others if source.excuse is None), first)
+        others = (self._with_idle_reason(source) for source in changing[1:])
+        return next((source for source in others if source.idle_reason is None), first)
 
-    def _excused(self, source: ParameterSource) -> ParameterSource:
+    def _with_idle_reason(self, source: ParameterSource) -> ParameterSource:
         """Return `source` with the reason why its changes do not matter, if there is one."""
-        return source._replace(excuse=explain_idle_launch(self._interpreter, source.launch, source.number))
+        return source._replace(idle_reason=explain_idle_launch(self._interpreter, source.launch, source.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
@@ -162,7 +162,7 @@ class Parameters:
         """Return what `launch` passes for the parameters `names`."""
         found = list[tuple[str, ParameterSource]]()
         interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
-        excuse = IN_TRIALS if is_test(interpreter, launch) else None
+        idle_reason = IN_TRIALS if is_test(interpreter, launch) else None
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -176,7 +176,7 @@ class Parameters:
                     expr=one.expr,
                     number=number,
                     kind=number.decide(),
-                    excuse=excuse,
+                    idle_reason=idle_reason,
                 )
                 found.append((name, source))
         for heuristic in computing:
@@ -192,7 +192,7 @@ class Parameters:
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
                         number=number,
                         kind=number.decide(),
-                        excuse=excuse,
+                        idle_reason=idle_reason,
                     )
                     found.append((heuristic.param, source))
         return found
@@ -214,18 +214,18 @@ class Parameters:
                     return found[0] if len(found) == 1 else None
         return None
 
-    def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
+    def _with_confirmed_hints(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """Return the source with hints. If only hints make it change, callers in all files are followed too."""
-        hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.excuse or not hinted.number.hints:
+        hinted = self._with_hints(source, kernel, param)
+        if hinted.kind is not Variability.PER_CALL or hinted.idle_reason or not hinted.number.hints:
             return hinted
-        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.undecided_dims):
             return hinted
         thorough = self._thorough
         with suppress(RecursionError):
             for _, other in with_own_stack(thorough._sources, source.launch, kernel, (param.name,)):
                 if (other.path, other.span) == (source.path, source.span):
-                    known = thorough._hinted(other, kernel, param)
+                    known = thorough._with_hints(other, kernel, param)
                     says_more = known.kind is not Variability.UNKNOWN and (
                         known.kind is not Variability.PER_CALL or known.number.bound is not None
                     )
@@ -245,7 +245,7 @@ class Parameters:
             )
         return self._elsewhere[key]
 
-    def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
+    def _with_hints(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
         """Return the source as the user declares it, or else with the kernel's hints: parameter name,
         loops in blocks.
         """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
-    from triton_doctor.static.variability.trace import Passed
+    from triton_doctor.static.variability.trace import CallerValues
     from triton_doctor.static.variability.values import Value
 
 
@@ -68,7 +68,7 @@ def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tupl
     return tuple(found)
 
 
-def _literals_passed(interpreter: Interpreter, parameter: Passed, depth: int) -> tuple[Literal, ...]:
+def _literals_passed(interpreter: Interpreter, parameter: CallerValues, depth: int) -> tuple[Literal, ...]:
     key = ("literals", id(parameter.function), parameter.name, depth)
     return interpreter.evaluations.evaluate(
         key,

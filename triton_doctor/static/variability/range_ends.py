@@ -1,6 +1,6 @@
-"""Launch arguments to the kernel that needs them to be powers of two: its `tl.arange(0, N)` ends at them.
+"""Finds arguments that must be powers of two, because a kernel's `tl.arange(0, N)` ends at them.
 
-A kernel that the same function launches counts too: for any other value the function fails there.
+A kernel that the same function launches counts too: for any other value, the function fails there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def find_range_end(project: Project, parameter: Parameter, source: ParameterSource) -> Kernel | None:
-    """The kernel in which a range from 0 ends at `source`, the value of `parameter`, whenever that is launched."""
+    """Return the kernel in which a range from 0 ends at `source`, the value of `parameter`, at every
+    launch; else None.
+    """
     if _ends_range(parameter.kernel, parameter.param.name):
         return parameter.kernel
     if not isinstance(source.expr, Name):
@@ -42,7 +44,7 @@ def _ends_range(kernel: Kernel, name: str) -> bool:
 
 
 def _is_same(launch: LinkedLaunch, source: ParameterSource, name: Name) -> bool:
-    """Whether `name` has the same value at both launches."""
+    """Return whether `name` has the same value at both launches."""
     at, other = launch.launch, source.launch.launch
     here, there = (reaching_definitions(launch.function, name.id, one.order, one.arms) for one in (at, other))
     return here == there and (here.certain or not here.bindings)

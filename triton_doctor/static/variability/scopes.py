@@ -10,9 +10,9 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, T
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
 from triton_doctor.static.variability.arguments import parameter
-from triton_doctor.static.variability.call_contexts import callers_kept_out
+from triton_doctor.static.variability.call_contexts import find_excluded_callers
 from triton_doctor.static.variability.dims import Origin
-from triton_doctor.static.variability.guards import limited
+from triton_doctor.static.variability.guards import apply_bounds
 from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber
 from triton_doctor.static.variability.lists import filled
@@ -52,7 +52,7 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
         value = _defined(interpreter, name, found, point)
         if value is None:
             return _outer(interpreter, name, frame) if not found.certain else UNKNOWN
-    return limited(interpreter, value, name, point) if contents.limits else value
+    return apply_bounds(interpreter, value, name, point) if contents.limits else value
 
 
 def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, point: ProgramPoint) -> Value | None:
@@ -108,8 +108,8 @@ def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value |
                 known = frame.values[key] = parameter(interpreter, param, frame)
                 break
     if point.arms and isinstance(known, SymbolicValue) and known.origin is frame.function:
-        kept_out = callers_kept_out(interpreter, frame, point.arms)
-        return known._replace(kept_out=kept_out) if kept_out else known
+        excluded_callers = find_excluded_callers(interpreter, frame, point.arms)
+        return known._replace(excluded_callers=excluded_callers) if excluded_callers else known
     return known
 
 
@@ -126,20 +126,20 @@ def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
     imported = module.imports.get(name)
     if imported is not None and imported.member is not None:
         return _global_elsewhere(interpreter, name, frame)
-    return _thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
+    return _symbol(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
 
 
 def _global_elsewhere(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
     found = interpreter.project.names.defining(frame.module, name)
     if found is None or frame.depth >= MOST_DEPTH:
-        return _thing(name, frame, FIXED)
+        return _symbol(name, frame, FIXED)
     module, own = found
     if own not in module.top.bindings:
-        return _thing(name, frame, FIXED)
+        return _symbol(name, frame, FIXED)
     return name_value(interpreter, own, end_of(interpreter.frame(module, module.top, frame.depth + 1)))
 
 
-def _thing(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
+def _symbol(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
     root = Origin(
         frame.module.path,
         frame.function.qualname,
@@ -182,8 +182,8 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
         if names_bucket(binding.name):
             kept = UNKNOWN._replace(is_integer=value.is_integer, literals=value.literals, trail=value.trail)
-            return kept.stepping(step)
-        return hint_from_binding(value, binding, frame).stepping(step)
+            return kept.with_step(step)
+        return hint_from_binding(value, binding, frame).with_step(step)
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:

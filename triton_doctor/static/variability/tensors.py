@@ -72,7 +72,7 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
         kind=Variability.UNKNOWN,
         terms=frozenset({Term(applied)}),
         size=DimProduct((atom,)),
-        atoms=frozenset({atom}),
+        undecided_dims=frozenset({atom}),
         is_integer=True,
         trail=(Note(path, line, text),),
     )
@@ -163,7 +163,7 @@ def numel(value: Tensor | SymbolicValue) -> AbstractNumber:
 def left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNumber:
     """Return what `total` divided by `others` leaves, with common factors cancelled."""
     if total.size is None:
-        if any(other.leans_to_data for other in others):
+        if any(other.suggests_data for other in others):
             return UNKNOWN._replace(trail=total.trail)
         return join([total, *others])._replace(size=None) if total.decide() is not Variability.PER_CALL else total
     size = total.size
@@ -171,7 +171,7 @@ def left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNum
         before = size
         if other.size is not None:
             size = size.divided_by(other.size)
-        if (other.size is None or size.over == before.over) and other.leans_to_data:
+        if (other.size is None or size.over == before.over) and other.suggests_data:
             # It may be the same data through another tensor: then nothing is left of it.
             return UNKNOWN._replace(trail=total.trail)
     remaining = of_size(size)

@@ -34,7 +34,7 @@ class Literal(NamedTuple):
     line: int
 
 
-class Passed(NamedTuple):
+class CallerValues(NamedTuple):
     """The arguments of callers for the parameter `name` of `function`, or its default."""
 
     function: Function

@@ -26,7 +26,7 @@ class SymbolicValue(NamedTuple):
     - `origin`: the function of which it is the parameter called `root.name`; callers may tell more.
     - `contiguous`: it was made so. `nullable`: it may be None all the same.
     - `held`: the parameter of which it is an item, if it is not the parameter itself.
-    - `kept_out`: positions of the callers that do not reach the place where it was read.
+    - `excluded_callers`: positions of the callers that do not reach the place where it was read.
     - `contents`: the abstract number of each item, if that is not data.
     - `made`: the call that returned it, if that is not followed.
     """
@@ -36,21 +36,21 @@ class SymbolicValue(NamedTuple):
     origin: Function | None = None
     contiguous: bool = False
     nullable: bool = False
-    held: HeldItem | None = None
-    kept_out: frozenset[int] = frozenset()
+    held: ArgumentItem | None = None
+    excluded_callers: frozenset[int] = frozenset()
     contents: AbstractNumber | None = None
-    made: MadeBy | None = None
+    made: UnfollowedCall | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MadeBy:
+class UnfollowedCall:
     """A call that is not followed, and its program point."""
 
     call: Call
     point: ProgramPoint
 
 
-class HeldItem(NamedTuple):
+class ArgumentItem(NamedTuple):
     """An item of a list passed as `parameter`: the one at `position`, or any."""
 
     parameter: str
@@ -251,14 +251,14 @@ def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     """Return the join of strides of which any may apply."""
     options = list(numbers)
     chosen = next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])
-    return chosen.typed(is_integer=all(option.is_integer for option in options))
+    return chosen.with_integrality(is_integer=all(option.is_integer for option in options))
 
 
 def uncertain(value: Value) -> Value:
     """Return `value` with the possibility of something else: None, or another store."""
     match value:
         case AbstractNumber():
-            return value.typed(is_integer=False)
+            return value.with_integrality(is_integer=False)
         case SymbolicValue(nullable=False) if value.origin is not None or value.number.is_integer:
             return value._replace(nullable=True)
         case Union(options):
@@ -271,7 +271,7 @@ def compute(value: Value) -> Value:
     """Return `value` with all literals removed from its numbers, since it was computed."""
     match value:
         case AbstractNumber():
-            return value.computed()
+            return value.without_literals()
         case Union(options) if any(isinstance(option, AbstractNumber) for option in options):
             return Union(tuple(compute(option) for option in options))
         case _:
@@ -283,11 +283,15 @@ def forget_items(value: Value) -> Value:
     return compute(uncertain(value))
 
 
-def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None:
+def _in_another_layout(symbol: SymbolicValue, options: list[Value]) -> int | None:
     """Return the index among `options` of the same symbolic value with the other contiguity."""
     for at, other in enumerate(options):
-        if not isinstance(other, SymbolicValue) or thing.contiguous == other.contiguous:
+        if not isinstance(other, SymbolicValue) or symbol.contiguous == other.contiguous:
             continue
-        if thing.origin is other.origin and thing.root == other.root and thing.kept_out == other.kept_out:
+        if (
+            symbol.origin is other.origin
+            and symbol.root == other.root
+            and symbol.excluded_callers == other.excluded_callers
+        ):
             return at
     return None

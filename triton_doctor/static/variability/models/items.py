@@ -48,7 +48,7 @@ def summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value
             return join([interpreter.as_number(one, point.frame), length])
         case SymbolicValue():
             one = interpreter.as_number(element(interpreter, value, point.frame), point.frame)
-            return UNKNOWN.typed(is_integer=one.is_integer)
+            return UNKNOWN.with_integrality(is_integer=one.is_integer)
         case _:
             return UNKNOWN
 

@@ -101,9 +101,9 @@ def typed_result(value: Value, call: Call) -> Value:
         is_integer = len(call.args) == 1
     match value:
         case AbstractNumber():
-            return value.typed(is_integer=is_integer or (value.is_integer and name in _INTEGER_OF_INTEGERS))
+            return value.with_integrality(is_integer=is_integer or (value.is_integer and name in _INTEGER_OF_INTEGERS))
         case SymbolicValue() if is_integer:
-            return value._replace(number=value.number.typed(is_integer=True))
+            return value._replace(number=value.number.with_integrality(is_integer=True))
         case _:
             return value
 

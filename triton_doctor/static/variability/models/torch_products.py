@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, lean
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, data_margin
 from triton_doctor.static.variability.models.torch_arguments import AnyTensor, tensor_at
 from triton_doctor.static.variability.values import Tensor
 
@@ -37,7 +37,7 @@ def _shared(one: AbstractNumber, other: AbstractNumber) -> AbstractNumber:
     """Return the length of an axis that two tensors share: the known one, or the one that is PER_MODEL."""
     if one.kind is not other.kind and Variability.UNKNOWN in (one.kind, other.kind):
         return other if one.kind is Variability.UNKNOWN else one
-    return min(one, other, key=lean) if one.leans_to_model or other.leans_to_model else one
+    return min(one, other, key=data_margin) if one.suggests_model or other.suggests_model else one
 
 
 def contracted(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor:

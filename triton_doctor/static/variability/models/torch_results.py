@@ -9,7 +9,7 @@ from triton_doctor.static.python.ir import Const, TupleExpr
 from triton_doctor.static.variability import tensors, views
 from triton_doctor.static.variability.arithmetic import apply
 from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, data_margin, join
 from triton_doctor.static.variability.models.torch_arguments import (
     AnyTensor,
     argument,
@@ -118,7 +118,7 @@ def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
 def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:
     """Return the length of an axis that several tensors have in common."""
     longer = [axis for axis in axes if axis.literal != 1] or axes
-    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=lean))
+    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=data_margin))
 
 
 def stacked(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
