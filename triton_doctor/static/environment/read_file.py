@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.environment.explained_settings import mark_explained
 from triton_doctor.static.environment.read_python import hides_gpus, may_set
-from triton_doctor.static.environment.setting import EnvironmentFile
+from triton_doctor.static.environment.setting import EnvironmentFile, mark_explained
 from triton_doctor.static.sources.files import settings_kind
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.explained_settings import mark_explained
 from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.environment.python_code.settings import read_program
-from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing
+from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing, mark_explained
 from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.static.python.clocks import BENCHMARKS, CPU_CLOCKS, GPU_EVENTS, WALL_CLOCKS
 from triton_doctor.static.python.ir import Const

@@ -19,7 +19,7 @@ from triton_doctor.static.project.calls.surroundings import (
 )
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
 from triton_doctor.static.python.ir import Const, Lambda, Name
-from triton_doctor.static.python.spared_parameters import find_plain_constexprs
+from triton_doctor.static.python.plain_parameters import find_plain_constexprs
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.derived_parameters import companion_names, followed_names
 from triton_doctor.static.variability.description import describe_value, facts, trail

@@ -1,8 +1,9 @@
-"""Baselines: files of known findings. Compares findings with one, and reads and writes it."""
+"""Baselines: files with the fingerprints of known findings. Reads, writes and compares them."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -16,16 +17,17 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import NotRegularError, read_regular_file
-from triton_doctor.static.suppression.fingerprint import fingerprint, source_text
+from triton_doctor.static.python.formatting import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Span
 
 SCHEMA = 1
 DEFAULT_NAME = "triton-doctor-baseline.json"
 LONGEST_TEXT = 200
+_DIGITS = 16  # of a fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -178,3 +180,26 @@ def _write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
+
+
+def source_text(finding: Finding, lines: Sequence[str]) -> str:
+    """Return the text in the finding's span, normalized for formatting; `lines` are those of its file."""
+    text = cut(lines, finding.span)
+    return normalize(text) if finding.path.endswith(".py") else " ".join(text.split())
+
+
+def fingerprint(finding: Finding, text: str) -> str:
+    """Return the fingerprint of the rule, the kernel, the parameter and `text`, as returned by `source_text`."""
+    parts = (finding.code, finding.facts.kernel or "", finding.facts.parameter or "", text)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def cut(lines: Sequence[str], span: Span) -> str:
+    """Return the characters of `span`; empty if the file has no such lines."""
+    chosen = list(lines[span.line - 1 : span.end_line])
+    if not chosen:
+        return ""
+    if span.end_line <= len(lines):
+        chosen[-1] = chosen[-1][: span.end_column - 1]
+    chosen[0] = chosen[0][span.column - 1 :]
+    return "\n".join(chosen)
