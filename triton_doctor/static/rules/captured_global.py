@@ -119,7 +119,7 @@ def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]
     if len(reassigned) > 2:
         names = f"`{first.name}` and {len(reassigned) - 1} others"
     what = f"the global {names}" if len(reassigned) == 1 else f"the globals {names}"
-    shown = interpreter_of(project).callers.is_shown(kernel) or first.home.path in project.tests
+    shown = interpreter_of(project).call_graph.is_shown(kernel) or first.home.path in project.tests
     runs_late = _may_follow_a_launch(project, first.home, function, first.again)
     return Finding(
         path=kernel.path,
@@ -149,7 +149,7 @@ def _may_follow_a_launch(project: Project, home: Module, function: Function, aga
     """
     if Launching(project).may_have_launched(home, function, again.order):
         return True
-    callers = interpreter_of(project).callers.of(home, function)
+    callers = interpreter_of(project).call_graph.callers_of(home, function)
     return any(arm.loop for caller in callers for arm in caller.site.arms)
 
 

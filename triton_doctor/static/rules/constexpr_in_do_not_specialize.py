@@ -95,7 +95,9 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
     named = f"position {name}" if is_position else f"`{name}`"
     # A leftover name costs nothing; a misspelled one leaves another parameter specialized.
     is_meant = bool(meant) or is_position or len(_numbers_left(project, kernel)) == 1
-    severity = Severity.WARNING if is_meant and not interpreter_of(project).callers.is_shown(kernel) else Severity.INFO
+    severity = (
+        Severity.WARNING if is_meant and not interpreter_of(project).call_graph.is_shown(kernel) else Severity.INFO
+    )
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
-from triton_doctor.static.project.calls.parameter_lookups import is_asked_for
+from triton_doctor.static.project.calls.parameter_lookups import is_looked_up
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     is_public,
@@ -87,7 +87,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         return None
     if kernel.may_set(param.name):
         return None
-    if is_asked_for(project, kernel, param.name):
+    if is_looked_up(project, kernel, param.name):
         return None
     changes: list[Change] = [DropParameter(kernel.path, param.span)]
     for option, names in (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
-from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_asked_for_as_constexpr
+from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_looked_up_as_constexpr
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     is_in_sight,
@@ -215,7 +215,7 @@ def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
         return Safety.UNSAFE
     if any(not isinstance(heuristic.value, Lambda) for heuristic in kernel.heuristics):
         return Safety.UNSAFE
-    if is_asked_for_as_constexpr(project, kernel, param.name):
+    if is_looked_up_as_constexpr(project, kernel, param.name):
         return Safety.UNSAFE
     for launch in launches(project, kernel):
         argument = spelled_out(launch, kernel).get(param.name)

@@ -63,7 +63,7 @@ def check(project: Project) -> Iterator[Finding]:
         launches = [
             one
             for one in launches_of(project).get(kernel.key, ())
-            if not interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
+            if not interpreter.call_graph.is_no_program(one.module, one.function, one.launch.arms)
         ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
         if any(_may_have_counts(candidates) for _, candidates in every):

@@ -38,7 +38,7 @@ def _runs_once(project: Project, stretch: TimedRegion) -> bool:
         return False
     if function.name == "<module>":
         return True
-    callers = [*interpreter_of(project).callers.of(stretch.module, function), *_callers_for_main(stretch)]
+    callers = [*interpreter_of(project).call_graph.callers_of(stretch.module, function), *_callers_for_main(stretch)]
     return len(callers) == 1 and not any(arm.loop for arm in callers[0].site.arms)
 
 

@@ -64,7 +64,7 @@ def _may_wait(project: Project, module: Module, function: Function, sites: Seque
         func = site.call.func
         if isinstance(func, Subscript) or final_name(func) in _IDLE or _is_a_look_up(site.call):
             continue
-        callee = interpreter_of(project).callers.reached(module, function, func) if depth else None
+        callee = interpreter_of(project).call_graph.find_callee(module, function, func) if depth else None
         if callee is None or _waits(project, callee, depth - 1):
             return True
     return False

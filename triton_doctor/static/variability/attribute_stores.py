@@ -143,25 +143,27 @@ def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, .
 
 def may_store(function: Function, name: str) -> bool:
     """Return whether the text may contain an assignment to an attribute or entry `name`, or `update(name=...)`."""
-    return function.matches(storing(name)) or (function.matches(_UPDATING) and function.matches(giving(name)))
+    return function.matches(store_pattern(name)) or (
+        function.matches(_UPDATING) and function.matches(keyword_pattern(name))
+    )
 
 
 def stores_somewhere(module: Module, name: str) -> bool:
     """Return whether the text of some function of `module` may store to `name`."""
-    return any(function.matches(storing(name)) for function in module.functions.values())
+    return any(function.matches(store_pattern(name)) for function in module.functions.values())
 
 
 @cached_in_scan()
-def storing(name: str) -> TextPattern:
+def store_pattern(name: str) -> TextPattern:
     """Return a pattern that matches every assignment to an attribute or entry `name`."""
     return TextPattern(name, _STORED, AFTER_STORED)
 
 
-STORES = declare_query("stores", stores_somewhere, storing)
+STORES = declare_query("stores", stores_somewhere, store_pattern)
 
 
 @cached_in_scan()
-def giving(name: str) -> TextPattern:
+def keyword_pattern(name: str) -> TextPattern:
     """Return a pattern that matches every call with an argument `name=...`."""
     return TextPattern(name, _GIVEN, _VALUE)
 

@@ -98,7 +98,7 @@ def _holders(interpreter: Interpreter, function: Function, frame: CallFrame) -> 
         for site in one.calls:
             if context not in site.call.args[:1]:
                 continue
-            helper = interpreter.callers.reached(frame.module, one, site.call.func)
+            helper = interpreter.call_graph.find_callee(frame.module, one, site.call.func)
             if helper is None or helper in held or helper.class_name != function.class_name or not helper.params:
                 continue
             first = helper.params[0].name

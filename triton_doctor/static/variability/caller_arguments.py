@@ -231,7 +231,7 @@ class CallerArguments:
         """Return the calls of `function` that count, with their arguments by parameter."""
         found = self._calls.get(id(function))
         if found is None:
-            callers = self._interpreter.callers.of(self._interpreter.project.names.home(function), function)
+            callers = self._interpreter.call_graph.callers_of(self._interpreter.project.names.home(function), function)
             found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS + 1)]
             self._calls[id(function)] = found
         return found

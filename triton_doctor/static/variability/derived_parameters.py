@@ -86,8 +86,11 @@ def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: Par
     module, function = one.launch.module, one.launch.function
     match one.expr, other.expr:
         case Name(name), Name(second) if not {name, second} & function.bindings.keys():
-            given = [bind(function, caller.site.call) for caller in interpreter.callers.of(module, function)]
-            given += [bind(function, call.site.call) for call in interpreter.callers.without_triton(module, function)]
+            given = [bind(function, caller.site.call) for caller in interpreter.call_graph.callers_of(module, function)]
+            given += [
+                bind(function, call.site.call)
+                for call in interpreter.call_graph.callers_without_triton(module, function)
+            ]
             return bool(given) and all(one.get(name) is not None and one.get(name) == one.get(second) for one in given)
         case _:
             return False

@@ -117,12 +117,12 @@ def unless_written(value: Tensor, name: str, function: Function) -> Tensor:
     """Return the tensor called `name` in `function`, without its contents if something there may write to it."""
     if value.contents is None:
         return value
-    written = function.matches(stores_items(name)) or any(_may_write(site.call, name) for site in function.calls)
+    written = function.matches(item_store_pattern(name)) or any(_may_write(site.call, name) for site in function.calls)
     return value._replace(contents=None) if written else value
 
 
 @cached_in_scan()
-def stores_items(name: str) -> TextPattern:
+def item_store_pattern(name: str) -> TextPattern:
     """Return a pattern that matches a store to an item of `name`."""
     return TextPattern(name, _BEFORE, _STORED)
 

@@ -34,13 +34,13 @@ def describe_idle_reason(reason: str | None) -> str:
 
 def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
     """Return whether `launch` is in a test, a benchmark or a tutorial."""
-    return interpreter.callers.is_no_program(launch.module, launch.function, launch.launch.arms)
+    return interpreter.call_graph.is_no_program(launch.module, launch.function, launch.launch.arms)
 
 
 def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
     """Return why no program runs `kernel`: only tests, demonstrations or unreachable code launch or define it."""
     interpreter = interpreter_of(project)
-    if interpreter.callers.is_shown(kernel):
+    if interpreter.call_graph.is_shown(kernel):
         return IN_TRIALS
     reasons = [
         IN_TRIALS if is_test(interpreter, one) else _explain_out_of_reach(interpreter, one)
@@ -58,7 +58,7 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
         project, reachability = interpreter.project, interpreter.reachability
         if is_of_optimizer(project, reachability, launch.module, launch.function):
             return _IN_OPTIMIZERS
-    if reason is None and interpreter.callers.only_profiles(launch.module, launch.function):
+    if reason is None and interpreter.call_graph.only_profiles(launch.module, launch.function):
         return _IN_PROFILES
     return reason
 

@@ -94,14 +94,14 @@ class Interpreter:
         self.checks = AxisChecks(self)
 
     @cached_property
-    def callers(self) -> CallGraph:
+    def call_graph(self) -> CallGraph:
         """The call graph, built on first use."""
         return CallGraph(self.project, in_all_files=self._asks_all)
 
     @cached_property
     def reachability(self) -> Reachability:
         """The reachability analysis, built on first use."""
-        return Reachability(self.project, self.callers)
+        return Reachability(self.project, self.call_graph)
 
     @cached_property
     def attribute_stores(self) -> AttributeStores:
@@ -273,7 +273,7 @@ class Interpreter:
         """
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        found = self.callers.reached(frame.module, frame.function, call.func)
+        found = self.call_graph.find_callee(frame.module, frame.function, call.func)
         return None if found is None or rounds_up(found.name) else found
 
     def _called(self, call: Call, point: ProgramPoint) -> Value:

@@ -76,7 +76,9 @@ def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting
     (function,) = named
     if calls_of(module, function.name):
         return True
-    return any(not _is_conditional(caller) for caller in interpreter_of(project).callers.anywhere(module, function))
+    return any(
+        not _is_conditional(caller) for caller in interpreter_of(project).call_graph.all_callers(module, function)
+    )
 
 
 def _is_conditional(caller: Caller) -> bool:

@@ -60,7 +60,7 @@ class KernelFactories:
             outer = module.functions.get(function.parent or "")
             if outer is not None and _memoizes(outer):
                 return Variability.FIXED
-        callers = list(self._interpreter.callers.of(module, function))
+        callers = list(self._interpreter.call_graph.callers_of(module, function))
         launches_own = any(
             launch.function is function
             for kernel in module.kernels

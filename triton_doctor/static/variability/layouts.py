@@ -128,7 +128,7 @@ class Layouts:
     def _passed(self, function: Function, name: str, frame: CallFrame) -> Iterator[tuple[Value, CallFrame]]:
         """Yield what each caller passes as `name`, and in which frame."""
         interpreter = self._interpreter
-        for caller in interpreter.callers.of(interpreter.project.names.home(function), function):
+        for caller in interpreter.call_graph.callers_of(interpreter.project.names.home(function), function):
             arg = bind(function, caller.site.call).get(name)
             if arg is not None:
                 inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)

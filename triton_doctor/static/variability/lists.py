@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, IterItem, Name, TupleExpr, Unpacked, every_part
-from triton_doctor.static.variability.host_tensors import stores_items
+from triton_doctor.static.variability.host_tensors import item_store_pattern
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import UNKNOWN, join
 from triton_doctor.static.variability.program_point import ProgramPoint
@@ -95,7 +95,9 @@ def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: Ca
     assert isinstance(site.call.func, Attr)
     extends = site.call.func.name == "extend"
     # An added item may be reassigned later: then nothing is known of it.
-    is_set = any(isinstance(one, Name) and frame.function.matches(stores_items(one.id)) for one in every_part(arg))
+    is_set = any(
+        isinstance(one, Name) and frame.function.matches(item_store_pattern(one.id)) for one in every_part(arg)
+    )
     value = interpreter.value(arg, point) if extends or not is_set else UNKNOWN
     length = interpreter.length(value, frame) if extends else ONE
     if extends:

@@ -241,7 +241,7 @@ class Parameters:
             self._elsewhere[key] = (
                 module is not None
                 and function is not None
-                and any(True for _ in self._interpreter.callers.without_triton(module, function))
+                and any(True for _ in self._interpreter.call_graph.callers_without_triton(module, function))
             )
         return self._elsewhere[key]
 

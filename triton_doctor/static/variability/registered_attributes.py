@@ -77,8 +77,8 @@ def read_registrations(module: Module, name: str) -> tuple[tuple[int, bool], ...
     for function in module.functions.values():
         if function.name != "__init__" or not function.holds(name.encode()):
             continue
-        registering = (site for site in function.calls if _registers(site, name))
-        found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registering]
+        registration_pattern = (site for site in function.calls if _registers(site, name))
+        found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registration_pattern]
         if may_store(function, name):
             stored = (one for one in function.stored if (one.base, one.name) == ("self", name))
             found += [(one.line, False) for one in stored if _wraps(one.value)]
@@ -126,16 +126,16 @@ def _wraps(value: Expr) -> bool:
 
 
 @cached_in_scan()
-def registering(name: str) -> TextPattern:
+def registration_pattern(name: str) -> TextPattern:
     """Return a pattern that matches every registration of `name`."""
     return TextPattern(name, _BEFORE, _REGISTERED)
 
 
 @cached_in_scan()
-def making(name: str) -> TextPattern:
+def attribute_pattern(name: str) -> TextPattern:
     """Return a pattern that matches everything that may set an attribute `name`."""
     return TextPattern(name, _BEFORE_ANY, _ANY)
 
 
-REGISTRATIONS = declare_query("registrations", read_registrations, registering)
-OTHER_STORES = declare_query("stores that are no registrations", read_other_stores, making)
+REGISTRATIONS = declare_query("registrations", read_registrations, registration_pattern)
+OTHER_STORES = declare_query("stores that are no registrations", read_other_stores, attribute_pattern)

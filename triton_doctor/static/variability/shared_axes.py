@@ -85,7 +85,7 @@ class AxisChecks:
             passed = {arg.id for arg in site.call.args if isinstance(arg, Name)} & names
             if len(passed) < _LEAST_PASSED or site.arms:
                 continue
-            callee = self._interpreter.callers.reached(home, function, site.call.func)
+            callee = self._interpreter.call_graph.find_callee(home, function, site.call.func)
             if callee is None or callee is function:
                 continue
             own = {param: arg.id for param, arg in bind(callee, site.call).items() if isinstance(arg, Name)}

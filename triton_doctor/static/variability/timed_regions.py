@@ -115,7 +115,7 @@ class Launching:
     """Which functions of a project launch kernels, and which wait for them."""
 
     def __init__(self, project: Project) -> None:
-        self._callers = interpreter_of(project).callers
+        self._callers = interpreter_of(project).call_graph
         self._project = project
         self._linked: dict[str, dict[int, Kernel]] = {}
 
@@ -125,7 +125,7 @@ class Launching:
         """
         if any(True for _ in self.between(module, function, 0, before)):
             return True
-        callers = list(self._callers.of(module, function)) if depth else []
+        callers = list(self._callers.callers_of(module, function)) if depth else []
         return any(self.may_have_launched(one.module, one.function, one.site.order, depth - 1) for one in callers)
 
     def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[LaunchStart]:
@@ -136,7 +136,7 @@ class Launching:
                 yield LaunchStart(kernel, None, None, launch.order, launch.span.line)
         for site in function.calls:
             if begin < site.order < end:
-                callee = self._callers.reached(module, function, site.call.func)
+                callee = self._callers.find_callee(module, function, site.call.func)
                 kernel = self._launched_by(callee, MOST_WRAPPERS) if callee is not None else None
                 if kernel is not None:
                     yield LaunchStart(kernel, callee, site.call, site.order, site.line)
@@ -148,7 +148,7 @@ class Launching:
             if kernel is not None:
                 return kernel
         for site in function.calls if depth else ():
-            callee = self._callers.reached(home, function, site.call.func)
+            callee = self._callers.find_callee(home, function, site.call.func)
             kernel = self._launched_by(callee, depth - 1) if callee is not None and callee is not function else None
             if kernel is not None:
                 return kernel

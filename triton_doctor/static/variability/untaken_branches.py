@@ -46,9 +46,9 @@ def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> st
 
 def _callers(interpreter: Interpreter, launch: LinkedLaunch) -> Sequence[Caller]:
     """Return the calls of the launching function in programs; empty if there are too many to read."""
-    graph, module, function = interpreter.callers, launch.module, launch.function
-    found = list(islice(graph.of(module, function), MOST_CALLERS + 1))
-    found += islice(graph.without_triton(module, function), MOST_CALLERS + 1 - len(found))
+    graph, module, function = interpreter.call_graph, launch.module, launch.function
+    found = list(islice(graph.callers_of(module, function), MOST_CALLERS + 1))
+    found += islice(graph.callers_without_triton(module, function), MOST_CALLERS + 1 - len(found))
     return found if len(found) <= MOST_CALLERS else ()
 
 

@@ -8,13 +8,13 @@ from triton_doctor.static.project.calls.called_names import (
     CALLS,
     CalledName,
     Caller,
+    call_pattern,
     called_name,
-    calling,
     calls_of,
     read_calls,
 )
-from triton_doctor.static.project.calls.kept_functions import KEPT_CALLS, kept_calls
-from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, naming_operator, operator_calls, operators
+from triton_doctor.static.project.calls.kept_functions import STORED_FUNCTION_CALLS, stored_function_calls
+from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, operator_calls, operator_pattern, operators
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
@@ -49,22 +49,22 @@ class CallGraph:
         self._has_guard: dict[str, bool] = {}
         self._trials = Trials(project)
 
-    def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
-        """Yield the calls of `function` of `module`, by path and line; with `of_tests`, also those under
+    def callers_of(self, module: Module, function: Function, *, include_tests: bool = False) -> Iterator[Caller]:
+        """Yield the calls of `function` of `module`, by path and line; with `include_tests`, also those under
         a main guard.
         """
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
-            callers = self.anywhere(module, function)
+            callers = self.all_callers(module, function)
         else:
             callers = self._among(module.path, read_calls(module, function.name), function.name, function)
         for caller in callers:
-            if of_tests or (
+            if include_tests or (
                 caller.module.path not in self._project.tests
                 and not self.is_test(caller.module, caller.function, caller.site.arms)
             ):
                 yield caller
 
-    def anywhere(self, module: Module, function: Function) -> Iterator[Caller]:
+    def all_callers(self, module: Module, function: Function) -> Iterator[Caller]:
         """Yield the calls of `function` of `module`, by path and line, including main guards but not tests.
 
         An autograd function is called by its class, `Scale.apply(x)`, or by a name bound to that.
@@ -78,41 +78,41 @@ class CallGraph:
         for path, calls in found:
             yield from self._among(path, calls, wanted, function)
         if self._in_all_files:
-            yield from self.without_triton(module, function)
+            yield from self.callers_without_triton(module, function)
         if member is not None:
-            yield from self._by_applied_names(module.path, wanted, function)
+            yield from self._callers_of_applied(module.path, wanted, function)
         else:
-            yield from self._by_keeping(module.path, wanted)
+            yield from self._callers_of_stored(module.path, wanted)
             for operator in operators(module).get(function.name, ()):
-                yield from self._by_operator(operator)
+                yield from self._callers_of_operator(operator)
 
-    def _by_keeping(self, home: str, name: str) -> Iterator[Caller]:
+    def _callers_of_stored(self, home: str, name: str) -> Iterator[Caller]:
         """Yield the calls through what stores the function `name` of `home`: attributes, names, a `partial` of it."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(KEPT_CALLS, name, name=name, home=home, skip=tests):
+        for path, _ in modules.search(STORED_FUNCTION_CALLS, name, name=name, home=home, skip=tests):
             found = self._project.names.locate(path, name)
             if found is not None and found[:2] == (home, name):
-                yield from kept_calls(modules[path], name)
+                yield from stored_function_calls(modules[path], name)
 
-    def _by_operator(self, operator: str) -> Iterator[Caller]:
+    def _callers_of_operator(self, operator: str) -> Iterator[Caller]:
         """Yield the calls of a torch operator, in all files that import torch."""
         modules, tests = self._project.modules, self._project.tests
         for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", member="ops", skip=tests):
             yield from operator_calls(modules[path], operator)
-        for path in modules.bystander_importers("torch", naming_operator(operator), member="ops"):
+        for path in modules.bystander_importers("torch", operator_pattern(operator), member="ops"):
             module = modules.get(path) if path not in tests else None
             if module is not None:
                 yield from operator_calls(module, operator)
 
-    def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
+    def callers_without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
         """Yield the calls of `function` of `module` in files that import the module and do not mention Triton."""
         wanted = (function.class_name or "").rpartition(".")[2] if is_applied(function) else function.name
-        for path in self._project.modules.bystander_importers(last_name(module.path), calling(wanted)):
+        for path in self._project.modules.bystander_importers(last_name(module.path), call_pattern(wanted)):
             other = self._project.modules.get(path) if path not in self._project.tests else None
             if other is not None:
                 yield from self._among(path, read_calls(other, wanted), wanted, function)
 
-    def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
+    def _callers_of_applied(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
         """Yield the calls of `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
         search, tests = self._project.modules.search, self._project.tests
         for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", skip=tests):
@@ -126,7 +126,7 @@ class CallGraph:
         """Yield those of `calls` of the name `wanted`, in the module at `path`, that reach `function`."""
         key = (function.path, _name_in_module(function))
         for index, called in enumerate(calls):
-            if called is not None and self._reached(path, called) == key:
+            if called is not None and self._find_callee(path, called) == key:
                 yield calls_of(self._project.modules[path], wanted)[index]
 
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
@@ -170,7 +170,7 @@ class CallGraph:
         Triton calls these if a launch hook is set, as profilers do (triton 3.6 compiler/compiler.py:485).
         """
         is_called = False
-        for caller in self.of(module, function):
+        for caller in self.callers_of(module, function):
             if self.is_no_program(*caller[:2], caller.site.arms):
                 continue
             if depth == 0 or not self.only_profiles(caller.module, caller.function, depth - 1):
@@ -183,7 +183,7 @@ class CallGraph:
         """Return whether `function` is the `launch_metadata` of a kernel."""
         name, tests, key = function.name, self._project.tests, (function.path, function.qualname)
         return any(
-            self._reached(path, CalledName(described, None, False)) == key
+            self._find_callee(path, CalledName(described, None, False)) == key
             for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, skip=tests)
             for described in names
         )
@@ -197,20 +197,20 @@ class CallGraph:
         ):
             return False
         found = False
-        for caller in self.anywhere(module, function):
+        for caller in self.all_callers(module, function):
             if not self.is_test(caller.module, caller.function, caller.site.arms):
                 return False
             found = True
         return found
 
-    def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
+    def find_callee(self, module: Module, function: Function, func: Expr) -> Function | None:
         """Return the project function that calling `func` there runs; None if it is none or unknown."""
         called = called_name(module, function, func)
-        key = self._reached(module.path, called) if called is not None else None
+        key = self._find_callee(module.path, called) if called is not None else None
         home = self._project.modules.get(key[0]) if key is not None else None
         return home.functions.get(key[1]) if home is not None and key is not None else None
 
-    def _reached(self, path: str, called: CalledName) -> tuple[str, str] | None:
+    def _find_callee(self, path: str, called: CalledName) -> tuple[str, str] | None:
         """Return the file and qualified name of the function that a call in the module at `path` runs."""
         if called.local is not None:
             return path, called.local

@@ -70,7 +70,7 @@ def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
     """Return the calls in `module` whose last name is `name`; `forward` of an autograd class is called by the class's
     name.
     """
-    pattern = calling(name)
+    pattern = call_pattern(name)
     return tuple(
         Caller(module, function, site)
         for function in module.functions.values()
@@ -81,12 +81,12 @@ def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
 
 
 @cached_in_scan()
-def calling(name: str) -> TextPattern:
+def call_pattern(name: str) -> TextPattern:
     """Return a pattern that matches every call of `name`, but not its definition."""
     return TextPattern(name, _BEFORE, _AFTER)
 
 
-CALLS = declare_query("calls", read_calls, calling)
+CALLS = declare_query("calls", read_calls, call_pattern)
 
 
 def _called(func: Expr) -> str:

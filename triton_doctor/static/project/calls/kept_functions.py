@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.calls.called_names import Caller, calling
+from triton_doctor.static.project.calls.called_names import Caller, call_pattern
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.python.ir import Attr, Call, Compare, Conditional, Const, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
@@ -34,20 +34,20 @@ _AFTER = re.compile(rb"(?![A-Za-z0-9_])(?!\s*[(.\[=:])")
 
 
 @cached_in_scan()
-def keeping(word: str) -> TextPattern:
+def value_use_pattern(word: str) -> TextPattern:
     """Return a pattern that matches every use of the function `word` other than calling it."""
     return TextPattern(word, _BEFORE, _AFTER)
 
 
 @cached_in_scan()
-def kept_calls(module: Module, word: str) -> tuple[Caller, ...]:
+def stored_function_calls(module: Module, word: str) -> tuple[Caller, ...]:
     """Return the calls in `module` of variables that store the function `word`, each as a call of the
     function itself.
     """
-    return _Keeping(module, word).calls()
+    return _StoredFunction(module, word).calls()
 
 
-class _Keeping:
+class _StoredFunction:
     """The variables of one module that store a function called `word`.
 
     `_kept` are names of the top level, names in functions (prefixed by the qualified name), and attributes (prefixed by
@@ -61,7 +61,7 @@ class _Keeping:
         self._showing = [
             function
             for function in module.functions.values()
-            if function.matches(keeping(word)) and not (function.parent is not None and function.binds(word))
+            if function.matches(value_use_pattern(word)) and not (function.parent is not None and function.binds(word))
         ]
 
     def calls(self) -> tuple[Caller, ...]:
@@ -141,14 +141,14 @@ class _Keeping:
 
 
 def _may_call(function: Function, name: str) -> bool:
-    return function.matches(calling(name)) or (function.holds(b"getattr") and function.holds(name.encode()))
+    return function.matches(call_pattern(name)) or (function.holds(b"getattr") and function.holds(name.encode()))
 
 
-def read_kept_calls(module: Module, word: str) -> tuple[str, ...]:
+def read_stored_function_calls(module: Module, word: str) -> tuple[str, ...]:
     """Return the qualified names of the functions that call a variable storing the function `word`, once
     for each call.
     """
-    return tuple(caller.function.qualname for caller in kept_calls(module, word))
+    return tuple(caller.function.qualname for caller in stored_function_calls(module, word))
 
 
-KEPT_CALLS = declare_query("calls of what keeps a function", read_kept_calls, keeping)
+STORED_FUNCTION_CALLS = declare_query("calls of what keeps a function", read_stored_function_calls, value_use_pattern)

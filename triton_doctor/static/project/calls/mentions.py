@@ -43,7 +43,7 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
     functions = tuple(
         one.qualname
         for one in module.functions.values()
-        if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
+        if one is not top and not one.is_for_main and not is_test_function(one) and _uses(one, name)
     )
     imported = module.imports.get(name)
     found = Mentions(
@@ -58,18 +58,18 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
 
 
 @cached_in_scan()
-def mention(name: str) -> TextPattern:
+def use_pattern(name: str) -> TextPattern:
     """Return a pattern that matches every use of `name`, but not its definition."""
     return TextPattern(name, _BEFORE, _AFTER)
 
 
-MENTIONS = declare_query("mentions", read_mentions, mention)
+MENTIONS = declare_query("mentions", read_mentions, use_pattern)
 
 
-def _says(function: Function, name: str) -> bool:
+def _uses(function: Function, name: str) -> bool:
     """Return whether reachable code of `function` uses `name`, other than in a decorator that describes an operator."""
-    times = function.text.count(mention(name)) - sum(describes(one, name) for one in function.decorators)
-    return times > 0 and times > function.text.count_unreachable(mention(name))
+    times = function.text.count(use_pattern(name)) - sum(describes(one, name) for one in function.decorators)
+    return times > 0 and times > function.text.count_unreachable(use_pattern(name))
 
 
 def is_alias(value: Expr, name: str) -> bool:

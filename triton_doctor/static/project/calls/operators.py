@@ -100,7 +100,7 @@ def _arguments(call: Call) -> Iterator[Expr]:
 
 
 @cached_in_scan()
-def naming_operator(operator: str) -> TextPattern:
+def operator_pattern(operator: str) -> TextPattern:
     """Return a pattern that matches every use of the operator by its name."""
     return TextPattern(operator.rpartition("::")[2], _BEFORE, _AFTER)
 
@@ -108,7 +108,7 @@ def naming_operator(operator: str) -> TextPattern:
 @cached_in_scan()
 def operator_calls(module: Module, operator: str) -> tuple[Caller, ...]:
     """Return the calls of the operator in `module`, including those through names and attributes bound to it."""
-    pattern = naming_operator(operator)
+    pattern = operator_pattern(operator)
     top = module.top
     named = [function for function in module.functions.values() if function.matches(pattern)]
     kept = {name for function in named for name in _kept(function, operator, is_top=function is top)}
@@ -151,4 +151,4 @@ def read_operator_calls(module: Module, operator: str) -> tuple[str, ...]:
     return tuple(caller.function.qualname for caller in operator_calls(module, operator))
 
 
-OPERATOR_CALLS = declare_query("operator calls", read_operator_calls, naming_operator)
+OPERATOR_CALLS = declare_query("operator calls", read_operator_calls, operator_pattern)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.calls.mentions import MENTIONS, is_alias, mention, read_mentions
+from triton_doctor.static.project.calls.mentions import MENTIONS, is_alias, read_mentions, use_pattern
 from triton_doctor.static.project.calls.operators import may_register, operators
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
@@ -44,7 +44,7 @@ class Reachability:
         """Return whether a package exports `function` of `module`, or its class, to unknown callers."""
         name = (function.class_name or function.name).partition(".")[0]
         return any(
-            _hands_on(other, imported) or (other.path.endswith("__init__.py") and imported.member == name)
+            _re_exports(other, imported) or (other.path.endswith("__init__.py") and imported.member == name)
             for other, _, imported in self._importers_of(module, (name,))
         )
 
@@ -69,7 +69,7 @@ class Reachability:
             elif place.path == module.path:
                 yield from _users_in(project, path, mentions, function)
         for other, local, imported in self._importers_of(module, (name,)):
-            if _hands_on(other, imported):
+            if _re_exports(other, imported):
                 yield None
             mentions = read_mentions(other, local if imported.member == name else name)
             if mentions is not None:
@@ -91,7 +91,7 @@ class Reachability:
         own_operators = operators(module).get(function.name, ()) if function.class_name is None else ()
         if not own_operators and any(may_register(decorator) for decorator in function.decorators):
             return True
-        callers = list(self._callers.of(module, entered, of_tests=True))
+        callers = list(self._callers.callers_of(module, entered, include_tests=True))
         if own_operators and not callers:
             return True
         own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
@@ -106,7 +106,7 @@ class Reachability:
             return True
         # Files without Triton are not part of a search.
         if any(
-            _hands_on(other, imported)
+            _re_exports(other, imported)
             or any(
                 self._does_use(other.path, local if imported.member == one else one, own)
                 for one in names
@@ -136,18 +136,18 @@ class Reachability:
         """
         if mentions is None or mentions.is_valued:
             return mentions is not None
-        if mentions.is_exported and not self._is_taken_for_nothing(path, name):
+        if mentions.is_exported and not self._is_imported_unused(path, name):
             return True
         return any(
             not any(path == other and _is_related(qualname, inner) for other, inner in own)
             for qualname in mentions.functions
         )
 
-    def _is_taken_for_nothing(self, package: str, name: str) -> bool:
+    def _is_imported_unused(self, package: str, name: str) -> bool:
         """Return whether the project imports `name` from the package at that path, and no file uses it."""
         is_taken = False
         for other, local, imported in self._importers_of(self._project.modules[package], (name,)):
-            if _hands_on(other, imported) or read_mentions(other, local if imported.member == name else name):
+            if _re_exports(other, imported) or read_mentions(other, local if imported.member == name else name):
                 return False
             is_taken |= imported.member == name
         return is_taken
@@ -172,7 +172,7 @@ class Reachability:
         one of these names nor may re-export all names are not read.
         """
         project, stem = self._project, last_name(module.path)
-        for path in project.modules.importers(stem, None if using is None else map(mention, using)):
+        for path in project.modules.importers(stem, None if using is None else map(use_pattern, using)):
             if path == module.path or path in project.tests or path in project.demonstrations:
                 continue
             other = project.modules.get(path)
@@ -213,7 +213,7 @@ def _aliases(module: Module, name: str) -> Iterator[str]:
         yield from (one.name for one in bindings if is_alias(one.value, name))
 
 
-def _hands_on(other: Module, imported: Import) -> bool:
+def _re_exports(other: Module, imported: Import) -> bool:
     """Return whether `other` star-imports the module, or is a package that imports it whole."""
     return imported in other.star_imports or (other.path.endswith("__init__.py") and imported.member is None)
 

@@ -41,9 +41,9 @@ def read_applied_names(module: Module, class_name: str) -> tuple[str, ...]:
 
 
 @cached_in_scan()
-def applying(class_name: str) -> TextPattern:
+def apply_pattern(class_name: str) -> TextPattern:
     """Return a pattern that matches every `apply` of the class."""
     return TextPattern(class_name, _BEFORE, _APPLY)
 
 
-APPLIED_NAMES = declare_query("applied names", read_applied_names, applying)
+APPLIED_NAMES = declare_query("applied names", read_applied_names, apply_pattern)
