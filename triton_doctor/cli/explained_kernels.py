@@ -57,7 +57,7 @@ def explain_kernels(
         shown = suppress(found, directives, ran=frozenset(), known=frozenset())
         return ignore_per_file(shown, settings, base)
 
-    asked = workspace.asked
+    asked = workspace.report_paths
     kernels = tuple(
         one
         for project in parts

@@ -18,8 +18,8 @@ imports only from passes above it in this list.
 Example: for
 
     def run(x):
-        copy[(1,)](x, n=x.shape[0])
+        copy[(1,)](x, n=x.numel())
 
 with a kernel `copy(x_ptr, n: tl.constexpr)`, `python` makes a `Launch` with the argument `n`, `project` links it to the
-kernel `copy`, `variability` finds that `x.shape[0]` follows the data (PER_CALL), and the rule TRD201 reports it.
+kernel `copy`, `variability` finds that `x.numel()` follows the data (PER_CALL), and the rule TRD201 reports it.
 """

@@ -21,8 +21,8 @@ from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_location
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
-from triton_doctor.static.suppression.asked_files import concerns, move_to_asked
 from triton_doctor.static.suppression.own_variables import leave_out_own
+from triton_doctor.static.suppression.reported_files import concerns, move_to_reported
 from triton_doctor.static.suppression.suppress import UNUSED, suppress
 
 if TYPE_CHECKING:
@@ -73,12 +73,12 @@ def scan(
     *,
     cwd: Path,
     projects: Sequence[Path] = (),
-    asked: frozenset[str] | None = None,
+    report_paths: frozenset[str] | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
     weigh: Judge | None = None,
     cache: ScanStore | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` if below it, and report on those `asked`; None for all.
+    """Check `files`, whose paths are relative to `cwd` if below it, and report on those `report_paths`; None for all.
 
     `projects` are the roots of their projects; `cwd` if empty. `on_progress` gets the number of files done so far.
     `weigh` processes all findings before suppression, and may change or add some. Valid results in `cache` are reused.
@@ -89,7 +89,7 @@ def scan(
     if kept.modules is not None:
         database.kept = kept.modules
     is_same = kept is not NO_CACHED_SCAN and database.seen().digests == kept.seen.digests
-    result = combine_results(kept.results, asked) if is_same and weigh is None else None
+    result = combine_results(kept.results, report_paths) if is_same and weigh is None else None
     scan_result = None
     scan_cache = None
     if result is not None:
@@ -109,7 +109,7 @@ def scan(
             changes,
             rules=all_rules(),
             find=find_planned,
-            asked=asked,
+            report_paths=report_paths,
             on_progress=on_progress,
             weigh=weigh,
         )
@@ -136,7 +136,7 @@ def scan(
         if left is not NO_SCAN_CACHE:
             cache.write(left._replace(seen=database.seen()))
     sight = Visibility(database.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
-    reported = (finding for finding in shown if concerns(finding, asked))
+    reported = (finding for finding in shown if concerns(finding, report_paths))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, database.source_of)
     if notebooks:
@@ -144,13 +144,13 @@ def scan(
     undecided = undecided_still(result)
     if notebooks:
         undecided = tuple(one.relocate(partial(show_location, read=notebooks.read)) for one in undecided)
-    seen = list(leave_out_own([*move_to_asked(seen, asked, notebooks.source_of)], projects or (cwd,)))
+    seen = list(leave_out_own([*move_to_reported(seen, report_paths, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
         limits=(MORE_THAN_SEARCHED,) if sight.is_cut else (),
         summary=Summary(
-            files_seen=len(files) if asked is None else len(asked),
+            files_seen=len(files) if report_paths is None else len(report_paths),
             files_read=result.files_read,
             kernels=result.kernels,
             launches=result.launches,

@@ -59,7 +59,7 @@ def fix(
         settings=settings,
         cwd=workspace.base,
         projects=workspace.projects,
-        asked=workspace.asked,
+        report_paths=workspace.report_paths,
         weigh=weigh,
         cache=cache,
     )

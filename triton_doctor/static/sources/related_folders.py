@@ -31,20 +31,22 @@ _IMPORT = re.compile(rb"^[^\n]*\bimport\b[^\n]*(?:(?<=\\)\n[^\n]*)*", re.MULTILI
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 
 
-def related_files(root: str, files: Sequence[SourceFile], asked: Sequence[str]) -> tuple[list[SourceFile], list[str]]:
-    """Return those of `files` (all below `root`) that are related to the paths `asked`, and the paths of their entries.
+def related_files(
+    root: str, files: Sequence[SourceFile], named_paths: Sequence[str]
+) -> tuple[list[SourceFile], list[str]]:
+    """Return those of `files` (all below `root`) related to `named_paths`, and the paths of their entries.
 
     Settings files in `root`, or in a folder above an entry, are always included.
     """
-    search = _EntrySearch(_folders_of_entries(root, files, asked), files)
-    entries = search.related_to(asked)
+    search = _EntrySearch(_folders_of_entries(root, files, named_paths), files)
+    entries = search.related_to(named_paths)
     return [file for entry in entries for file in search.files[entry]], entries
 
 
-def _folders_of_entries(root: str, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str]:
+def _folders_of_entries(root: str, files: Sequence[SourceFile], named_paths: Sequence[str]) -> list[str]:
     """Return the folders that contain entries, from `root` down."""
     holding = {file.name.rpartition("/")[0] for file in files if file.kind is FileKind.PYTHON}
-    lowest = os.path.commonpath([path.rpartition("/")[0] for path in asked])
+    lowest = os.path.commonpath([path.rpartition("/")[0] for path in named_paths])
     while lowest != root and lowest in holding:
         lowest = lowest.rpartition("/")[0]
     folders = [root]
@@ -64,9 +66,9 @@ class _EntrySearch:
             self.files.setdefault(self._entry_of(file.name), []).append(file)
         self._imported: dict[str, frozenset[bytes]] = {}
 
-    def related_to(self, asked: Sequence[str]) -> list[str]:
-        """Return the entries of the paths `asked` and every entry connected to them by imports, directly or not."""
-        related = {entry for entry in map(self._entry_of, asked) if entry in self.files}
+    def related_to(self, named_paths: Sequence[str]) -> list[str]:
+        """Return the entries of `named_paths` and every entry connected to them by imports, directly or not."""
+        related = {entry for entry in map(self._entry_of, named_paths) if entry in self.files}
         pending = sorted(related)
         while pending:
             entry = pending.pop()

@@ -28,8 +28,8 @@ MOST_FILES = 30_000
 class Workspace:
     """What a check reads and reports on.
 
-    `files` are all files of the projects; their paths are relative to `base` if they lie below it. `asked` are the
-    paths to report on, None for all. `settings` hold for all files. `home` is the folder of the cache. `projects` are
+    `files` are all files of the projects; their paths are relative to `base` if they lie below it. `report_paths` are
+    those to report on, None for all. `settings` hold for all files. `home` is the folder of the cache. `projects` are
     the roots of the projects. `read` are these too, or, if the working directory is no project, the files and folders
     in it that are read. `cut` are the projects with more than MOST_FILES files: of these, only the files that the user
     named are read.
@@ -38,7 +38,7 @@ class Workspace:
     base: Path
     home: Path
     files: tuple[SourceFile, ...]
-    asked: frozenset[str] | None
+    report_paths: frozenset[str] | None
     settings: Settings
     projects: tuple[Path, ...]
     read: tuple[Path, ...]
@@ -47,7 +47,11 @@ class Workspace:
     @property
     def reported(self) -> tuple[SourceFile, ...]:
         """The files to report on."""
-        return self.files if self.asked is None else tuple(one for one in self.files if one.shown in self.asked)
+        return (
+            self.files
+            if self.report_paths is None
+            else tuple(one for one in self.files if one.shown in self.report_paths)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +85,9 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
     files = {file.name: file for file in wanted}
     cut, read = [], list[Path]()
     for project in dict.fromkeys(projects):
-        is_whole = project.is_marked or _is_asked(project, paths, cwd)
+        is_whole = project.is_marked or _is_named_by_user(project, paths, cwd)
         around = list(islice(_around(project, settings, base), MOST_FILES + 1))
-        if len(around) > MOST_FILES and not _is_asked(project, paths, cwd):
+        if len(around) > MOST_FILES and not _is_named_by_user(project, paths, cwd):
             cut.append(project.root)
             continue
         if is_whole or project.base != project.root:
@@ -99,7 +103,7 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
         base=base,
         home=marked if marked is not None and len(set(projects)) == 1 else cwd,
         files=tuple(files.values()),
-        asked=None if len(files) == len(wanted) else frozenset(file.shown for file in wanted),
+        report_paths=None if len(files) == len(wanted) else frozenset(file.shown for file in wanted),
         settings=settings,
         projects=tuple(dict.fromkeys(project.root for project in projects)),
         read=tuple(read),
@@ -154,7 +158,7 @@ def _around(project: _ProjectFolder, settings: Settings, base: Path) -> Iterator
         yield from find_files([project.outskirts], settings, cwd=base, base=base, is_deep=False)
 
 
-def _is_asked(project: _ProjectFolder, paths: Iterable[Path], cwd: Path) -> bool:
+def _is_named_by_user(project: _ProjectFolder, paths: Iterable[Path], cwd: Path) -> bool:
     """Return whether the user named the whole project."""
     return any(project.root.is_relative_to(os.path.abspath(cwd / path)) for path in paths)  # noqa: PTH100
 

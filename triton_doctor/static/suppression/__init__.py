@@ -15,6 +15,6 @@ Files, in reading order:
 - `suppress`: applies directives.
 - `baseline`: compares with a baseline; fingerprints.
 - `add_ignore`: writes directives into files.
-- `asked_files`: findings of the files that the user named.
+- `reported_files`: findings of the files that the user named.
 - `own_variables`: TRD104 for variables that the project itself reads.
 """

@@ -55,7 +55,7 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     context = context_of(interpreter, param, frame)
     if context is not None:
         return context
-    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
+    return UNKNOWN if param.variadic else interpreter.caller_arguments.argument(param, frame)
 
 
 def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:

@@ -30,7 +30,7 @@ def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int,
     if own.kind is not Variability.UNKNOWN:
         return own
     if isinstance(value, SymbolicValue):
-        known = _prefer_callers(own, partial(interpreter.asked.axis, value, position, frame))
+        known = _prefer_callers(own, partial(interpreter.caller_arguments.axis, value, position, frame))
         return _join_checked_axes(interpreter, known, value, position, frame)
     return resolve_through_callers(interpreter, own, frame)
 
@@ -41,7 +41,7 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
     if not isinstance(value, SymbolicValue):
         return resolve_through_callers(interpreter, own, frame)
     if own.kind is Variability.UNKNOWN and not own.undecided_dims:
-        asked = interpreter.asked.stride(value, position, frame)
+        asked = interpreter.caller_arguments.stride(value, position, frame)
         if asked is None or asked.decide() is Variability.UNKNOWN:
             return layouts.presumed_stride(interpreter, value, position, frame) or own
         return asked
@@ -86,11 +86,11 @@ def _query_callers(interpreter: Interpreter, factor: DimFactor, frame: CallFrame
         return None
     symbol = SymbolicValue(root, UNKNOWN, function)
     if isinstance(factor, Dim):
-        asked = interpreter.asked.axis(symbol, factor.position, frame)
+        asked = interpreter.caller_arguments.axis(symbol, factor.position, frame)
         own = tensors.axis_of_root(root, factor.position) if asked is None else asked
         shared = _join_checked_axes(interpreter, own, symbol, factor.position, frame)
         return shared if shared is not own else asked
-    return interpreter.asked.rest(symbol, factor.front, factor.back, frame)
+    return interpreter.caller_arguments.rest(symbol, factor.front, factor.back, frame)
 
 
 def _join_checked_axes(
@@ -151,7 +151,7 @@ def _axis_of(
 ) -> AbstractNumber | None:
     """Return an axis of another argument of `function`; None if the same `asker` is evaluating it already."""
     inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
-    tensor = interpreter.asked.argument(param, inner)
+    tensor = interpreter.caller_arguments.argument(param, inner)
     return interpreter.evaluations.guard(
         (id(function), *asker), partial(axis, interpreter, tensor, position, inner), None
     )

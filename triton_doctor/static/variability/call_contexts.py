@@ -45,7 +45,7 @@ def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tupl
 def _find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
     function = frame.function
     tests = [(test, arm.is_true) for arm in arms if (test := _test_of(function, arm.flag or "")) is not None]
-    called = interpreter.asked.called(function)
+    called = interpreter.caller_arguments.called(function)
     if not tests or not 1 < len(called) <= MOST_CALLERS:
         return NO_CALLERS
     found = [

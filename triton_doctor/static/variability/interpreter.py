@@ -89,7 +89,7 @@ class Interpreter:
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._callees: dict[int, Function | AbstractNumber | None] = {}
         self.evaluations = Evaluations()
-        self.asked = CallerArguments(self)
+        self.caller_arguments = CallerArguments(self)
         self.layouts = Layouts(self)
         self.checks = AxisChecks(self)
 
@@ -131,7 +131,7 @@ class Interpreter:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self.asked.number(value, frame)
+                return self.caller_arguments.number(value, frame)
             case Union(options):
                 return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
@@ -157,7 +157,7 @@ class Interpreter:
         targets; or None.
         """
         if isinstance(value, SymbolicValue):
-            asked = self.asked.part(value, position, size, frame, is_open=is_open)
+            asked = self.caller_arguments.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
                 return asked.with_integrality(is_integer=False)
         if isinstance(value, Instance):

@@ -38,7 +38,7 @@ def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstract
     """Return the length of a sequence, table or tensor."""
     match value:
         case SymbolicValue() if not is_used_as_tensor(value):
-            return interpreter.asked.length(value, frame) or length_of_symbol(value)
+            return interpreter.caller_arguments.length(value, frame) or length_of_symbol(value)
         case SymbolicValue() | Tensor():
             return interpreter.axis(value, 0, frame)
         case Union(options):

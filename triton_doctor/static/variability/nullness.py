@@ -117,7 +117,7 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
 
 
 def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
-    called = interpreter.asked.called(frame.function)
+    called = interpreter.caller_arguments.called(frame.function)
     if len(called) > MOST_CALLERS:
         return None
     answers: list[bool | None] = []

@@ -89,7 +89,7 @@ def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, p
             stored = interpreter.attribute_stores.value(interpreter, base, name, point)
             found = registered(interpreter, base, name, point) if stored is None else stored
             if found is None and value.origin is not None and name not in OF_TENSORS:
-                found = interpreter.asked.attribute(value, name, point.frame)
+                found = interpreter.caller_arguments.attribute(value, name, point.frame)
             return attribute(interpreter, value, name, base, point) if found is None else found
         case _:
             return attribute(interpreter, value, name, base, point)

@@ -74,7 +74,7 @@ def _literals_passed(interpreter: Interpreter, parameter: CallerValues, depth: i
         key,
         lambda: tuple(
             one
-            for value in interpreter.asked.passed(parameter, depth)
+            for value in interpreter.caller_arguments.passed(parameter, depth)
             for one in _literals_of(interpreter, value, depth + 1)
         ),
         on_cycle=(),

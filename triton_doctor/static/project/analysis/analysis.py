@@ -47,7 +47,7 @@ def analyze(
     *,
     rules: Collection[str],
     find: Find,
-    asked: frozenset[str] | None,
+    report_paths: frozenset[str] | None,
     on_progress: Callable[[int], None],
     weigh: Judge | None,
 ) -> tuple[ScanResult, Result]:
@@ -57,10 +57,10 @@ def analyze(
     """
     codes = frozenset(code for code in rules if is_selected(code, select=settings.select, ignore=settings.ignore))
     project = empty_project(database, settings, cwd)
-    analysis = Analysis(project, database, partial(find, codes=codes), before, changes, asked)
+    analysis = Analysis(project, database, partial(find, codes=codes), before, changes, report_paths)
     summaries, file_results = run_analysis(analysis, on_progress, alone=weigh is not None)
     scan_result = ScanResult(frozenset(rules), summaries.by_path, file_results)
-    result = combine_results(scan_result.results(), asked)
+    result = combine_results(scan_result.results(), report_paths)
     assert result is not None, "every file that a report needs was checked"
     if weigh is not None:
         weighed = weigh(with_all_launches(project, summaries), result.found)

@@ -29,8 +29,8 @@ class Analysis(NamedTuple):
 
     `find` runs the rules on a part of the project and gives findings and undecided constexprs.
 
-    Results in `before` are reused where `changes` do not affect them. `project` has no files yet. `asked` are the files
-    to report on, None for all.
+    Results in `before` are reused where `changes` do not affect them. `project` has no files yet. `report_paths` are
+    the files to report on, None for all.
     """
 
     project: Project
@@ -38,7 +38,7 @@ class Analysis(NamedTuple):
     find: Callable[[Project, str], tuple[tuple[Finding, ...], tuple[Undecided, ...]]]
     before: ScanResult
     changes: Changes
-    asked: frozenset[str] | None = None
+    report_paths: frozenset[str] | None = None
 
 
 class TrackedVariables(Container[str]):
@@ -47,11 +47,11 @@ class TrackedVariables(Container[str]):
     def __init__(self, there: Container[str]) -> None:
         """`there` are the variables that some file sets."""
         self._there = there
-        self.asked: set[tuple[str, bool]] = set()
+        self.lookups: set[tuple[str, bool]] = set()
 
     def __contains__(self, variable: object) -> bool:
         found = variable in self._there
-        self.asked.add((str(variable), found))
+        self.lookups.add((str(variable), found))
         return found
 
 
@@ -71,7 +71,7 @@ class TrackedFlag:
 def analyze_files(analysis: Analysis, summaries: FileSummaries, paths: Iterable[str]) -> dict[str, FileResult]:
     """Return the results of those of `paths` that a report needs; valid earlier results are reused."""
     launchers = summaries.launchers()
-    needed = needed_paths(summaries.by_path, analysis.asked)
+    needed = needed_paths(summaries.by_path, analysis.report_paths)
     file_results = {}
     for path in paths:
         from_where = launchers.get(path, ())
@@ -121,5 +121,5 @@ def _analyze_file(analysis: Analysis, summaries: FileSummaries, path: str, launc
         modules.source(path)
         found, undecided, dependencies, unreadable = (), (), modules.dependencies(), (explain_unreadable(path, error),)
     return FileResult(
-        found, undecided, unreadable, launchers, frozenset(variables.asked), has_programs.result, dependencies
+        found, undecided, unreadable, launchers, frozenset(variables.lookups), has_programs.result, dependencies
     )

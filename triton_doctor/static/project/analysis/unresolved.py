@@ -26,12 +26,12 @@ class Unresolved(NamedTuple):
     why: str
 
 
-def unresolved_launches(database: Database, asked: frozenset[str] | None) -> Iterator[Unresolved]:
-    """Yield the launches without kernel in the files `asked` (None for all), by path and line."""
+def unresolved_launches(database: Database, report_paths: frozenset[str] | None) -> Iterator[Unresolved]:
+    """Yield the launches without kernel in the files `report_paths` (None for all), by path and line."""
     names = Resolver(TrackedModules(database))
     summaries = summarize_files(database, {}, NO_CHANGES)
     for path in sorted(summaries.by_path):
-        if asked is None or path in asked:
+        if report_paths is None or path in report_paths:
             found = [launch for launch in summaries.launches(path) if not launch.kernels]
             for launch in sorted(found, key=lambda launch: launch.launch.span):
                 yield Unresolved(path, launch.launch.span.line, _reason(launch, names))

@@ -60,30 +60,35 @@ class LaunchingFile(Protocol):
         ...
 
 
-def needed_paths(files: Mapping[str, LaunchingFile], asked: frozenset[str] | None) -> frozenset[str]:
-    """Return the files whose findings may concern those `asked`: these, and the files of the kernels that they launch.
+def needed_paths(files: Mapping[str, LaunchingFile], report_paths: frozenset[str] | None) -> frozenset[str]:
+    """Return the files whose findings may concern `report_paths`: these, and the files of the kernels they launch.
 
-    `asked` is None for all files.
+    `report_paths` is None for all files.
     """
-    if asked is None:
+    if report_paths is None:
         return frozenset(files)
-    own = asked & files.keys()
+    own = report_paths & files.keys()
     return own.union(*(files[path].homes for path in own))
 
 
-def combine_results(files: Mapping[str, FileReport], asked: frozenset[str] | None) -> Result | None:
-    """Return the report on the files `asked`, None for all; None if some file was not checked for it."""
-    readings = {path: files[path].findings if path in files else None for path in needed_paths(files, asked)}
+def combine_results(files: Mapping[str, FileReport], report_paths: frozenset[str] | None) -> Result | None:
+    """Return the report on the files `report_paths`, None for all; None if some file was not checked for it."""
+    readings = {path: files[path].findings if path in files else None for path in needed_paths(files, report_paths)}
     checked = {path: findings for path, findings in readings.items() if findings is not None}
     if len(checked) < len(readings):
         return None
-    own = [one for path, one in files.items() if asked is None or path in asked]
-    own_read = (findings.read | {path} for path, findings in checked.items() if asked is None or path in asked)
+    own = [one for path, one in files.items() if report_paths is None or path in report_paths]
+    own_read = (
+        findings.read | {path} for path, findings in checked.items() if report_paths is None or path in report_paths
+    )
     unreadable = [*(one.unreadable for one in files.values()), *(findings.unreadable for findings in checked.values())]
     return Result(
         found=tuple(finding for path in sorted(checked) for finding in checked[path].found),
         undecided=tuple(
-            one for path in sorted(checked) if asked is None or path in asked for one in checked[path].undecided
+            one
+            for path in sorted(checked)
+            if report_paths is None or path in report_paths
+            for one in checked[path].undecided
         ),
         unreadable=_first_of_each_file(finding for findings in unreadable for finding in findings),
         files_read=len(frozenset[str]().union(*own_read)),

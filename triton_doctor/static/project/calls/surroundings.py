@@ -172,8 +172,8 @@ def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
     lines = _lines(project.modules.source(kernel.path))
     text = b"\n".join(lines[kernel.line - 1 : kernel.span.end_line])
     may_ask = b"isinstance" in text or b".is_ptr" in text
-    asked = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
-    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
+    looked_up = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
+    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in looked_up)
 
 
 @cached_in_scan(most=1)

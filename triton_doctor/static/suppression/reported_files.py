@@ -17,24 +17,28 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
 
 
-def concerns(finding: Finding, asked: frozenset[str] | None) -> bool:
-    """Return whether `finding` is in a file of `asked`, or also holds in one; `asked` is None for all files."""
-    return asked is None or finding.path in asked or any(location.path in asked for location in finding.facts.also)
+def concerns(finding: Finding, report_paths: frozenset[str] | None) -> bool:
+    """Return whether `finding` is in a file of `report_paths` (None for all files), or also holds in one."""
+    return (
+        report_paths is None
+        or finding.path in report_paths
+        or any(location.path in report_paths for location in finding.facts.also)
+    )
 
 
-def move_to_asked(
-    findings: Iterable[Finding], asked: frozenset[str] | None, source_of: Callable[[str], bytes | None]
+def move_to_reported(
+    findings: Iterable[Finding], report_paths: frozenset[str] | None, source_of: Callable[[str], bytes | None]
 ) -> Iterator[Finding]:
-    """Yield `findings`, each in a file of `asked`: its own place, or else the first other place where it holds.
+    """Yield `findings`, each in a file of `report_paths`: its own place, or else the first other place where it holds.
 
     There its span is the line, and its original place becomes one of the other places. `source_of` gives the bytes of a
     path.
     """
     for finding in findings:
-        if asked is None or split_cell(finding.path)[0] in asked:
+        if report_paths is None or split_cell(finding.path)[0] in report_paths:
             yield finding
             continue
-        location = next((one for one in finding.facts.also if split_cell(one.path)[0] in asked), None)
+        location = next((one for one in finding.facts.also if split_cell(one.path)[0] in report_paths), None)
         if location is not None:
             also = {*finding.facts.also, Location(finding.path, finding.span.line)} - {location}
             yield replace(
