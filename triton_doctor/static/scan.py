@@ -1,4 +1,4 @@
-"""Files to findings: read, link, check, suppress, sort."""
+"""The static side as one function: files to findings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What was looked at. `files_read` of `files_seen` could matter to Triton, and were parsed."""
+    """Counts of a scan. `files_read` of `files_seen` could matter to Triton, and were parsed."""
 
     files_seen: int
     files_read: int
@@ -52,10 +52,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What was found, in the order of `Finding.order`, what was looked at, and which constexprs are `undecided`.
+    """The result of a scan: findings in the order of `Finding.order`, counts, and undecided constexprs.
 
-    `fail_on` is the least severity that `--fix` edits for. `limits` tell what was not looked at, and what follows.
-    `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
+    `fail_on` is the least severity that `--fix` edits for. `limits` say what was not checked, and the consequence.
+    `source_of` gives the bytes that findings refer to; None if the file changed meanwhile.
     """
 
     findings: tuple[Finding, ...]
@@ -78,11 +78,10 @@ def scan(
     weigh: Judge | None = None,
     cache: ScanStore | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be, and report on those `asked`; None for all.
+    """Check `files`, whose paths are relative to `cwd` if below it, and report on those `asked`; None for all.
 
-    `projects` are the roots of what they belong to, `cwd` if none is given. `on_progress` gets the files done so far.
-    `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
-    What `cache` has of the scan before is not worked out again.
+    `projects` are the roots of their projects; `cwd` if empty. `on_progress` gets the number of files done so far.
+    `weigh` processes all findings before suppression, and may change or add some. Valid results in `cache` are reused.
     """
     began = time.perf_counter()
     kept = cache.read() if cache is not None else NO_CACHED_SCAN
@@ -165,7 +164,7 @@ def scan(
 
 
 def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
-    """`scan` of files below `base` as somebody in `cwd` is to see it; nothing is to be edited by it any more."""
+    """Return `scan`, of files below `base`, with paths for a user in `cwd`. The result is not for editing."""
     if base == cwd:
         return scan
     show = path_shower(base, cwd)
@@ -177,13 +176,13 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
 
 
 def undecided_still(result: Result) -> tuple[Undecided, ...]:
-    """The undecided constexprs of `result` that no recorded run decides."""
+    """Return the undecided constexprs of `result` that no recorded run decides."""
     judged = {(one.facts.kernel_location, one.facts.parameter) for one in result.found if one.evidence is not None}
     return tuple(one for one in result.undecided if (one.kernel_location, one.parameter) not in judged)
 
 
 class NotebookCells:
-    """The cells of the notebooks among `files`, each read when a finding is about it; `source_of` gives programs."""
+    """The cells of the notebooks among `files`, each read on access; `source_of` gives programs."""
 
     def __init__(self, files: Iterable[SourceFile], source_of: Callable[[str], bytes | None]) -> None:
         """Nothing is read yet."""
@@ -195,7 +194,7 @@ class NotebookCells:
         return bool(self._files)
 
     def read(self, path: str) -> Notebook:
-        """The notebook at `path`; without cells where it is another than was scanned."""
+        """Return the notebook at `path`; without cells if it changed since the scan."""
         if path not in self._read:
             file = self._files[path]
             try:
@@ -206,7 +205,7 @@ class NotebookCells:
         return self._read[path]
 
     def source_of(self, path: str) -> bytes | None:
-        """The bytes that findings with that path are about: of a file, or of a cell; None where they have changed."""
+        """Return the bytes of a file or cell that findings with that path refer to; None if changed."""
         name, number = split_cell(path)
         if number is None:
             return self._source_of(path)
@@ -215,7 +214,7 @@ class NotebookCells:
 
 
 def ignore_per_file(findings: Iterator[Finding], settings: Settings, cwd: Path) -> Iterator[Finding]:
-    """The `findings` that the per-file-ignores of `settings` leave."""
+    """Yield the `findings` that the per-file-ignores of `settings` leave."""
     rules = [(compile_rules(settings.root, [pattern]), codes) for pattern, codes in settings.per_file_ignores]
     for finding in findings:
         path = (cwd / finding.path).as_posix()

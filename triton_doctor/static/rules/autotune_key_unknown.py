@@ -18,7 +18,7 @@ CODE = "TRD303"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a name, at the decorator."""
+    """Yield one finding for each such name, at the decorator."""
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or not tuned.by.endswith(("triton.autotune", "triton.runtime.autotuner.autotune")):

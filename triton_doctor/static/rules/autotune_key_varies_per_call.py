@@ -1,6 +1,6 @@
 """TRD301: an autotune key that follows the data, so that each new value tunes the configs again.
 
-The fix: the names go out of the key where a program of the kernel does the same work whatever they are.
+The fix removes the names from the key if a program of the kernel does the same work for all values.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
 
 
 CODE = AUTOTUNE_KEY
-# `n // 32` is one key for 32 values of `n`.
+# `n // 32` is the same key for 32 values of `n`.
 _COARSE = 16
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at the name of its key that changes most often; a plain argument before a constexpr.
+    """Yield one finding for each kernel, at the name of its key that changes most often; plain arguments before
+    constexprs.
 
-    A name by which a pruner chooses the configs comes last: the key needs it, as one bucket would share its configs.
-    Where TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
+    A name by which a pruner chooses configs comes last: the key needs it, since values in one bucket would share
+    configs. If TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
     """
     for varying in varying_keys(project).values():
         sources = [(parameter, worst) for parameter in varying if (worst := parameter.worst) is not None]
@@ -88,7 +89,7 @@ def _severity(worst: ParameterSource) -> Severity:
 
 
 def _is_coarse(expr: Expr) -> bool:
-    """Whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
+    """Return whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
     match expr:
         case BinaryOp("*", (inner, Const(int()))):
             return _is_coarse(inner)
@@ -101,9 +102,10 @@ def _is_coarse(expr: Expr) -> bool:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Unsafe: one config for all values may be slower for some, though results stay.
+    """Return an unsafe plan: one config for all values may be slower for some, with the same results.
 
-    None where a loop runs to one, or the kernel needs one while it compiles: the best config may depend on it.
+    None if a loop's length depends on a name, or the kernel needs one at compile time: the best config may depend on
+    it.
     """
     kernel = kernel_of(project, finding)
     tuned = kernel.autotune if kernel is not None else None

@@ -1,4 +1,4 @@
-"""TRD302: a kernel that is tuned over very many configs, none of them left out and no result kept."""
+"""TRD302: a kernel tuned over very many configs, without pruning and without caching the result."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 CODE = "TRD302"
-# Each is compiled, and timed for some 125 ms (triton.testing.do_bench: 25 ms of warm-up, 100 ms of runs).
+# Each config is compiled, and timed for some 125 ms (triton.testing.do_bench: 25 ms of warm-up, 100 ms of runs).
 MOST_CONFIGS = 40
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at its decorator."""
+    """Yield one finding for each kernel, at its decorator."""
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or tuned.prunes or tuned.keeps or not tuned.by.endswith("autotune"):

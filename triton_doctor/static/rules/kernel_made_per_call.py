@@ -1,4 +1,4 @@
-"""TRD205: a kernel that is defined inside a function, and so made anew, and loaded from disk anew, on each call."""
+"""TRD205: a kernel defined inside a function, so that each call creates it and loads it from disk again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODE = "TRD205"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, where it is defined."""
+    """Yield one finding for each kernel, where it is defined."""
     for kernel, launch in KernelFactories(project).made_anew():
         maker = (kernel.made_in or "").rpartition(".")[2]
         idle = explain_idle_kernel(project, kernel)
@@ -29,7 +29,7 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO if idle else Severity.WARNING,
             message=(
-                # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
+                # A new kernel object has an empty cache in memory; Triton's cache on disk is keyed by source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
                 f"{describe_excuse(idle)}"
             ),

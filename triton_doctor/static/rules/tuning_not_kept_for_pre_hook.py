@@ -1,4 +1,4 @@
-"""TRD304: a kernel whose tuning is to be kept, and is not, since a config has a hook."""
+"""TRD304: a kernel whose tuning results should be cached, but are not, because a config has a hook."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CODE = "TRD304"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at its decorator."""
+    """Yield one finding for each kernel, at its decorator."""
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or not tuned.keeps or not tuned.by.endswith(("triton.autotune", "autotuner.autotune")):

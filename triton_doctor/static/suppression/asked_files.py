@@ -1,6 +1,7 @@
-"""Findings to those of the files asked for: one that is true of them too is reported there, once.
+"""Restricts findings to the files that the user named; one that also holds there is moved there.
 
-A kernel that three files launch alike is one finding, at the first launch; who asks for the third file wants it there.
+A kernel with the same problem at three launches is one finding, at the first launch. A user who names the third file
+wants to see it there.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
 
 
 def concerns(finding: Finding, asked: frozenset[str] | None) -> bool:
-    """Whether `finding` stands in a file of `asked`, or is true there too; `asked` is None for all files."""
+    """Return whether `finding` is in a file of `asked`, or also holds in one; `asked` is None for all files."""
     return asked is None or finding.path in asked or any(location.path in asked for location in finding.facts.also)
 
 
 def move_to_asked(
     findings: Iterable[Finding], asked: frozenset[str] | None, source_of: Callable[[str], bytes | None]
 ) -> Iterator[Finding]:
-    """The `findings`, each in a file of `asked`: where it stands, else at the first other place that it is true of.
+    """Yield `findings`, each in a file of `asked`: its own place, or else the first other place where it holds.
 
-    There it spans the line, and where it stood is one of the other places. `source_of` gives the bytes of a path.
+    There its span is the line, and its original place becomes one of the other places. `source_of` gives the bytes of a
+    path.
     """
     for finding in findings:
         if asked is None or split_cell(finding.path)[0] in asked:
@@ -45,7 +47,7 @@ def move_to_asked(
 
 
 def _line_span(source: bytes, line: int) -> Span:
-    """What is not blank of the line."""
+    """Return the span of the line without surrounding blanks."""
     lines = source.decode("utf-8", "replace").splitlines()
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     return Span(line, len(text) - len(text.lstrip()) + 1, line, max(len(text.rstrip()), 1) + 1)

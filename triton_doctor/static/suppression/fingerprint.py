@@ -1,4 +1,4 @@
-"""A finding to a fingerprint that stays when lines move and when code is formatted: of its rule, kernel, text."""
+"""Fingerprints of findings, stable when lines move and code is formatted: of rule, kernel, parameter and text."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _DIGITS = 16
 
 
 def source_text(finding: Finding, lines: Sequence[str]) -> str:
-    """What stands in the finding's span, as it would be written whatever the formatter; `lines` are its file's."""
+    """Return the text in the finding's span, normalized for formatting; `lines` are those of its file."""
     text = cut(lines, finding.span)
     return normalize(text) if finding.path.endswith(".py") else " ".join(text.split())
 
 
 def fingerprint(finding: Finding, text: str) -> str:
-    """Of the rule, the kernel, the parameter and `text`, as `source_text` gives it."""
+    """Return the fingerprint of the rule, the kernel, the parameter and `text`, as returned by `source_text`."""
     parts = (finding.code, finding.facts.kernel or "", finding.facts.parameter or "", text)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def cut(lines: Sequence[str], span: Span) -> str:
-    """The characters of `span`; nothing where the file has no such lines."""
+    """Return the characters of `span`; empty if the file has no such lines."""
     chosen = list(lines[span.line - 1 : span.end_line])
     if not chosen:
         return ""

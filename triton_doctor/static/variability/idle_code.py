@@ -38,9 +38,7 @@ def is_test(interpreter: Interpreter, launch: LinkedLaunch) -> bool:
 
 
 def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
-    """Return why no program runs `kernel`: it is only launched or defined in tests, demonstrations or
-    unreachable code.
-    """
+    """Return why no program runs `kernel`: only tests, demonstrations or unreachable code launch or define it."""
     interpreter = interpreter_of(project)
     if interpreter.callers.is_shown(kernel):
         return IN_TRIALS
@@ -67,7 +65,9 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
 
 @cached_in_scan()
 def runs_compiled(project: Project, kernel: Kernel) -> bool:
-    """Whether every launch of `kernel` that a program may run stands in code that only runs under `torch.compile`."""
+    """Return whether every launch of `kernel` that a program may run is in code that only runs under
+    `torch.compile`.
+    """
     interpreter = interpreter_of(project)
     launches = [
         one

@@ -1,4 +1,4 @@
-"""Values from outside: declared by the user, read from the data of a tensor, or out of sight."""
+"""Values from outside the analysed code: declared by the user, read from tensor data, or unknown."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def declared(project: Project, name: str, frame: CallFrame) -> AbstractNumber:
-    """A value of whose name the user says how often it changes."""
+    """Return the value of a name whose variability the user declared."""
     kind = Variability[project.declared[name].upper()]
     text = f"`{name}` is declared {kind.label.replace('_', '-')} in the settings"
     return AbstractNumber(kind=kind, trail=(Note(frame.module.path, frame.function.line, text),))
 
 
 def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
-    """`base.name()`, or `base` itself, a number that the data of a tensor decides."""
+    """Return `base.name()`, or `base` itself, as a number that the data of a tensor decides."""
     frame = point.frame
     call = f".{name}()" if name is not None else ""
     note = Note(frame.module.path, frame.function.line, f"`{{}}{call}` is read from the data of a tensor", base)
@@ -33,7 +33,9 @@ def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumb
 
 
 def is_optional_number(thing: SymbolicValue) -> bool:
-    """Whether it is an argument with a default that no name calls a length, or one named as a setting: a window."""
+    """Return whether it is an argument with a default that is not named a length, or is named as a
+    setting: a window.
+    """
     if thing.origin is None or names_data(thing.root.name):
         return False
     if names_model(thing.root.name):
@@ -42,7 +44,7 @@ def is_optional_number(thing: SymbolicValue) -> bool:
 
 
 def out_of_sight(call: Call, point: ProgramPoint) -> SymbolicValue:
-    """The result of a call that is not followed: a thing with a name."""
+    """Return the result of a call that is not followed, as a symbolic value."""
     frame = point.frame
     root = Origin(frame.module.path, frame.function.qualname, spell(call), frame.function.line, None, False)
     return SymbolicValue(root=root, number=UNKNOWN, made=MadeBy(call, point))

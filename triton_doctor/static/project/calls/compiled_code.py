@@ -1,10 +1,10 @@
-"""Functions to whether only code under `torch.compile` runs them.
+"""Whether only code under `torch.compile` runs a function.
 
-There Inductor launches the kernels. It tunes a kernel once for each graph, whatever its autotune key says. A constexpr
-that follows the data makes Dynamo compile the whole graph again for each value, up to `recompile_limit` values, and
-then run the function as it is written. Measured on an H100 with torch 2.11 and Triton 3.6: with the batch as a
+Inductor launches the kernels of such code. It tunes a kernel once for each graph, whatever its autotune key says. A
+constexpr that follows the data makes Dynamo compile the whole graph again for each value, up to `recompile_limit`
+values, and then run the function uncompiled. Measured on an H100 with torch 2.11 and Triton 3.6: with the batch as a
 constexpr 0.45 s for each of eight batch sizes, and 0.06 s for each later one; with the batch in the key two compiles
-for twelve sizes. Behind `torch.library.custom_op` a kernel is launched as it is written.
+for twelve sizes. A kernel behind `torch.library.custom_op` is launched as written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def runs_only_compiled(reachability: Reachability, module: Module, function: Function) -> bool:
-    """Whether `function` of `module` is decorated with `torch.compile`, or only functions that are use it."""
+    """Return whether `function` of `module` is decorated with `torch.compile`, or only such functions use it."""
     return is_used_only_by(_is_compiled, reachability, module, function)
 
 
@@ -41,12 +41,14 @@ def _is_compiled(module: Module, function: Function) -> bool | None:
 
 
 def _keeps_out(decorator: str) -> bool:
-    """Whether Dynamo does not look into the function: `torch.compiler.disable`, `torch._dynamo.disable`."""
+    """Return whether Dynamo skips the function: `torch.compiler.disable`, `torch._dynamo.disable`."""
     return decorator.startswith("torch.") and decorator.endswith((".disable", ".allow_in_graph"))
 
 
 def _full_name(module: Module, decorator: Expr) -> str:
-    """`torch.compile` of `@torch.compile`, `@torch.compile()` and `@partial(torch.compile)`; empty if not dotted."""
+    """Return `torch.compile` for `@torch.compile`, `@torch.compile()`, `@partial(torch.compile)`; empty
+    if not dotted.
+    """
     match decorator:
         case Call(func, (inner, *_)) if final_name(func) == "partial":
             return _full_name(module, inner)

@@ -1,4 +1,4 @@
-"""Modules to what they do with a name: import it only, export it, use its value, or name it in functions."""
+"""What a module does with a name: only import it, export it, use its value, or use it in functions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 
 
 class Mentions(NamedTuple):
-    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it.
+    """The uses of a name in a module: in the exports of a package, as a value at the top level, in `functions`.
 
-    `library` is the first name of the module that it is imported from, `a` of `from a.b import name`; else None.
+    `library` is the first part of the module it is imported from, `a` for `from a.b import name`; None if not imported.
     """
 
     is_exported: bool
@@ -37,7 +37,7 @@ class Mentions(NamedTuple):
 
 @cached_in_scan()
 def read_mentions(module: Module, name: str) -> Mentions | None:
-    """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
+    """Return the uses of `name` in `module`, functions by qualified name; None if it only imports the name."""
     is_package = module.path.endswith("__init__.py")
     top = module.top
     functions = tuple(
@@ -59,7 +59,7 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
 
 @cached_in_scan()
 def mention(name: str) -> TextPattern:
-    """What the text of every use of `name` has, and that of its definition has not."""
+    """Return a pattern that matches every use of `name`, but not its definition."""
     return TextPattern(name, _BEFORE, _AFTER)
 
 
@@ -67,13 +67,13 @@ MENTIONS = declare_query("mentions", read_mentions, mention)
 
 
 def _says(function: Function, name: str) -> bool:
-    """Whether `function` says `name` where it comes to, other than as the operator that it describes."""
+    """Return whether reachable code of `function` uses `name`, other than in a decorator that describes an operator."""
     times = function.text.count(mention(name)) - sum(describes(one, name) for one in function.decorators)
     return times > 0 and times > function.text.count_unreachable(mention(name))
 
 
 def is_alias(value: Expr, name: str) -> bool:
-    """Whether a name that is bound to `value` is another for `name`, or for `apply` of it."""
+    """Return whether `value` is `name`, or `apply` of it, so that a name bound to it is an alias."""
     match value:
         case Name(found) | Attr(Name(found), "apply"):
             return found == name
@@ -82,7 +82,7 @@ def is_alias(value: Expr, name: str) -> bool:
 
 
 def _expressions(function: Function, name: str) -> Iterator[Expr]:
-    """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
+    """Yield the expressions of assignments and calls, except under a main guard and those that only alias `name`."""
     bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
     values = (one.value for one in bindings if not is_alias(one.value, name))
     calls = (site.call for site in function.calls if not _is_for_main(site.arms))

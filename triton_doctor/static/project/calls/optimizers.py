@@ -1,6 +1,8 @@
-"""Functions to whether only optimizers run them, which step the parameters of a model: its sizes, and no others.
+"""Whether only optimizers run a function: it then processes the parameters of a model, whose sizes are fixed.
 
-An optimizer is a class that derives from torch's `Optimizer`.
+An optimizer is a class derived from torch's `Optimizer`. A function that only its methods use, directly or through such
+functions, belongs to it, whether it is called, stored in an attribute or passed on. Code that nothing runs does not
+count.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_of_optimizer(project: Project, reachability: Reachability, module: Module, function: Function) -> bool:
-    """Whether `function` of `module` is a method of an optimizer, or nothing else uses it."""
+    """Return whether `function` of `module` is a method of an optimizer, or only such functions use it."""
 
     def is_method(module: Module, function: Function) -> bool | None:
         if function.class_name is None:

@@ -1,8 +1,8 @@
-"""Functions to whether anything in the project may run them, apart from its tests, benchmarks and examples.
+"""Reachability: may anything in the project run a function, apart from tests, benchmarks and examples?
 
-A function is out of reach only where its project says so: other modules import something of its module, and nothing
-calls it, exports it or uses its name. What a package exports is out of reach where the project itself imports the name
-from there, and does nothing with it. The functions of a script, or of a file that nobody imports, are all in reach.
+A function is unreachable only if the project says so: other modules import from its module, and nothing calls it,
+exports it or uses its name. A name that a package exports is unreachable if the project itself imports it from there
+without using it. Functions of a script, or of a file that nothing imports, are all reachable.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 class Reachability:
-    """Tells which functions of one project something in it may run."""
+    """Computes which functions of one project may run."""
 
     def __init__(self, project: Project, callers: CallGraph) -> None:
-        """Nothing is looked at yet."""
+        """Start with an empty cache."""
         self._project = project
         self._callers = callers
         self._known: dict[tuple[str, str], bool] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
-        """Whether something in the project may run `function` of `module`."""
+        """Return whether something in the project may run `function` of `module`."""
         key = (function.path, function.qualname)
         if key not in self._known:
             self._known[key] = self._reaches(module, function, frozenset())
         return self._known[key]
 
     def exports(self, module: Module, function: Function) -> bool:
-        """Whether a package hands `function` of `module`, or its class, on to others, who may call it as they like."""
+        """Return whether a package exports `function` of `module`, or its class, to unknown callers."""
         name = (function.class_name or function.name).partition(".")[0]
         return any(
             _hands_on(other, imported) or (other.path.endswith("__init__.py") and imported.member == name)
@@ -49,23 +49,23 @@ class Reachability:
         )
 
     def users(self, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """The functions that name `function` of `module`, or its class, tests apart; None where others may use it.
+        """Yield the functions that use `function` of `module`, or its class, except tests; None for unknown users.
 
-        Those in files that say Triton come first: what else there is need not be asked for.
+        Users in files with Triton come first, since a caller may stop before the others are read.
         """
         name = (function.class_name or function.name).rpartition(".")[2]
         for one in (name, *_aliases(module, name)):
             yield from self._users_by(one, module, function)
 
     def _users_by(self, name: str, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """The users of `function` that name it, or its class, `name`."""
+        """Yield the users of `function` that refer to it, or to its class, as `name`."""
         project = self._project
         for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests):
             if mentions is None or path in project.demonstrations:
                 continue
             place = project.names.locate(path, name)
             if place is None:
-                yield None  # an attribute of something, say
+                yield None  # as an attribute of something
             elif place.path == module.path:
                 yield from _users_in(project, path, mentions, function)
         for other, local, imported in self._importers_of(module, (name,)):
@@ -104,7 +104,7 @@ class Reachability:
             if not self._callers.is_no_program(caller.module, caller.function, caller.site.arms)
         ):
             return True
-        # Files that do not say Triton are no part of a search.
+        # Files without Triton are not part of a search.
         if any(
             _hands_on(other, imported)
             or any(
@@ -115,10 +115,10 @@ class Reachability:
             for other, local, imported in self._importers_of(module, names)
         ):
             return True
-        return not any(True for _ in self._importers_of(module))  # last: it reads the most files
+        return not any(True for _ in self._importers_of(module))  # last, since it reads the most files
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
-        """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
+        """Return whether a file with Triton uses `name` of `module` outside the functions `own`."""
         project = self._project
         found = project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests)
         return any(
@@ -131,7 +131,9 @@ class Reachability:
         return self._counts(path, name, read_mentions(self._project.modules[path], name), own)
 
     def _counts(self, path: str, name: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
-        """Whether the file at `path` hands `name` on, or uses it outside of `own`: the function, and its callers."""
+        """Return whether the file at `path` re-exports `name`, or uses it outside `own`: the function
+        and its callers.
+        """
         if mentions is None or mentions.is_valued:
             return mentions is not None
         if mentions.is_exported and not self._is_taken_for_nothing(path, name):
@@ -142,7 +144,7 @@ class Reachability:
         )
 
     def _is_taken_for_nothing(self, package: str, name: str) -> bool:
-        """Whether the project imports `name` from the package at that path, and no file does anything with it."""
+        """Return whether the project imports `name` from the package at that path, and no file uses it."""
         is_taken = False
         for other, local, imported in self._importers_of(self._project.modules[package], (name,)):
             if _hands_on(other, imported) or read_mentions(other, local if imported.member == name else name):
@@ -151,23 +153,23 @@ class Reachability:
         return is_taken
 
     def _is_another(self, path: str, name: str, mentions: Mentions, module: Module) -> bool:
-        """Whether the file at `path` calls something by `name` that is of a module other than `module`."""
+        """Return whether the `name` that the file at `path` calls belongs to another module than `module`."""
         if path == module.path:
             return False
         place = self._project.names.locate(path, name)
         if place is not None:
             return place.path not in (path, module.path)
-        # An import of a folder above, or of the module itself, may lead there although its path is not followed.
+        # An import of a folder above, or of the module itself, may refer to it although its path is not followed.
         folders = (*module.path.split("/"), last_name(module.path))
         return mentions.library is not None and mentions.library not in folders
 
     def _importers_of(
         self, module: Module, using: Collection[str] | None = None
     ) -> Iterator[tuple[Module, str, Import]]:
-        """The imports of `module`, or of something of it, with the names that they bind.
+        """Yield the imports of `module`, or of something in it, with the names that they bind.
 
-        They are those of other files that are neither tests nor demonstrations.
-        Where `using` is given, files that neither mention one of these names nor may hand all names on are not read.
+        Only those of other files that are neither tests nor demonstrations. With `using`, files that neither mention
+        one of these names nor may re-export all names are not read.
         """
         project, stem = self._project, last_name(module.path)
         for path in project.modules.importers(stem, None if using is None else map(mention, using)):
@@ -184,7 +186,9 @@ class Reachability:
 def _users_in(
     project: Project, path: str, mentions: Mentions, function: Function
 ) -> Iterator[tuple[Module, Function] | None]:
-    """The functions of the file at `path` that name `function`, but for itself; None where more than these do."""
+    """Yield the functions of the file at `path` that use `function`, except itself; None if others may use it through
+    the file.
+    """
     if mentions.is_valued or mentions.is_exported:
         yield None
     home = project.modules[path]
@@ -197,23 +201,23 @@ def _users_in(
 
 
 def outermost(module: Module, function: Function) -> Function:
-    """The function or method of `module` that `function` stands in; itself where that is the module."""
+    """Return the function or method of `module` that contains `function`; itself at the top level."""
     while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
         function = module.functions[function.parent]
     return function
 
 
 def _aliases(module: Module, name: str) -> Iterator[str]:
-    """What the top level calls `name` too: `scale = Scale.apply`."""
+    """Yield the other names of `name` at the top level: `scale = Scale.apply`."""
     for bindings in module.top.bindings.values():
         yield from (one.name for one in bindings if is_alias(one.value, name))
 
 
 def _hands_on(other: Module, imported: Import) -> bool:
-    """Whether `other` takes all there is, or makes a whole module part of a package."""
+    """Return whether `other` star-imports the module, or is a package that imports it whole."""
     return imported in other.star_imports or (other.path.endswith("__init__.py") and imported.member is None)
 
 
 def _is_related(one: str, other: str) -> bool:
-    """Whether two qualified names are of one function, of a class and its method, or of a function in the other."""
+    """Return whether two qualified names are of one function, of a class and its method, or of nested functions."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")

@@ -1,4 +1,4 @@
-"""Functions to whether all that uses them is of one kind, such as methods of an optimizer."""
+"""Whether everything that uses a function is of one kind, such as methods of an optimizer."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def is_used_only_by(
     function: Function,
     depth: int = MOST_DEPTH,
 ) -> bool:
-    """Whether `function` of `module` is of a kind, or every function that names it is, whether it calls it or not.
+    """Return whether `function` of `module` is of a kind, or every function that uses it is.
 
-    `kind` returns True or False for what is of that kind or certainly not, and None where the users decide. Functions
-    that nothing runs do not count. False where nothing else uses it, where a package exports it, or beyond `depth`.
+    `kind` returns True for a function of that kind, False for one that is certainly not, and None if its users decide.
+    Functions that nothing runs do not count. False if nothing else uses it, if a package exports it, or beyond `depth`.
     """
     function = outermost(module, function)
     known = kind(module, function)
