@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import BodyUses
     from triton_doctor.static.sources.source_text import TextPattern
 
-Output = TypeVar("Said")
+Output = TypeVar("Output")
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
 _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
