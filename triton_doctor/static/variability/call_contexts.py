@@ -1,7 +1,7 @@
-"""Arms of a function to the callers that never come there: what else they pass decides the tests around it.
+"""Branches of a function that certain callers never take, because their other arguments decide the tests.
 
-`if mask is not None: heads, rows = q.shape`, `else: rows, heads = q.shape`: a caller with a mask says nothing of the
-second. So does `packed = mask is not None` before, a default that the caller leaves, and a flag that it writes out.
+With `if mask is not None: heads, rows = q.shape` and `else: rows, heads = q.shape`, a caller that passes a mask tells
+nothing about the second. The same holds for `packed = mask is not None` before, for a default, and for a literal flag.
 """
 
 from __future__ import annotations
@@ -24,38 +24,40 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame
 
-NOBODY: frozenset[int] = frozenset()
-# `a = b is not None`, `c = a and not d` is two names away from the parameters.
+NO_CALLERS: frozenset[int] = frozenset()
+# How many names to follow from a test to the parameters: `a = b is not None`, `c = a and not d` are two.
 _MOST_NAMES = 3
 
 
-def callers_kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
-    """The positions of those callers of the function of `frame` that do not come into `arms`; none where all do not."""
+def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+    """Return the positions of the callers of the frame's function that never enter `arms`; empty if all
+    are excluded.
+    """
     function = frame.function
     decided = tuple(arm for arm in arms if arm.flag is not None and keeps_flag(function, arm.flag))
-    if not decided or not interpreter.asks or frame.depth >= MOST_DEPTH:
-        return NOBODY
+    if not decided or not interpreter.follows_callers or frame.depth >= MOST_DEPTH:
+        return NO_CALLERS
     key = ("kept out", id(function), decided)
-    ask = partial(_kept_out, interpreter, frame, decided)
-    return interpreter.evaluations.answer(key, ask, neutral=NOBODY, beyond=NOBODY)
+    ask = partial(_find_excluded_callers, interpreter, frame, decided)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=NO_CALLERS, beyond_limit=NO_CALLERS)
 
 
-def _kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+def _find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
     function = frame.function
     tests = [(test, arm.is_true) for arm in arms if (test := _test_of(function, arm.flag or "")) is not None]
-    called = interpreter.asked.called(function)
+    called = interpreter.caller_arguments.called(function)
     if not tests or not 1 < len(called) <= MOST_CALLERS:
-        return NOBODY
+        return NO_CALLERS
     found = [
         position
         for position, (caller, bound) in enumerate(called)
         if any(_truth(_CallerContext(interpreter, frame, caller, bound), test) is (not holds) for test, holds in tests)
     ]
-    return frozenset(found) if len(found) < len(called) else NOBODY
+    return frozenset(found) if len(found) < len(called) else NO_CALLERS
 
 
 def _test_of(function: Function, flag: str) -> Expr | None:
-    """The test that `flag` stands for; None for one of an attribute."""
+    """Return the test that `flag` stands for; None for a test of an attribute."""
     name = name_in_flag(flag)
     if name is not None:
         return Compare("is", (Name(name), Const(None)))
@@ -63,7 +65,7 @@ def _test_of(function: Function, flag: str) -> Expr | None:
 
 
 class _CallerContext:
-    """One call of a function: what it passes."""
+    """One call of a function, with its arguments."""
 
     def __init__(self, interpreter: Interpreter, frame: CallFrame, caller: Caller, bound: Mapping[str, Expr]) -> None:
         self.interpreter = interpreter
@@ -72,7 +74,7 @@ class _CallerContext:
         self.bound = bound
 
     def passed(self, name: str) -> Expr | None:
-        """What is passed for a parameter that is never assigned again, or its default; None where that is not known."""
+        """Return the argument for a parameter that is never reassigned, or its default; None if unknown."""
         function = self.frame.function
         param = function.param(name)
         if param is None or param.variadic or name in function.bindings:
@@ -86,7 +88,7 @@ class _CallerContext:
 
 
 def _truth(context: _CallerContext, test: Expr, names: int = _MOST_NAMES) -> bool | None:
-    """The truth of `test` in the call of `context`; None where that is not known."""
+    """Return the truth of `test` in the call of `context`; None if unknown."""
     match test:
         case Const(bool() | None as literal):
             return bool(literal)

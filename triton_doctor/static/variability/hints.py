@@ -1,9 +1,9 @@
-"""The one table of hints: what suggests that a size follows the data, or the model.
+"""The table of hints: what suggests that a size follows the data, or the model.
 
-A builder describes a size as an `AxisContext`. `apply_hints` gives the rows of `HINTS` that apply; `weigh` in
-`hint_weights` says what they decide together. `join` in `lattice` only unites hints.
+A builder describes a size as an `AxisContext`. `apply_hints` returns the rows of `HINTS` that apply;
+`hint_weights.weigh` decides. `lattice.join` only unites hints.
 
-To add a hint, add a row; where no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
+To add a hint, add a row. If no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from triton_doctor.static.variability.name_words import (
     names_stack,
 )
 
-# Rows that others ask for: a tensor's name speaks for its axes, a place for the model, a count is of all elements.
+# The names of rows that other modules look for.
 WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
 
 
@@ -266,5 +266,5 @@ def _applying(context: AxisContext) -> tuple[Hint, ...]:
 
 
 def apply_hints(context: AxisContext, path: str | None, line: int | None) -> frozenset[AppliedHint]:
-    """The hints that apply to a size of which `context` is known from `line` of `path`."""
+    """Return the hints that apply to `context`, which is known from `line` of `path`."""
     return frozenset([AppliedHint(hint, path, line) for hint in _applying(context)])

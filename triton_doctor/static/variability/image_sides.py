@@ -18,12 +18,12 @@ _FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad paddin
 
 @lru_cache(maxsize=4096)
 def names_of_width(height: str) -> tuple[str, ...]:
-    """What the width is called where `height` is an image's: `w` beside `h`, `out_width` beside `out_height`."""
+    """Return the names of a width beside the height `height`: `w` for `h`, `out_width` for `out_height`."""
     return _other_sides(height, _WIDTHS)
 
 
 def names_of_height(width: str) -> tuple[str, ...]:
-    """What the height is called where `width` is an image's: `h` beside `w`."""
+    """Return the names of a height beside the width `width`: `h` for `w`."""
     return _other_sides(width, {wide: high for high, wide in _WIDTHS.items()})
 
 
@@ -37,6 +37,6 @@ def _other_sides(side: str, others: Mapping[str, str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def others_of(name: str) -> tuple[tuple[Side, tuple[str, ...]], ...]:
-    """The sides that an axis called `name` may be, each with what the other one is called then."""
+    """Return the sides that an axis called `name` may be, each with the names of the other one."""
     every = ((Side.HEIGHT, names_of_width(name)), (Side.WIDTH, names_of_height(name)))
     return tuple((side, others) for side, others in every if others)

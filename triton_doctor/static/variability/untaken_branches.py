@@ -1,7 +1,7 @@
-"""Launches to the argument that keeps every caller in sight from them, where there is one.
+"""Finds an argument for which no known caller takes the branch of a launch.
 
-`if causal:` around a launch is never taken where `causal` is False by default and no caller of the project passes it.
-Of a function that a package exports, nobody knows all callers.
+`if causal:` around a launch is never taken if `causal` is False by default and no caller in the project passes it. A
+function that a package exports may have other callers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
-    """Why no caller takes the branch that `launch` stands in; None where one may, or no caller is in sight."""
+    """Return why no caller takes the branch with `launch`; None if one may, or if there are no known callers."""
     function, callers = launch.function, None
     for arm in launch.launch.arms:
         if arm.flag is None:
@@ -45,15 +45,15 @@ def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> st
 
 
 def _callers(interpreter: Interpreter, launch: LinkedLaunch) -> Sequence[Caller]:
-    """The calls that a program makes of the function that launches; none where there are too many to read."""
-    graph, module, function = interpreter.callers, launch.module, launch.function
-    found = list(islice(graph.of(module, function), MOST_CALLERS + 1))
-    found += islice(graph.without_triton(module, function), MOST_CALLERS + 1 - len(found))
+    """Return the calls of the launching function in programs; empty if there are too many to read."""
+    graph, module, function = interpreter.call_graph, launch.module, launch.function
+    found = list(islice(graph.callers_of(module, function), MOST_CALLERS + 1))
+    found += islice(graph.callers_without_triton(module, function), MOST_CALLERS + 1 - len(found))
     return found if len(found) <= MOST_CALLERS else ()
 
 
 def _passed(caller: Caller, function: Function, param: HostParam) -> Expr | None:
-    """What `caller` passes for `param`, or leaves it at; None where that is not to be read."""
+    """Return what `caller` passes for `param`, or its default; None if unknown."""
     call = caller.site.call
     given = bind(function, call).get(param.name)
     if given is not None:
@@ -64,7 +64,7 @@ def _passed(caller: Caller, function: Function, param: HostParam) -> Expr | None
 
 
 def _truth(given: Expr | None, *, is_none: bool) -> bool | None:
-    """Whether a literal is None, or true; None for what is no literal."""
+    """Return whether a literal is None, or true; None for anything else."""
     match given:
         case Const(value) if is_none or isinstance(value, bool):
             return value is None if is_none else value is True
