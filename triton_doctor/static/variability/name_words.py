@@ -36,7 +36,7 @@ _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment",
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
     "emb cache caches pool code codebook codebooks qweight buffer buffers table tables capacity slots freq freqs "
-    "centroid centroids alpha alphas".split()
+    "centroid centroids alpha alphas boundaries lut luts".split()
 )
 # Those that are no cache, and no buffer: what has a batch and a length is not one of them, whatever its name.
 _PARAMETER_WORDS = frozenset("w weight weights bias biases gamma beta alpha alphas freq freqs emb".split())
@@ -52,6 +52,10 @@ _WEIGHT_AXES = 4
 _MATRIX = re.compile("W[a-z]")
 # Lists that are written in a configuration, or that say who takes part.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
+_LISTED_WORDS = frozenset("head heads layer layers".split())
+# Of these a model has one or two: `eos_ids`, not `expert_ids`, nor `stop_ids`, which each request may bring.
+_MARK_WORDS = frozenset({"eos", "bos"})
+_MARKED_WORDS = frozenset("id ids token tokens".split())
 # What counts or bounds the parts that a setting makes: `group_sizes`, not `expert_ids`, which has one for each token.
 _ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts ends num".split())
 # What was received or gathered is stacked by the rank that it is from, and slices by the parts of a weight.
@@ -176,6 +180,12 @@ def names_settings(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_list_of_model(name: str) -> bool:
+    """Whether a list's name says that it is one of settings, or one of heads or layers."""
+    return names_settings(name) or bool(words(name) & _LISTED_WORDS)
+
+
+@lru_cache(maxsize=4096)
 def names_items(name: str) -> bool:
     """Whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`.
 
@@ -187,8 +197,9 @@ def names_items(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def names_one_for_each_setting(name: str) -> bool:
-    """Whether a tensor's name says that it has an item for each expert, group or rank: `group_list`."""
-    return names_settings(name) and bool(words(name) & _ONE_EACH_WORDS)
+    """Whether a tensor's name says that it has an item for each expert, group or rank: `group_list`, `eos_ids`."""
+    said = words(name)
+    return (names_settings(name) and bool(said & _ONE_EACH_WORDS)) or bool(said & _MARK_WORDS and said & _MARKED_WORDS)
 
 
 @lru_cache(maxsize=4096)
@@ -262,6 +273,11 @@ def names_features(name: str) -> bool:
 def works_on_weights(function: str) -> bool:
     """Whether a function's name begins with what lives as long as the model: `weight_norm`, not `bias_gelu`."""
     return bool(words(function.strip("_").partition("_")[0]) & _WORKED_ON_WORDS)
+
+
+def orthogonalizes(name: str) -> bool:
+    """Whether a name says that what bears it makes the gradient of a weight orthogonal, as few algorithms do."""
+    return "newton" in name and "schulz" in name
 
 
 def steps_optimizer(names: Iterable[str]) -> bool:
