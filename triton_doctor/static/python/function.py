@@ -58,11 +58,21 @@ class Stored(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """`return value`."""
+    """`return value`, inside `arms`."""
 
     value: Expr
     order: int
     line: int
+    arms: tuple[BranchArm, ...]
+
+
+class BranchTest(NamedTuple):
+    """The test of an `if`, the `order`th event, inside `arms`; it `leaves` if its body ends in `return` or `raise`."""
+
+    test: Expr
+    order: int
+    arms: tuple[BranchArm, ...]
+    leaves: bool
 
 
 class AssertedBound(NamedTuple):
@@ -142,6 +152,7 @@ class HostParam(NamedTuple):
 class Contents(NamedTuple):
     """What a host function does, in the order of its text.
 
+    `tests` are those of each `if`, by the number of its branch.
     `unreachable` are the lines, first and last, of statements behind a `raise` or a `return`, of which nothing is read.
     """
 
@@ -153,6 +164,7 @@ class Contents(NamedTuple):
     limits: Mapping[str, tuple[AssertedBound, ...]]
     none_tests: Mapping[str, tuple[NoneTest, ...]]
     globals: frozenset[str]
+    tests: Mapping[int, BranchTest]
     unreachable: tuple[tuple[int, int], ...] = ()
 
 

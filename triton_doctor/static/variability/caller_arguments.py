@@ -128,7 +128,7 @@ class CallerArguments:
         serves = False
         for position, (caller, bound) in enumerate(callers[:MOST_CALLERS]):
             if name in bound and position not in thing.kept_out:
-                only_shows = self._only_shows(caller, function)
+                only_shows = self.only_shows(caller, function)
                 serves = serves or not only_shows
                 for number in self._passed(caller, bound[name], thing, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
@@ -217,7 +217,7 @@ class CallerArguments:
             return all(name in bound for _, bound in callers)
         return self._interpreter.number(default, default_point(function, frame)).is_integer
 
-    def _only_shows(self, caller: Caller, function: Function) -> bool:
+    def only_shows(self, caller: Caller, function: Function) -> bool:
         """Whether `caller` measures or teaches what a program calls too; what a notebook calls of a module is shown."""
         demonstrations, path = self._interpreter.project.demonstrations, caller.module.path
         is_notebook = path.endswith(SUFFIX) and path != function.path
@@ -228,9 +228,19 @@ class CallerArguments:
         found = self._calls.get(id(function))
         if found is None:
             callers = self._interpreter.callers.of(self._interpreter.project.names.home(function), function)
-            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS + 1)]
+            found = [
+                (caller, bind(function, caller.site.call))
+                for caller in islice(callers, MOST_CALLERS + 1)
+                if self._may_come(caller)
+            ]
             self._calls[id(function)] = found
         return found
+
+    def _may_come(self, caller: Caller) -> bool:
+        """Whether no test in its own function keeps `caller` from its call for good."""
+        interpreter, site = self._interpreter, caller.site
+        frame = interpreter.frame(caller.module, caller.function)
+        return interpreter.own_tests.closing(site.order, site.arms, frame) is None
 
     def _passed(
         self, caller: Caller, arg: Expr, thing: SymbolicValue, query: Query, depth: int

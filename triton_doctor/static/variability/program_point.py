@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.python.function import BranchArm, Function
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.values import Lazy, Value
 
@@ -22,14 +22,17 @@ END = 1 << 30
 class CallFrame:
     """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
 
-    An argument is a value, or a promise of it. `depth` counts the calls followed so far, inwards and outwards. `values`
-    are those of names and calls in the function, `parts` those of its other expressions, with the expression.
+    An argument is a value, or a promise of it; `call` is the one that passes them, where that is at hand. `depth` is
+    the number of calls followed so far, inwards and outwards. `values` are those of names and calls in the function,
+    `parts` those of its other expressions, with the expression, `truths` those of tests, by their branch.
     """
 
     module: Module
     function: Function
     arguments: Mapping[str, Value | Lazy] | None = None
     depth: int = 0
+    call: Call | None = None
+    truths: dict[int, bool | None] | None = None
     values: dict[tuple[object, ...], Value] = field(default_factory=dict)
     parts: dict[tuple[object, ...], tuple[Expr, Value]] = field(default_factory=dict)
 

@@ -1,72 +1,34 @@
-"""Launches to the argument that keeps every caller in sight from them, where there is one.
+"""Launches to the test that keeps the program from them, where there is one.
 
-`if causal:` around a launch is never taken where `causal` is False by default and no caller of the project passes it.
-Of a function that a package exports, nobody knows all callers.
+`if METHOD == 2:` around a launch is never taken where the function says `METHOD = 1`, nor is `if causal:` where that is
+False by default and no caller of the project passes it. Of a function that a package exports, nobody knows all callers.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.launches.argument_positions import bind
-from triton_doctor.static.project.limits import MOST_CALLERS
-from triton_doctor.static.python.conditions import name_in_flag
-from triton_doctor.static.python.ir import Const, Star
+from triton_doctor.static.python.ir import Name, every_part
+from triton_doctor.static.python.printing import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import LinkedLaunch
-    from triton_doctor.static.python.function import Function, HostParam
-    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
 
 
 def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
-    """Why no caller takes the branch that `launch` stands in; None where one may, or no caller is in sight."""
-    function, callers = launch.function, None
-    for arm in launch.launch.arms:
-        if arm.flag is None:
-            continue
-        name = name_in_flag(arm.flag)
-        param = function.param(name or arm.flag)
-        if param is None or param.variadic or param.name in function.bindings:
-            continue
-        if callers is None:
-            if interpreter.reachability.exports(launch.module, function):
-                return None
-            callers = _callers(interpreter, launch)
-        truths = {_truth(_passed(one, function, param), is_none=name is not None) for one in callers}
-        if truths == {not arm.is_true}:
-            return f"every call of `{function.name}` in the project keeps `{param.name}` from leading there"
-    return None
-
-
-def _callers(interpreter: Interpreter, launch: LinkedLaunch) -> Sequence[Caller]:
-    """The calls that a program makes of the function that launches; none where there are too many to read."""
-    graph, module, function = interpreter.callers, launch.module, launch.function
-    found = list(islice(graph.of(module, function), MOST_CALLERS + 1))
-    found += islice(graph.without_triton(module, function), MOST_CALLERS + 1 - len(found))
-    return found if len(found) <= MOST_CALLERS else ()
-
-
-def _passed(caller: Caller, function: Function, param: HostParam) -> Expr | None:
-    """What `caller` passes for `param`, or leaves it at; None where that is not to be read."""
-    call = caller.site.call
-    given = bind(function, call).get(param.name)
-    if given is not None:
-        return given
-    if any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords):
+    """Why nothing comes to the branch that `launch` stands in; None where something may, or no caller is in sight."""
+    function, frame = launch.function, interpreter.frame(launch.module, launch.function)
+    order, arms = launch.launch.order, launch.launch.arms
+    tests = function.text.contents.tests
+    branch = interpreter.own_tests.closing(order, arms, frame)
+    if branch is not None:
+        holds = "true" if interpreter.own_tests.outcome(branch, frame) else "false"
+        return f"`{spell(tests[branch].test)}` is always {holds}, which keeps `{function.name}` from this launch"
+    branch = interpreter.tests.closing(order, arms, frame)
+    if branch is None:
         return None
-    return param.default
-
-
-def _truth(given: Expr | None, *, is_none: bool) -> bool | None:
-    """Whether a literal is None, or true; None for what is no literal."""
-    match given:
-        case Const(value) if is_none or isinstance(value, bool):
-            return value is None if is_none else value is True
-        case _:
-            return None
+    names = dict.fromkeys(part.id for part in every_part(tests[branch].test) if isinstance(part, Name))
+    flags = [name for name in names if function.param(name) is not None] or [*names]
+    keeping = " and ".join(f"`{name}`" for name in flags)
+    return f"every call of `{function.name}` in the project keeps {keeping} from leading there"
