@@ -46,7 +46,7 @@ def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
     if path is not None:
         return find_workspace([path], settings, cwd=cwd, text=text)
     file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", FileKind.PYTHON, text)
-    return Workspace(base=cwd, home=cwd, files=(file,), asked=None, settings=settings, projects=(), read=())
+    return Workspace(base=cwd, home=cwd, files=(file,), report_paths=None, settings=settings, projects=(), read=())
 
 
 def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
@@ -63,7 +63,7 @@ def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
     from triton_doctor.static.project.database.database import Database
 
     show = path_shower(workspace.base, cwd)
-    for one in unresolved_launches(Database(workspace.files), workspace.asked):
+    for one in unresolved_launches(Database(workspace.files), workspace.report_paths):
         say_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
 
 

@@ -1,4 +1,4 @@
-"""A host function's statements to its bindings, stores, returns, calls and launches, in the order they stand."""
+"""A host function's statements to its bindings, stores, returns, calls and launches, in order of the text."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import SourceText
 
 _LAUNCHING_METHODS = frozenset({"run", "warmup"})
-# What the text of every launch has, but for one by a method.
+# Part of the text of every launch, except of a launch by a method.
 LAUNCH = b"]("
-# A subscript that is called, but for `table["key"](x)`, and for a link in a text.
+# A called subscript, but not `table["key"](x)`, and not a Markdown link.
 _LAUNCH_TEXT = re.compile(rb"\](?<![\"']\])\((?!https?:)")
 _METHOD_TEXTS = tuple(f".{name}(".encode() for name in sorted(_LAUNCHING_METHODS))
 
 
 def may_launch(data: bytes) -> bool:
-    """Whether a file that holds `data` may make what `Body` reads as a launch."""
+    """Return whether a file that holds `data` may contain something that `Body` reads as a launch."""
     by_method = b"grid" in data and any(text in data for text in _METHOD_TEXTS)
     return by_method or (LAUNCH in data and _LAUNCH_TEXT.search(data) is not None)
 
 
 class Body:
-    """Collects one function; nested definitions are handed back through `nested`, to be read on their own.
+    """Collects the contents of one function.
 
-    `for_main` has the lines of those that stand under a main guard.
+    Nested definitions go to `nested`, to be read on their own; `for_main` has the lines of those under a main guard.
     """
 
     def __init__(self, source: SourceText) -> None:
-        """Nothing is read yet: `read` the statements, then ask for the `contents`."""
+        """Start empty: `read` the statements, then call `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
         self._evaluate: Callable[[ast.expr], Expr] = self._lowering.lower
@@ -82,7 +82,7 @@ class Body:
         self.for_main: set[int] = set()
 
     def contents(self) -> Contents:
-        """What was read so far."""
+        """Return everything that was read so far."""
         return Contents(
             bindings={name: tuple(bindings) for name, bindings in self._bindings.items()},
             stored=tuple(self._stored),
@@ -97,7 +97,7 @@ class Body:
         )
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
-        """Take in `statements`, after those read before; what stands behind a `raise` or `return` never runs."""
+        """Append `statements`. Statements after a `raise` or `return` are unreachable and skipped."""
         for index, statement in enumerate(statements):
             self._order += 1
             self._statement(statement)
@@ -106,13 +106,13 @@ class Body:
                 break
 
     def read_defaults(self, args: ast.arguments) -> None:
-        """Take in the defaults of the parameters, for the calls in them."""
+        """Append the calls in the defaults of the parameters."""
         for default in (*args.defaults, *args.kw_defaults):
             if default is not None:
                 self._lowering.lower(default)
 
     def release(self) -> None:
-        """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
+        """Break the reference cycle with the lowering, which would keep the syntax tree in memory."""
         del self._lowering, self._evaluate, self._flags
 
     def _statement(self, node: ast.stmt) -> None:
@@ -245,7 +245,7 @@ class Body:
         self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
-        """Take in what a test which `holds`, or does not, says of names and axes."""
+        """Record the bounds that `test` implies if it `holds`, or if it does not."""
         left = self._left if raises else None
         for name, axis, high, choices, given, is_equal in limits_of(
             self._flags.spell_out(test, self._arms), holds=holds

@@ -18,7 +18,7 @@ CODE = "TRD102"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting; none behind a flag."""
+    """Yield one finding for each setting; none behind a flag."""
     for file, setting in settings_that_interpret(project):
         if file.kind in CODE_KINDS or setting.guarded:
             continue

@@ -19,7 +19,7 @@ CODE = "TRD103"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting; info where a flag decides: then it is the switch that does not work."""
+    """Yield one finding for each setting; info behind a flag: then the flag has no effect."""
     for file, setting in settings_that_interpret(project):
         order = setting.order
         if file.kind not in CODE_KINDS or not setting.own_process:

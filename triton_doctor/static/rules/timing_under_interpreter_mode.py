@@ -1,4 +1,4 @@
-"""TRD403: a file that turns interpreter mode on and measures time: what it measures is Python, not the kernel."""
+"""TRD403: a file that turns interpreter mode on and measures time: it measures Python, not the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CODE = "TRD403"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a file, at the first measurement."""
+    """Yield one finding for each file, at the first measurement."""
     reported = set()
     for file, setting in settings_that_interpret(project):
         is_off = setting.guarded or not setting.own_process or comes_too_late(setting)
@@ -30,7 +30,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=first.span,
             code=CODE,
-            # Cells run in any order, or not at all: the mode may be off again where time is measured.
+            # Cells may run in any order, or not at all: the mode may be off again at the measurement.
             severity=(
                 Severity.INFO if file.cpu_only or file.kind == "notebook" else severity_of(project, file, setting)
             ),

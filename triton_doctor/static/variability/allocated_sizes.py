@@ -1,4 +1,4 @@
-"""Sizes that a function allocates and views with: which of its names are the size of which axis."""
+"""Finds the names of sizes by which a function allocates and views tensors, and the axis that each sizes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
 
-# What has one axis alone may be a vector of features.
+# A tensor with a single axis may be a vector of features.
 _SEVERAL = 2
-# So many names of sizes say together what each is.
+# With so many named sizes, the names together tell what each axis is.
 _TELLING = 3
 
 
 @cached_in_scan()
 def allocated_axes(function: Function, name: str) -> tuple[str, ...]:
-    """The names that give the axes of `name` their sizes, `x = torch.zeros((batch, length))`; empty for no name."""
+    """Return the names of the sizes in `x = torch.zeros((batch, length))` for `name` `x`; empty unless
+    all are names.
+    """
     match [one.value for one in function.bindings.get(name, ())]:
         case [Call(Attr(_, made) | Name(made)) as call] if made in ALLOCATING or made in NEW:
             return tuple(size.id if isinstance(size, Name) else "" for size in _written_sizes(call))
@@ -31,14 +33,16 @@ def allocated_axes(function: Function, name: str) -> tuple[str, ...]:
 
 @cached_in_scan()
 def output_widths(function: Function) -> frozenset[str]:
-    """`N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`."""
+    """Return `N` of `torch.empty((M, N))` and of `x.new_empty(*x.shape[:-1], N)`: sizes of last axes."""
     found = (_width(site.call) for site in function.calls)
     return frozenset(name for name in found if name is not None)
 
 
 @cached_in_scan()
 def first_sizes(function: Function) -> frozenset[str]:
-    """`n` of `torch.empty((n, heads, dim))` and `x.view(n, -1)`, unless of what lives as long as the model."""
+    """Return `n` of `torch.empty((n, heads, dim))` and `x.view(n, -1)`, except for tensors that live as
+    long as the model.
+    """
     first, later = set[str](), set[str]()
     named = _names_of_values(function)
     for site in function.calls:
@@ -51,7 +55,7 @@ def first_sizes(function: Function) -> frozenset[str]:
 
 
 def _sizes_given(call: Call) -> tuple[Expr, ...]:
-    """The sizes of what `call` allocates, or views an activation by."""
+    """Return the sizes with which `call` allocates a tensor or views an activation."""
     match call.func:
         case Attr(Name(base), "view" | "reshape") if not names_weight(base):
             return _written_sizes(call)
@@ -61,7 +65,7 @@ def _sizes_given(call: Call) -> tuple[Expr, ...]:
 
 @cached_in_scan()
 def shapes_spelled(function: Function) -> tuple[tuple[str, ...], ...]:
-    """The names of all sizes, three or more, of what `function` allocates that does not live as long as the model."""
+    """Return the names of the sizes of each allocation with three named sizes or more, except for weights."""
     named = _names_of_values(function)
     found = []
     for site in function.calls:
@@ -75,7 +79,7 @@ def shapes_spelled(function: Function) -> tuple[tuple[str, ...], ...]:
 
 @cached_in_scan()
 def weight_sizes(function: Function) -> frozenset[str]:
-    """`N` and `K` of `grad_weight = torch.empty((splits, N, K))`: the first axis may be that of partial sums."""
+    """Return `N` and `K` of `grad_weight = torch.empty((splits, N, K))`; the first axis may be one of partial sums."""
     return frozenset(
         size.id
         for name, bindings in function.bindings.items()
@@ -88,7 +92,7 @@ def weight_sizes(function: Function) -> frozenset[str]:
 
 
 def _names_of_values(function: Function) -> dict[int, str]:
-    """The name that each value is bound to, by the `id` of its expression."""
+    """Return the name that each value is bound to, by the `id` of its expression."""
     return {id(one.value): name for name, found in function.bindings.items() for one in found}
 
 
@@ -106,5 +110,5 @@ def _width(call: Call) -> str | None:
 
 
 def _written_sizes(call: Call) -> tuple[Expr, ...]:
-    """The sizes that an allocation is given, one by one or in a display."""
+    """Return the sizes passed to an allocation, one by one or in a display."""
     return call.args[0].items if call.args and isinstance(call.args[0], TupleExpr) else call.args

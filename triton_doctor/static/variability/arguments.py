@@ -1,4 +1,6 @@
-"""Parameters of host functions to values: what the call at hand passes, and what annotation, name and notes suggest."""
+"""Parameters of host functions to values: the argument of the current call, or what annotation, name and
+notes suggest.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from triton_doctor.static.variability.name_words import (
 )
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.shape_notes import note_of_unpacking, notes_of
-from triton_doctor.static.variability.trace import Note, Passed
+from triton_doctor.static.variability.trace import CallerValues, Note
 from triton_doctor.static.variability.values import Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
 
 
 def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
-    """What a parameter is inside its function: what the call at hand passes, or a thing that callers may explain."""
+    """Return the value of a parameter in `frame`: the argument of the call, or a symbolic value that
+    callers may resolve.
+    """
     function = frame.function
     if frame.arguments is not None:
         passed = frame.arguments.get(param.name)
@@ -52,11 +56,11 @@ def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> V
     context = context_of(interpreter, param, frame)
     if context is not None:
         return context
-    return UNKNOWN if param.variadic else interpreter.asked.argument(param, frame)
+    return UNKNOWN if param.variadic else interpreter.caller_arguments.argument(param, frame)
 
 
 def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
-    """What `param` is where no call is at hand: what its function shows of it."""
+    """Return the symbolic value of `param` in a frame without a call."""
     function = frame.function
     names = named_axes(function, param.name)
     weight = names_weight(param.name) and not (names_parameter(param.name) and are_axes_of_activation(names))
@@ -73,30 +77,33 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     is_integer = param.annotation == "int" and (
         param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
     )
-    number = _number(function, param.name).typed(is_integer=is_integer)
+    number = _number(function, param.name).with_integrality(is_integer=is_integer)
     return SymbolicValue(root=root, number=number, origin=function)
 
 
 @cached_in_scan()
 def _takes_weights(function: Function) -> bool:
-    """Whether all tensors that `function` takes live as long as the model, or are as large as what does."""
+    """Return whether all tensors that `function` takes live as long as the model, or are as large as what does."""
     if works_on_weights(function.name) or orthogonalizes(f"{function.path}:{function.name}".lower()):
         return True
     return steps_optimizer(param.name for param in function.params)
 
 
 def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
-    """Where the defaults of `function`, entered in `frame`, are evaluated."""
+    """Return the program point at which the defaults of `function`, entered in `frame`, are evaluated."""
     outer = frame.module.functions.get(function.parent or "<module>") or function
     return end_of(CallFrame(frame.module, outer, {}, frame.depth))
 
 
-def number_of(thing: SymbolicValue) -> AbstractNumber:
-    """What is known of `thing` as a number: for a parameter, also what the notes of its function say of such a size."""
-    function, number = thing.origin, thing.number
+def number_of(symbol: SymbolicValue) -> AbstractNumber:
+    """Return `symbol` as a number.
+
+    For a parameter, this includes the hints from shape notes about a size of that name.
+    """
+    function, number = symbol.origin, symbol.number
     if function is None or number.kind is not Variability.UNKNOWN:
         return number
-    size = notes_of(function).sizes.get(thing.root.name)
+    size = notes_of(function).sizes.get(symbol.root.name)
     if size is None:
         return number
     note, position = size
@@ -106,9 +113,9 @@ def number_of(thing: SymbolicValue) -> AbstractNumber:
 
 @cached_in_scan()
 def _number(function: Function, name: str) -> AbstractNumber:
-    """The parameter `name` of `function` as a number: what annotation, default and name suggest."""
+    """Return the parameter `name` of `function` as a number, with what annotation, default and name suggest."""
     (param,) = (param for param in function.params if param.name == name)
-    literals = (Passed(function, name),)
+    literals = (CallerValues(function, name),)
     trail = (
         Note(function.path, function.line, f"`{name}` is an argument of `{function.qualname.rpartition('.')[2]}`"),
     )
@@ -123,7 +130,7 @@ def _number(function: Function, name: str) -> AbstractNumber:
 
 
 def _hints_of_shapes(function: Function, name: str) -> frozenset[AppliedHint]:
-    """What the names of the sizes with which `function` allocates say of the one called `name`: all of them alike."""
+    """Return the hints about the size `name` from the names of other sizes in the same allocations, if all agree."""
     said = set[Toward | None]()
     for names in shapes_spelled(function) if names_data(name) else ():
         if name in names:

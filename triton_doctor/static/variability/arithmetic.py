@@ -1,4 +1,4 @@
-"""Operators on abstract numbers: the greatest kind of the operands, with the bounds and spellings that survive."""
+"""Arithmetic on abstract numbers: the greatest kind of the operands, with the bounds and products that survive."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.ir import Expr
 
-# A size divided by so much is one of a handful: sizes of one axis stay below about a million.
+# A size divided by at least _COARSE has few values: sizes of one axis stay below about a million.
 _LARGEST_SIZE = 1 << 20
 _COARSE = 1 << 16
-# `min(128, n)` is 128 but for the smallest of data.
+# A cap that nearly all data reach: `min(128, n)` is 128 except for tiny inputs.
 _LOW_CAP = 128
 
 
-# Of two integers they make an integer; `/` does not, and `**` need not.
+# Operators that map integers to integers; `/` and `**` may not.
 _INTEGER_OPERATORS = frozenset({"+", "-", "*", "//", "%", "<<", ">>", "&", "|", "^"})
 
 
 def apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
-    """The value of `op` on one or two operands."""
+    """Return the value of `op` on one or two operands."""
     is_integer = op in _INTEGER_OPERATORS and all(operand.is_integer for operand in operands)
-    return _apply(op, operands).typed(is_integer=is_integer)
+    return _apply(op, operands).with_integrality(is_integer=is_integer)
 
 
 def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
     if len(operands) == 1:
-        return operands[0].computed()
+        return operands[0].without_literals()
     left, right = operands
     folded = _folded(op, left, right)
     if folded is not None:
@@ -64,8 +64,8 @@ def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
             if left.literal == 2:
                 return power_of_two(right)._replace(low=1)
             return joined
-        case "-" if left.size is not None and right.size is not None and left.leans_to_data and right.leans_to_data:
-            # Two lengths may differ by one number, whatever the data: by 0, by a token.
+        case "-" if left.size is not None and right.size is not None and left.suggests_data and right.suggests_data:
+            # The difference of two lengths may be constant whatever the data: 0, or one token.
             return UNKNOWN._replace(trail=joined.trail)
         case "+" | "-" if divisor is not None and left.high is not None:
             shift = divisor if op == "+" else -divisor
@@ -75,7 +75,7 @@ def _apply(op: str, operands: Sequence[AbstractNumber]) -> AbstractNumber:
 
 
 def dividend(over: Expr, under: Expr) -> Expr:
-    """What is divided by `under` in `over // under`: `a` of `(a + b - 1) // b`, which rounds up."""
+    """Return `a` for `(a + b - 1) // b`, which rounds up; `over` itself for other quotients."""
     match over:
         case BinaryOp("-", (BinaryOp("+", (one, other)), Const(1))) if under in (one, other):
             return one if other == under else other
@@ -88,37 +88,38 @@ def dividend(over: Expr, under: Expr) -> Expr:
 
 
 def quotient(left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
-    """`left / right`: axes that both hold cancel; a quotient of like axes lasts as the model does."""
+    """Return `left / right`. Axes that both contain cancel; a quotient of axes of the same kind is PER_MODEL."""
     size: DimProduct | None = None
     if left.size is not None and right.size is not None:
         size = left.size.divided_by(right.size)
         if left.size.over and not size.over and not size.under:
             return FIXED._replace(trail=left.trail)
         if _is_axis(left.size) and _is_axis(right.size):
-            # Heads of the queries for each of the keys, pairs for each token: such a ratio is the model's.
+            # Heads per key head, pairs per token: such a ratio belongs to the model.
             ratio = apply_hints(AxisContext(is_quotient=True), *_line(left))
             return UNKNOWN.add_hints(ratio)._replace(size=size, trail=left.trail)
         if size.over != left.size.over or _held(right.size, left.size):
-            # What a view leaves behind the batch is its author's open end; what a quotient leaves is as likely a width.
+            # The remaining axes of a view are open on purpose; the rest of a quotient is as likely a width.
             return tensors.of_size(size, is_rest=True)._replace(trail=left.trail)
     if _may_cancel(right):
-        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
-    if left.size is None and left.atoms and right.decide() is Variability.UNKNOWN:
-        # A second part of a tensor taken out, neither known: `numel // M // N` may be one axis, or none.
-        return UNKNOWN._replace(trail=left.trail, atoms=left.atoms)
+        return UNKNOWN._replace(trail=left.trail, undecided_dims=left.undecided_dims)
+    if left.size is None and left.undecided_dims and right.decide() is Variability.UNKNOWN:
+        # A second division of unknown parts: `numel // M // N` may leave one axis, or none.
+        return UNKNOWN._replace(trail=left.trail, undecided_dims=left.undecided_dims)
     return _bounded_quotient(join([left, right])._replace(size=size), left, right)
 
 
 def _may_cancel(divisor: AbstractNumber) -> bool:
-    """Whether `divisor` may follow the same data as what it divides: pairs // tokens is experts per token.
+    """Return whether `divisor` may follow the same data as the dividend: pairs // tokens is experts per token.
 
-    So may the rows of what is called a table: `table.view(-1, width).shape[0]`, as somebody cut it out for the tokens.
+    The same holds for the rows of a so-called table: `table.view(-1, width).shape[0]` may have been cut out for the
+    tokens.
     """
-    return divisor.high is None and (divisor.leans_to_data or _counts_rows(divisor.size))
+    return divisor.high is None and (divisor.suggests_data or _counts_rows(divisor.size))
 
 
 def _counts_rows(size: DimProduct | None) -> bool:
-    """Whether `size` is the product of an open number of axes, from the first on, but not of all."""
+    """Return whether `size` is the product of an unknown number of axes, starting with the first, but not of all."""
     match size:
         case DimProduct((RemainingDims(_, 0, back),), ()):
             return back > 0
@@ -127,42 +128,42 @@ def _counts_rows(size: DimProduct | None) -> bool:
 
 
 def _line(number: AbstractNumber) -> tuple[str | None, int | None]:
-    """The file and line that a value comes from, where they are known."""
+    """Return the file and line of the value's source, if known."""
     return (number.trail[0].path, number.trail[0].line) if number.trail else (None, None)
 
 
 def _bounded_quotient(result: AbstractNumber, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber:
-    """`left / right` with the bounds of `left`, rounded outwards, where `right` is a number."""
+    """Return `left / right` with the bounds of `left` divided and rounded outwards, if `right` is a literal."""
     divisor = right.literal
     if left.high is None or (isinstance(divisor, int | float) and divisor <= 0):
         return result
     if not isinstance(divisor, int):
-        # Whatever a whole number is divided by, it grows no greater.
+        # Dividing a non-negative integer never makes it greater.
         return result._replace(low=0, high=left.high) if divisor is ... and not left.power else result
     low, high = (left.low or 0) // divisor, -(-left.high // divisor)
     return result._replace(low=low, high=high, is_capped=left.is_capped)
 
 
 def _is_axis(size: DimProduct) -> bool:
-    """Whether `size` is one axis of a tensor, and nothing else."""
+    """Return whether `size` is exactly one axis of a tensor."""
     return len(size.over) == 1 and not size.under and isinstance(size.over[0], Dim)
 
 
 def _held(part: DimProduct, whole: DimProduct) -> bool:
-    """Whether `part` is made of axes of tensors that `whole` counts: they will cancel once their neighbours have."""
+    """Return whether `part` consists of axes of tensors that `whole` counts: they cancel once their neighbours have."""
     counted = {atom.root for atom in whole.over if isinstance(atom, RemainingDims)}
     return bool(part.over) and all(atom.root in counted for atom in part.over)
 
 
 def coarse(result: AbstractNumber, divisor: int | None) -> AbstractNumber:
-    """A quotient by a large number takes few values, whatever is divided."""
+    """Return a quotient that has few values because the divisor is large."""
     if divisor is not None and divisor >= _COARSE and result.decide() is Variability.PER_CALL:
         return result._replace(low=1, high=max(_LARGEST_SIZE // divisor, 1))
     return result
 
 
 def power_of_two(number: AbstractNumber) -> AbstractNumber:
-    """`next_power_of_2(number)`: of a value that changes with each call it takes as many values as its logarithm."""
+    """Return `next_power_of_2(number)`: at most LOGARITHMIC, if the number changes per call."""
     low = None if number.low is None else _next_power(number.low)
     high = None if number.high is None else _next_power(number.high)
     kind = Variability.LOGARITHMIC if number.kind is Variability.PER_CALL else number.kind
@@ -170,24 +171,24 @@ def power_of_two(number: AbstractNumber) -> AbstractNumber:
 
 
 def logarithm(number: AbstractNumber) -> AbstractNumber:
-    """`log2(number)`: as many values as the next power of two has."""
+    """Return `log2(number)`: it has as many values as the next power of two."""
     power = number._replace(low=None, high=None, power=True)
     return join([power, FIXED])
 
 
 def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
-    """`min(...)`: no more than the smallest of the known bounds."""
+    """Return `min(...)`, bounded by the smallest known upper bound."""
     if not operands:
         return UNKNOWN
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
-    if not highs and not all(operand.leans_to_data for operand in operands):
-        # Capped by the machine, the model or a limit that is not known: it settles there, after a few values.
+    if not highs and not all(operand.suggests_data for operand in operands):
+        # A cap by the machine, the model or an unknown limit: the result settles there after a few values.
         result = UNKNOWN._replace(trail=result.trail, is_integer=result.is_integer)
     known = [low for low in lows if low is not None]
     if highs and min(highs) <= _LOW_CAP and result.decide() >= Variability.LOGARITHMIC:
-        # Sizes of the data lie above so low a cap: they share the variant that it stands for.
+        # Nearly all data reach so low a cap and share its variant.
         result = result._replace(kind=Variability.FEW)
     return result._replace(
         is_capped=bool(highs),
@@ -199,7 +200,7 @@ def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
 
 
 def greatest(operands: Sequence[AbstractNumber]) -> AbstractNumber:
-    """`max(...)`: no less than the largest of the known bounds."""
+    """Return `max(...)`, bounded by the largest known lower bound."""
     if not operands:
         return UNKNOWN
     highs = [operand.high for operand in operands]
@@ -228,7 +229,7 @@ def _with_trail(result: AbstractNumber, joined: AbstractNumber) -> AbstractNumbe
 
 
 def _folded(op: str, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber | None:
-    """Arithmetic on two literals."""
+    """Return the result of arithmetic on two literals; None if one is not a literal."""
     one, other = left.literal, right.literal
     if left.kind is not Variability.FIXED or right.kind is not Variability.FIXED:
         return None

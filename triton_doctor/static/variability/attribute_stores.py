@@ -1,4 +1,4 @@
-"""Attributes of objects that a function is handed or makes: what is stored in objects of their class, anywhere."""
+"""Attributes of objects that a function receives or creates: what any code stores in objects of that class."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.interpreter import Interpreter
 
-# A target goes on with its value, or what a loop goes over; else with its annotation or the next target, and a value on
-# that line, or behind the bracket that closes the targets. What `with` gives is no number, and not looked for.
+# What follows a stored attribute: its value, the iterable of a loop, an annotation, or the next target; the value is on
+# that line or after the closing bracket of the targets. Targets of `with` are no numbers and not searched for.
 _STORED = re.compile(rb"(?<=[.\"'])")
 AFTER_STORED = re.compile(
     rb"(?![A-Za-z0-9_])[\"']*(?:[\s\\)\]]|#[^\n]*\n)*"
@@ -41,7 +41,7 @@ _UPDATING = TextPattern("update(")
 
 
 class _Store(NamedTuple):
-    """`obj.name = value`, and where that stands."""
+    """One statement `obj.name = value`."""
 
     module: Module
     function: Function
@@ -49,16 +49,16 @@ class _Store(NamedTuple):
 
 
 class AttributeStores:
-    """Looks up what is stored in attributes, but for tests, in the files that can name their class."""
+    """Looks up the stores to attributes, except in tests, in files that can name the class."""
 
     def __init__(self, project: Project) -> None:
-        """Nothing is looked up yet."""
+        """Start with an empty cache."""
         self._project = project
         self._names = project.names
         self._answers: dict[tuple[int, str], tuple[Value | None, int]] = {}
 
     def value(self, interpreter: Interpreter, base: Expr, name: str, point: ProgramPoint) -> Value | None:
-        """What `base.name` was set to; None where no store tells more than that there is such an attribute."""
+        """Return what `base.name` was set to; None if no store tells more than that the attribute exists."""
         frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return None
@@ -68,7 +68,7 @@ class AttributeStores:
         key = (id(owner), name)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
-            # What was out of reach from so deep need not be from here.
+            # A result from deeper in the call stack was cut off earlier: recompute it.
             self._answers[key] = (None, 0)
             stores = list(islice(self._stores(owner, name), MOST_STORES + 1))
             if len(stores) <= MOST_STORES:
@@ -78,22 +78,22 @@ class AttributeStores:
         return answer
 
     def _stores(self, owner: Class, name: str) -> Iterator[_Store]:
-        """What is stored as `name` where objects of `owner` may be, by path and position."""
+        """Yield the stores to `name` where objects of `owner` may be, by path and position."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(STORES, name, name=owner.name, home=owner.path, member=name, but=tests):
+        for path, _ in modules.search(STORES, name, name=owner.name, home=owner.path, member=name, skip=tests):
             module = modules[path]
             for function in _holders(module, owner):
                 yield from _stores_in(module, function, name)
 
     def _is_of(self, owner: Class, store: _Store) -> bool:
-        """Whether the store is one in an object of `owner`."""
+        """Return whether the store is to an object of `owner`."""
         module, function, stored = store
         if stored.base in ("self", "cls") and function.class_name is not None:
             return module.path == owner.path and function.class_name == owner.qualname
         return self.class_of(Name(stored.base), stored.order, module, function) is owner
 
     def class_of(self, base: Expr, order: int, module: Module, function: Function) -> Class | None:
-        """The class of the project whose object the name `base` holds: as annotated, or as made there."""
+        """Return the project's class of the object in `base`, by its annotation or the call that made it."""
         match base:
             case Name(name):
                 pass
@@ -121,7 +121,9 @@ class AttributeStores:
 
 @cached_in_scan()
 def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
-    """The functions of `module` that may hold an object of `owner`: its methods, and those that name it."""
+    """Return the functions of `module` that may hold an object of `owner`: its methods, and those that
+    name the class.
+    """
     names = {owner.name, *(name for name, imported in module.imports.items() if imported.member == owner.name)}
     words = [name.encode() for name in names]
     return tuple(
@@ -133,49 +135,51 @@ def _holders(module: Module, owner: Class) -> tuple[Function, ...]:
 
 @cached_in_scan()
 def _stores_in(module: Module, function: Function, name: str) -> tuple[_Store, ...]:
-    """What `function` of `module` stores as `name`, in whatever object."""
+    """Return the stores to `name`, of any object, in `function` of `module`."""
     if not may_store(function, name):
         return ()
     return tuple(_Store(module, function, stored) for stored in function.stored if stored.name == name)
 
 
 def may_store(function: Function, name: str) -> bool:
-    """Whether its text has the sign of an assignment to an attribute or entry `name`, or of `update(name=...)`."""
-    return function.shows(storing(name)) or (function.shows(_UPDATING) and function.shows(giving(name)))
+    """Return whether the text may contain an assignment to an attribute or entry `name`, or `update(name=...)`."""
+    return function.matches(store_pattern(name)) or (
+        function.matches(_UPDATING) and function.matches(keyword_pattern(name))
+    )
 
 
 def stores_somewhere(module: Module, name: str) -> bool:
-    """Whether some function of `module` stores as `name`, by its text."""
-    return any(function.shows(storing(name)) for function in module.functions.values())
+    """Return whether the text of some function of `module` may store to `name`."""
+    return any(function.matches(store_pattern(name)) for function in module.functions.values())
 
 
 @cached_in_scan()
-def storing(name: str) -> TextPattern:
-    """What the text of every assignment to an attribute or entry `name` has."""
+def store_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches every assignment to an attribute or entry `name`."""
     return TextPattern(name, _STORED, AFTER_STORED)
 
 
-STORES = declare_query("stores", stores_somewhere, storing)
+STORES = declare_query("stores", stores_somewhere, store_pattern)
 
 
 @cached_in_scan()
-def giving(name: str) -> TextPattern:
-    """What the text of every call with an argument `name=...` has."""
+def keyword_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches every call with an argument `name=...`."""
     return TextPattern(name, _GIVEN, _VALUE)
 
 
 def stored_value(interpreter: Interpreter, module: Module, function: Function, stored: Stored, depth: int) -> Value:
-    """What `function` of `module`, entered at `depth`, stores."""
+    """Return the value of a store in `function` of `module`, entered at `depth`."""
     point = ProgramPoint(interpreter.frame(module, function, depth), stored.order)
-    value = interpreter.evaluations.once(
+    value = interpreter.evaluations.guard(
         (id(function), f".{stored.name}", stored.order), partial(interpreter.value, stored.value, point), UNKNOWN
     )
     note = Note(module.path, stored.line, f"`{stored.base}.{stored.name}` is `{{}}`", stored.value)
-    return value.stepping(note) if isinstance(value, AbstractNumber) else value
+    return value.with_step(note) if isinstance(value, AbstractNumber) else value
 
 
 def _join_stores(values: Iterable[Value]) -> Value | None:
-    """What the stores agree on: a number that changes, or tensors whose axes are known."""
+    """Return what the stores agree on: a number that changes, or tensors whose axes are known."""
     every = [one for value in values for one in (value.options if isinstance(value, Union) else (value,))]
     options = [one for one in every if not _is_placeholder(one)]
     tensors = [one for one in options if isinstance(one, Tensor)]
@@ -190,7 +194,7 @@ def _join_stores(values: Iterable[Value]) -> Value | None:
 
 
 def _is_placeholder(value: Value) -> bool:
-    """Whether it stands in for a value to come: None, or a tensor without elements."""
+    """Return whether the value only stands in for a later one: None, or a tensor without elements."""
     match value:
         case AbstractNumber():
             return value.literal is None
@@ -201,7 +205,7 @@ def _is_placeholder(value: Value) -> bool:
 
 
 def stored_here(interpreter: Interpreter, owner: Expr, name: str, point: ProgramPoint) -> Value | None:
-    """`owner.name` or `owner[name]`, as the function stores it before `point`; None where it does not."""
+    """Return `owner.name` or `owner[name]` as the function stores it before `point`; None if it does not."""
     stored = [
         interpreter.value(one.value, point._replace(order=one.order, line=one.line))
         for one in point.frame.function.stored

@@ -1,4 +1,4 @@
-"""Attributes of the project's own objects: what `self.x` was set to."""
+"""Attributes of the project's own objects: the values that methods assign to `self.x`."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import CallFrame
 
-# Methods that run once for each object: what they set lasts as the model does.
+# Methods that run once per object: what they set lasts as long as the model.
 _MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
 _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
 
 
 def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
-    """`self.name`: what the methods of the class set it to; a size set when the object is made lasts as the model."""
+    """Return `self.name`: the values assigned in methods of the class. A size set at construction is PER_MODEL."""
     module = interpreter.project.names.home_of_class(of)
     stores = _stores(module, of, name)
     if not stores:
         known = of.fields.get(name)
         return _kept(name, module, known.line if known is not None else frame.function.line)
     key = ("field", id(of), name, frame.depth)
-    return interpreter.evaluations.keep(key, partial(_set_to, interpreter, of, name, stores, frame))
+    return interpreter.evaluations.memoize(key, partial(_set_to, interpreter, of, name, stores, frame))
 
 
 def _set_to(
     interpreter: Interpreter, of: Class, name: str, stores: Sequence[tuple[Function, Stored]], frame: CallFrame
 ) -> Value:
-    """What `stores`, those of methods of the class, set `self.name` to."""
+    """Return what `stores`, in methods of the class, assign to `self.name`."""
     module = interpreter.project.names.home_of_class(of)
     values: list[Value] = []
     for function, stored in stores:
@@ -56,7 +56,7 @@ def _set_to(
 
 @cached_in_scan()
 def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Stored], ...]:
-    """What the methods of the class store as `self.name`."""
+    """Return the stores to `self.name` in methods of the class."""
     return tuple(
         (function, stored)
         for function in module.functions.values()
@@ -83,7 +83,7 @@ def _growing(name: str, module: Module, stored: Stored) -> ListValue:
 
 
 def _grows(of: Class, name: str, module: Module) -> bool:
-    """Whether a method other than those that make the object adds to `self.name`."""
+    """Return whether a method other than the constructors adds to `self.name`."""
     for function in module.functions.values():
         if function.class_name == of.qualname and function.name not in _MAKING and function.holds(name.encode()):
             for site in function.calls:

@@ -1,4 +1,4 @@
-"""Autograd functions: what forward leaves to backward in `ctx`, and the shapes of the gradients that backward gets."""
+"""Autograd functions: what forward stores in `ctx` for backward, and the shapes of gradients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def context_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Context | None:
-    """The context that `param` of the function of `frame` is: of backward, or of a helper that it hands its own to."""
+    """Return the autograd context that `param` is: in backward, or in a helper that backward passes its `ctx` to."""
     function = frame.function
     if function.class_name is None or not function.params or param is not function.params[0]:
         return None
@@ -34,16 +34,16 @@ def context_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> 
     if backward is None or not backward.params:
         return None
     ask = partial(_is_handed, interpreter, function, backward, frame)
-    return Context(forward=forward) if interpreter.evaluations.keep(("context", id(function)), ask) else None
+    return Context(forward=forward) if interpreter.evaluations.memoize(("context", id(function)), ask) else None
 
 
 def _is_handed(interpreter: Interpreter, function: Function, backward: Function, frame: CallFrame) -> bool:
-    """Whether `backward` hands its `ctx` to `function`, itself or through others."""
+    """Return whether `backward` passes its `ctx` to `function`, directly or through others."""
     return function in _holders(interpreter, backward, frame)
 
 
 def saved(interpreter: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
-    """`ctx.name` in backward: what forward stored, `saved_tensors` in the order of `save_for_backward`."""
+    """Return `ctx.name` in backward: what forward stored; `saved_tensors` in the order of `save_for_backward`."""
     if frame.depth >= MOST_DEPTH or not forward.params:
         return UNKNOWN
     module = interpreter.project.names.home(forward)
@@ -69,9 +69,9 @@ def saved(interpreter: Interpreter, forward: Function, name: str, frame: CallFra
 
 
 def differentiated(interpreter: Interpreter, function: Function, name: str, depth: int) -> Value | None:
-    """What forward returns whose gradient `function`, a backward, gets as `name`: it has the same shape.
+    """Return the output of forward whose gradient a backward receives as `name`: both have the same shape.
 
-    None where `function` is no backward, or `name` no gradient. `depth` calls lead here.
+    None if `function` is no backward, or `name` no gradient. `depth` is the depth of calls.
     """
     if function.name != "backward" or function.class_name is None or depth >= MOST_DEPTH:
         return None
@@ -81,7 +81,7 @@ def differentiated(interpreter: Interpreter, function: Function, name: str, dept
     if forward is None or name not in gradients:
         return None
     position = gradients.index(name)
-    match interpreter.returned(interpreter.frame(module, forward, depth + 1)):
+    match interpreter.return_value(interpreter.frame(module, forward, depth + 1)):
         case TupleValue(open=False) as results:
             return results.at(position) if position < results.count else None
         case result:
@@ -89,7 +89,7 @@ def differentiated(interpreter: Interpreter, function: Function, name: str, dept
 
 
 def _holders(interpreter: Interpreter, function: Function, frame: CallFrame) -> Mapping[Function, str]:
-    """`function` and the functions of its class that it hands its context to, each with what it calls the context."""
+    """Return `function` and the functions of its class that receive its context, each with its name for the context."""
     held = {function: function.params[0].name}
     waiting = [function]
     while waiting:
@@ -98,7 +98,7 @@ def _holders(interpreter: Interpreter, function: Function, frame: CallFrame) -> 
         for site in one.calls:
             if context not in site.call.args[:1]:
                 continue
-            helper = interpreter.callers.reached(frame.module, one, site.call.func)
+            helper = interpreter.call_graph.find_callee(frame.module, one, site.call.func)
             if helper is None or helper in held or helper.class_name != function.class_name or not helper.params:
                 continue
             first = helper.params[0].name

@@ -1,4 +1,4 @@
-"""Axes and strides of tensors, asked of the callers where the function itself does not tell."""
+"""Axes and strides of tensors, resolved through callers if the function itself does not decide."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from triton_doctor.static.variability.axis_context import Toward
 from triton_doctor.static.variability.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.hint_weights import weights
 from triton_doctor.static.variability.hints import WEIGHT
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
+from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, data_margin, join
 from triton_doctor.static.variability.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import SymbolicValue
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-    """`value.shape[position]`."""
+    """Return `value.shape[position]`."""
     own = tensors.axis_at(value, position)
     if own.kind is not Variability.UNKNOWN:
         return own
     if isinstance(value, SymbolicValue):
-        known = _outranked(own, partial(interpreter.asked.axis, value, position, frame))
-        return _as_shared(interpreter, known, value, position, frame)
-    return explained(interpreter, own, frame)
+        known = _prefer_callers(own, partial(interpreter.caller_arguments.axis, value, position, frame))
+        return _join_checked_axes(interpreter, known, value, position, frame)
+    return resolve_through_callers(interpreter, own, frame)
 
 
 def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-    """`value.stride(position)`."""
+    """Return `value.stride(position)`."""
     own = layouts.stride(interpreter, value, position, frame)
     if not isinstance(value, SymbolicValue):
-        return explained(interpreter, own, frame)
-    if own.kind is Variability.UNKNOWN and not own.atoms:
-        asked = interpreter.asked.stride(value, position, frame)
+        return resolve_through_callers(interpreter, own, frame)
+    if own.kind is Variability.UNKNOWN and not own.undecided_dims:
+        asked = interpreter.caller_arguments.stride(value, position, frame)
         if asked is None or asked.decide() is Variability.UNKNOWN:
             return layouts.presumed_stride(interpreter, value, position, frame) or own
         return asked
@@ -51,23 +51,25 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
 def rest(
     interpreter: Interpreter, value: Tensor | SymbolicValue, front: int, back: int, frame: CallFrame
 ) -> AbstractNumber | None:
-    """The product of the axes of `value` without the first `front` and the last `back`; None where it has none."""
+    """Return the product of the axes of `value` without the first `front` and the last `back`; None if
+    it has too few.
+    """
     bare = views.expose(value, front, back)
     if bare is None:
         return None
     factors = [*bare.front, *([bare.open] if bare.open is not None else []), *bare.back]
-    return explained(interpreter, tensors.product(factors[front : len(factors) - back]), frame)
+    return resolve_through_callers(interpreter, tensors.product(factors[front : len(factors) - back]), frame)
 
 
-def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
-    """A product of axes of arguments, as the callers tell it where the function itself does not."""
+def resolve_through_callers(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
+    """Return a product of axes of arguments, resolved through callers if the function does not decide it."""
     size = own.size
-    if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.asks:
+    if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.follows_callers:
         return own
     if len(size.over) == 1:
-        return _outranked(own, partial(_asked_of, interpreter, size.over[0], frame))
+        return _prefer_callers(own, partial(_query_callers, interpreter, size.over[0], frame))
     known = [
-        _outranked(tensors.of_size(DimProduct((factor,))), partial(_asked_of, interpreter, factor, frame))
+        _prefer_callers(tensors.of_size(DimProduct((factor,))), partial(_query_callers, interpreter, factor, frame))
         for factor in size.over
     ]
     if all(one.kind is Variability.UNKNOWN for one in known):
@@ -75,38 +77,38 @@ def explained(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -
     return join(known)._replace(size=size)
 
 
-def _asked_of(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
-    """What the callers say of an axis of an argument, or of the product of some."""
+def _query_callers(interpreter: Interpreter, factor: DimFactor, frame: CallFrame) -> AbstractNumber | None:
+    """Return the callers' value for an axis of an argument, or for the product of some."""
     root = factor.root
     module = interpreter.project.modules.get(root.path)
     function = module.functions.get(root.function) if module is not None else None
     if function is None or root.item or function.param(root.name) is None:
         return None
-    thing = SymbolicValue(root, UNKNOWN, function)
+    symbol = SymbolicValue(root, UNKNOWN, function)
     if isinstance(factor, Dim):
-        asked = interpreter.asked.axis(thing, factor.position, frame)
+        asked = interpreter.caller_arguments.axis(symbol, factor.position, frame)
         own = tensors.axis_of_root(root, factor.position) if asked is None else asked
-        shared = _as_shared(interpreter, own, thing, factor.position, frame)
+        shared = _join_checked_axes(interpreter, own, symbol, factor.position, frame)
         return shared if shared is not own else asked
-    return interpreter.asked.rest(thing, factor.front, factor.back, frame)
+    return interpreter.caller_arguments.rest(symbol, factor.front, factor.back, frame)
 
 
-def _as_shared(
-    interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, position: int, frame: CallFrame
+def _join_checked_axes(
+    interpreter: Interpreter, known: AbstractNumber, symbol: SymbolicValue, position: int, frame: CallFrame
 ) -> AbstractNumber:
-    """An axis of an argument with what is known of those that its function checks to be as long.
+    """Return an axis of an argument, joined with axes that the function's checks require to be equal.
 
-    What is as long as the data of another argument is no weight, whatever its tensor is called.
+    An axis equal to a data axis of another argument is no weight's, whatever its tensor is called.
     """
-    function, is_weight = thing.origin, _is_taken_for_weight(known)
-    if function is None or thing.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
+    function, is_weight = symbol.origin, _is_taken_for_weight(known)
+    if function is None or symbol.held is not None or not (is_weight or known.decide() is Variability.UNKNOWN):
         return known
     for beside in interpreter.checks.of(function):
-        other = beside.beside(thing.root.name, position, thing.root.rank)
+        other = beside.beside(symbol.root.name, position, symbol.root.rank)
         param = next((one for one in function.params if other is not None and one.name == other.tensor), None)
         if param is None or other is None or other.position is None:
             continue
-        asker = ("shared", thing.root.name, position)
+        asker = ("shared", symbol.root.name, position)
         found = _axis_of(interpreter, function, param, other.position, asker, frame)
         if found is None or (is_weight and found.decide() is not Variability.PER_CALL):
             continue
@@ -117,24 +119,24 @@ def _as_shared(
 
 
 def _is_taken_for_weight(known: AbstractNumber) -> bool:
-    """Whether the name of the tensor alone says that its axis lasts as the model does."""
+    """Return whether only the name of the tensor makes its axis PER_MODEL."""
     rows = {one.hint.name for one in known.hints}
     return rows == {WEIGHT} and known.decide() is Variability.PER_MODEL
 
 
 def checked_size(
-    interpreter: Interpreter, known: AbstractNumber, thing: SymbolicValue, frame: CallFrame
+    interpreter: Interpreter, known: AbstractNumber, symbol: SymbolicValue, frame: CallFrame
 ) -> AbstractNumber:
-    """An argument that is a number, with what is known of the axis that its function checks it to be."""
-    function = thing.origin
-    if function is None or thing.held is not None or known.decide() is not Variability.UNKNOWN:
+    """Return a number argument, joined with the axis that the function's checks require it to equal."""
+    function = symbol.origin
+    if function is None or symbol.held is not None or known.decide() is not Variability.UNKNOWN:
         return known
     for name, other in checked_sizes(function):
-        param = next((one for one in function.params if name == thing.root.name and one.name == other.tensor), None)
+        param = next((one for one in function.params if name == symbol.root.name and one.name == other.tensor), None)
         if param is not None and other.position is not None:
-            found = _axis_of(interpreter, function, param, other.position, ("size", thing.root.name), frame)
+            found = _axis_of(interpreter, function, param, other.position, ("size", symbol.root.name), frame)
             if found is not None and found.decide() is not Variability.UNKNOWN:
-                return found.settle()._replace(size=None, literals=known.literals)
+                return found.fix_decision()._replace(size=None, literals=known.literals)
             known = known if found is None else known.add_hints(found.hints)
     return known
 
@@ -147,52 +149,56 @@ def _axis_of(
     asker: tuple[str | int, ...],
     frame: CallFrame,
 ) -> AbstractNumber | None:
-    """An axis of another argument of `function`; None where that is being asked for by the same `asker`."""
+    """Return an axis of another argument of `function`; None if the same `asker` is evaluating it already."""
     inner = interpreter.frame(interpreter.project.names.home(function), function, frame.depth)
-    tensor = interpreter.asked.argument(param, inner)
-    return interpreter.evaluations.once(
+    tensor = interpreter.caller_arguments.argument(param, inner)
+    return interpreter.evaluations.guard(
         (id(function), *asker), partial(axis, interpreter, tensor, position, inner), None
     )
 
 
-def _outranked(own: AbstractNumber, ask: Callable[[], AbstractNumber | None]) -> AbstractNumber:
-    """An axis of an argument as its callers tell it: what they know outranks what its function makes one guess."""
+def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | None]) -> AbstractNumber:
+    """Return an axis of an argument: what callers know outranks hints in the function itself."""
     decided = own.decide()
     if decided is Variability.PER_MODEL:
-        asked = ask()
+        asked = query()
         if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
             return own
-        if _is_rest(own) and _is_guess(asked):
+        if _is_rest(own) and _rests_on_hints(asked):
             return own
-        return asked.settle()._replace(size=own.size)
+        return asked.fix_decision()._replace(size=own.size)
     if decided not in (Variability.UNKNOWN, Variability.PER_CALL):
         return own
-    asked = ask()
+    asked = query()
     if asked is None:
         return own
     known = asked.decide()
     if known is Variability.UNKNOWN and not asked.one_for_some_caller:
-        # A suspicion of the callers adds to the function's own.
+        # Hints from callers add to those of the function.
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked.only_shown and decided is Variability.PER_CALL:
         return own
-    if known is Variability.PER_MODEL and _is_guess(asked) and (_is_rest(own) or _is_clearer(own, asked)):
+    if known is Variability.PER_MODEL and _rests_on_hints(asked) and (_is_rest(own) or _is_clearer(own, asked)):
         return own
     return asked._replace(size=own.size)
 
 
 def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
-    """Whether the author writes that an axis follows the data, and the callers' guess that it does not is weaker."""
-    if own.decide() is not Variability.PER_CALL or lean(own) <= weights(asked.hints).model or asked.one_for_some_caller:
+    """Return whether the author wrote that an axis follows the data, and callers have only a weaker hint against it."""
+    if (
+        own.decide() is not Variability.PER_CALL
+        or data_margin(own) <= weights(asked.hints).model
+        or asked.one_for_some_caller
+    ):
         return False
     return any(one.hint.in_words and one.hint.toward is Toward.DATA for one in own.hints)
 
 
 def _is_rest(own: AbstractNumber) -> bool:
-    """Whether a number is, among others, the product of axes that are not known one by one."""
+    """Return whether a number contains a product of axes that are not known one by one."""
     return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
 
 
-def _is_guess(asked: AbstractNumber) -> bool:
-    """Whether hints alone decide a number."""
+def _rests_on_hints(asked: AbstractNumber) -> bool:
+    """Return whether only hints decide a number."""
     return asked.kind is Variability.UNKNOWN or bool(asked.terms)

@@ -1,4 +1,4 @@
-"""What is known of a size whose origin is out of sight: what the rows of the table of hints look at."""
+"""The facts about a size of unknown origin that the rows of the hint table test."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ class Toward(Enum):
     MODEL = "model"
 
 
-# A tuple, because it is made and hashed 17,000 times in a check of 230 files: as a dataclass that takes twice as long.
+# A tuple, because it is created and hashed 17,000 times in a check of 230 files: a dataclass takes twice as long.
 class AxisContext(NamedTuple):
-    """What is known about a size that has no origin in sight. Builders fill what they know.
+    """The facts about a size of unknown origin. Builders fill in what they know.
 
-    `name` is what the size is called, which `is_axis` where it is one axis of a tensor, and `is_end` where that is the
-    last; `is_height` where the name goes with that of a width beside it. `tensor` names the tensor whose axis at
-    `position` it is, of `rank` axes where that is known. `folded_after` is the number of axes in front of those whose
-    product it is, `is_rest` where it is the rest of a quotient. `is_weight` where the tensor lives as long as the
-    model, `is_item` where it was taken out of another by a number. `noted` is what a shape written beside the tensor
-    says of the axis, `unpacked` what the names say together that the function unpacks the shape into; its position
-    says nothing then. It `is_attended` where it is the last but one axis of queries,
-    keys or values and walked in blocks. It `is_described` where the kernel's author describes the parameter that it is
-    given to as a batch, a length or rows.
+    - `name`: what the size is called. `is_axis` if it is one axis of a tensor, `is_end` if that is the last;
+      `is_height` if a width with a matching name is beside it.
+    - `tensor`, `position`, `rank`: the tensor, the axis, and the number of axes, if known. `folded_after`: how many
+      axes precede those that a product folds; `is_rest`: it is the rest of a quotient.
+    - `is_weight`: the tensor lives as long as the model. `is_item`: it was taken out of another by a number.
+    - `noted`: what a written shape says of the axis. `unpacked`: what the names say together that the shape is unpacked
+      into; then its position says nothing.
+    - `is_attended`: the last but one axis of queries, keys or values, processed in blocks. `is_described`: the kernel's
+      author describes the parameter as a batch, a length or rows.
     """
 
     name: str = ""
@@ -54,7 +54,7 @@ class AxisContext(NamedTuple):
 
     @property
     def is_first(self) -> bool:
-        """Whether it is, or begins with, the first axis of a tensor."""
+        """Whether it is the first axis of a tensor, or a product that starts with it."""
         return self.position == 0 or self.folded_after == 0
 
     @property
@@ -64,5 +64,5 @@ class AxisContext(NamedTuple):
 
     @property
     def is_activation(self) -> bool:
-        """Whether nothing says that the tensor is a weight, or a part of another."""
+        """Whether nothing marks the tensor as a weight or a part of another."""
         return not (self.is_weight or self.is_item)

@@ -1,7 +1,7 @@
-"""The name of an axis to whether it follows the data or the model: True, False, or None where that is not known.
+"""The meaning of an axis name: True if it follows the data, False the model, None if unknown.
 
-One letter means what its function makes of it: `L = chunk_size` is no length there. What the function does not bind is
-told by the legend of its docstring or its file's (`NC: number of chunks`), then by the letter.
+A single letter means what its function binds it to: after `L = chunk_size`, `L` is no length. If the function does not
+bind it, the legend in its docstring or its file's decides (`NC: number of chunks`), and then the letter itself.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
 
-# Stands for any number of axes.
+# Any number of axes.
 OPEN = "..."
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NUMBERED = re.compile(r"(?:dim|axis)_?\d")
-# A fraction is as its numerator, and what divides it may cancel.
+# A fraction has the meaning of its numerator; the denominator may cancel.
 _DIVISION = re.compile(r"//?")
 _DATA_LETTERS = frozenset({"B", "b", "T", "t", "S", "s", "bs", "BS", "sl", "M"})
-# `D`, `DH`, `DHQK`, `HV`, `NH`, `d_k`: heads and widths, of queries, keys and values.
+# Letters of heads and widths of queries, keys and values: `D`, `DH`, `DHQK`, `HV`, `NH`, `d_k`.
 _MODEL_LETTERS = re.compile(
     r"(?:n?h|d|n?hd?|dh|hd)_?(?:q|k|v|h|o|i|qk|kv|hv|vo|qkv|in|out|model|inner|state)?|c|e|k|v|g"
 )
-# What stands before a length; rows and tokens hold theirs.
+# Names that precede a length; rows and tokens include theirs.
 _BATCHES = frozenset("B b bs bsz BS batch batch_size".split())
-# Letters for a length, where nothing else in the shape is one.
+# Letters that are a length if no other axis of the shape is one.
 _LENGTH_LETTERS = re.compile(r"[LMNZlmnz]_?[a-z]?|P")
 _LEGEND = re.compile(
     r"^[ \t]*(?:[-*+#][ \t]+)?[`*]{0,2}([A-Za-z]\w{0,5})[`*]{0,2}[ \t]*(?:[:=]|--?)[ \t]+(\S[^\n]{3,100})",
@@ -65,13 +65,13 @@ _FEWEST_BEFORE_STATE = 3
 _WITH_HEADS = 4
 _WITH_CHANNELS = 3
 _OF_SEQUENCES = 2
-# Letters that are a length where nothing but a batch stands beside them.
+# Letters that are a length if only a batch is beside them.
 _SEQUENCE_LETTERS = frozenset("lts")
 
 
 @lru_cache(maxsize=8192)
 def has_meaning(name: str) -> bool:
-    """Whether the words of `name`, and not merely its letters, are those of an axis."""
+    """Return whether `name` has a meaning by its words, not only by its letters."""
     if len(name) < 2:
         return False
     return (
@@ -84,7 +84,7 @@ def has_meaning(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def meaning_of_word(name: str) -> bool | None:
-    """What a name says by itself."""
+    """Return the meaning of a name by itself."""
     if name in _DATA_LETTERS:
         return True
     if _NUMBERED.fullmatch(name):
@@ -93,7 +93,7 @@ def meaning_of_word(name: str) -> bool | None:
     if said & _PROSE_PARTS:
         return True if said & {"num", "n", "nr", "number"} else None
     if "max" in said:
-        return None  # the longest of this call, or what there is room for
+        return None  # either the longest of this call, or a capacity
     if name_words.names_room(name) or name_words.names_model(name) or _MODEL_LETTERS.fullmatch(name.lower()):
         return False
     if name_words.names_data(name) or said & _PROSE_DATA:
@@ -103,20 +103,20 @@ def meaning_of_word(name: str) -> bool | None:
 
 @lru_cache(maxsize=4096)
 def are_axes_of_activation(names: tuple[str, ...]) -> bool:
-    """Whether the names of axes are a batch, a length behind it, and more: `B, T, C`."""
+    """Return whether the names are a batch, a length after it, and more: `B, T, C`."""
     return len(names) >= _WITH_CHANNELS and names[0] in _BATCHES and any(map(meaning_of_word, names[1:-1]))
 
 
 @lru_cache(maxsize=4096)
 def are_axes_of_sequences(names: tuple[str, ...]) -> bool:
-    """Whether the names of two axes are a batch and a length: `B, T = ids.shape`."""
+    """Return whether two names are a batch and a length: `B, T = ids.shape`."""
     if len(names) != _OF_SEQUENCES or names[0] not in _BATCHES:
         return False
     return names[1].lower() in _SEQUENCE_LETTERS or name_words.names_length(names[1])
 
 
 class AxisMeanings:
-    """What names of axes mean in one function."""
+    """The meanings of axis names in one function."""
 
     def __init__(
         self,
@@ -125,10 +125,10 @@ class AxisMeanings:
         *legends: str,
         renamed: Mapping[str, Expr] | None = None,
     ) -> None:
-        """`axes` are those that notes name, by tensor.
+        """`axes` are the axes named in notes, by tensor.
 
-        `legends` are docstrings that may say what letters stand for, the nearest first. `renamed` is what `function`
-        passes by the names that notes use, where those are a kernel's.
+        `legends` are docstrings that may explain letters, nearest first. `renamed` has the arguments that `function`
+        passes for the names, if the notes are a kernel's.
         """
         self._function = function
         self._renamed = renamed or {}
@@ -139,11 +139,14 @@ class AxisMeanings:
                 self._legend.setdefault(name, meaning_of_prose(said))
 
     def of_shape(self, axes: Sequence[str]) -> tuple[bool | None, ...]:
-        """What each of `axes` means. What lies between a batch and a width is the length, whatever its letter."""
+        """Return the meaning of each of `axes`.
+
+        An axis between a batch and a width is the length, whatever its letter.
+        """
         meanings = [self._of_text(axis, _MOST_STEPS) for axis in axes]
         for at, axis in enumerate(axes):
             if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
-                meanings[at] = None  # as likely a state, a part, or what was selected: `(batch, T, heads, S)`
+                meanings[at] = None  # as likely a state, a part, or a selection: `(batch, T, heads, S)`
             elif axis.lower() == "t" and at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE and _names_length(axes[1:]):
                 meanings[at] = None  # the same: `(B, M, groups, T)`
             elif (axis in ("M", "m") and at) or any(width in axes for width in name_words.names_of_width(axis)):
@@ -154,7 +157,7 @@ class AxisMeanings:
                 meanings[at : at + 2] = True, True  # of an image: both vary with it
         is_open = meanings[-1:] == [None] and axes[-1].lower() != "s"
         if is_open and len(axes) == _WITH_HEADS and axes[0] in _BATCHES and _names_heads(axes[1:3]):
-            meanings[-1] = False  # how wide a head is, whatever its letter
+            meanings[-1] = False  # the width of a head, whatever its letter
         is_width = meanings[-1:] == [False] or (bool(axes) and axes[-1] == "_")
         if len(axes) > 2 and axes[0] in _BATCHES and is_width and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings[:-1]) if meaning is None]
@@ -164,16 +167,16 @@ class AxisMeanings:
             meanings[1] = True
         is_sequence = len(axes) == _WITH_CHANNELS and axes[0] in _BATCHES and axes[-1].lower() == "l"
         if is_sequence and meanings[1:] == [False, None] and self._is_open_length(axes[-1]):
-            meanings[-1] = True  # of channels, as convolutions take it
+            meanings[-1] = True  # of channels, as in convolutions
         return tuple(meanings)
 
     def _is_open_length(self, name: str) -> bool:
-        """Whether `name` may be a length, and the function binds it to nothing that is in sight."""
+        """Return whether `name` may be a length, and the function binds it to nothing known."""
         computed = any(not _is_out_of_sight(value) for value in self._bound(name))
         return not computed and _LENGTH_LETTERS.fullmatch(name) is not None
 
     def _bound(self, name: str) -> list[Expr]:
-        """What `name` stands for in the function."""
+        """Return what `name` is bound to in the function."""
         if name in self._renamed:
             return [self._renamed[name]]
         items = (_item(one.value) for one in self._function.bindings.get(name, ()))
@@ -189,7 +192,7 @@ class AxisMeanings:
         return _product(self._of_name(name, steps) if len(names) == 1 or name != "s" else None for name in names)
 
     def _of_name(self, name: str, steps: int) -> bool | None:
-        """What `name` means: as the function binds it, as a legend says, or by itself."""
+        """Return the meaning of `name`: by its binding in the function, by a legend, or by itself."""
         meaning = self._legend.get(name)
         if meaning is not None or not steps:
             return meaning
@@ -250,7 +253,7 @@ def _names_length(axes: Sequence[str]) -> bool:
 
 
 def _item(expr: Expr) -> Expr:
-    """The item of a tuple display that unpacking gives a name, where no star stands in it; else `expr`."""
+    """Return the item of a tuple display that an unpacking binds, if the display has no star; else `expr`."""
     match expr:
         case Unpacked(TupleExpr(items), int(position), _, False) if not any(isinstance(one, Star) for one in items):
             return items[position] if position < len(items) else expr
@@ -259,7 +262,7 @@ def _item(expr: Expr) -> Expr:
 
 
 def _is_out_of_sight(expr: Expr) -> bool:
-    """Whether only the name tells what `expr` is: a part of a shape, or the result of some call."""
+    """Return whether only the name tells what `expr` is: a part of a shape, or the result of a call."""
     match expr:
         case Unpacked() | Subscript(Attr(_, "shape"), Const(int())):
             return True
@@ -272,13 +275,13 @@ def _is_out_of_sight(expr: Expr) -> bool:
 
 
 def _product(meanings: Iterable[bool | None]) -> bool | None:
-    """A product, or a sum: it follows the data where one factor does."""
+    """Return the meaning of a product or sum: it follows the data if one factor does."""
     found = list(meanings)
     return True if True in found else None if None in found else False
 
 
 def meaning_of_prose(text: str) -> bool | None:
-    """What `number of heads` or `sequence length (K, V)` says."""
+    """Return the meaning of a phrase such as `number of heads` or `sequence length (K, V)`."""
     said = set(re.findall(r"[a-z]+", text.lower().partition("(")[0]))
     if said & _PROSE_PARTS:
         return True if said & {"number", "num", "count"} else False if said & {"size", "length"} else None

@@ -1,4 +1,4 @@
-"""What a function calls the axes of its arguments, and how many there are."""
+"""The names that a function gives to the axes of its arguments, and their number."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
 
 
-# The axes of an activation whose heads stand apart. That fewer are asked for does not say that there are no more.
+# An activation with separate heads has four axes. Access to fewer does not mean that there are no more.
 _WITH_HEADS = 4
 _NEVER = 1 << 30
-# So many axes that are named one by one say what each is, as those that a shape is unpacked into do.
+# With so many axes named one by one, the names tell what each is, as those of an unpacking do.
 _LEADING = 3
-# Expressions that may be an axis.
+# Kinds of expressions that may read an axis.
 _READING = frozenset({Unpacked, Subscript, Call})
-# What asking for the fourth axis, or one behind it, looks like.
+# The text of an access to the fourth axis or a later one.
 _BETWEEN = rb"(?:[\s\\(]|#[^\n]*\n)*"
 _FOURTH = re.compile(_BETWEEN + rb"[\[(]" + _BETWEEN + rb"(?:[3-9]|\d\w)")
 _ASKING = [TextPattern(word, after=_FOURTH) for word in ("shape", "size", "stride")]
 
 
 def named_axes(function: Function, name: str) -> tuple[str, ...]:
-    """The names of the axes of the argument `name`, empty where there is none; none where their number is not said."""
+    """Return the names of the axes of the argument `name`, "" for an unnamed axis; empty if their number is unknown."""
     return _all_named(function).get(name, ())
 
 
 def names_many(function: Function) -> bool:
-    """Whether the function shows an argument with four axes or more."""
+    """Return whether the function shows an argument with four axes or more."""
     return any(len(names) >= _WITH_HEADS for names in _all_named(function).values())
 
 
 def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
-    """Of `batch, heads, length, dim` or `batch, length, heads, dim`, the axis that is the length."""
+    """Yield the axis of the length in `batch, heads, length, dim` or `batch, length, heads, dim`."""
     if len(names) == _WITH_HEADS:
         for here, other in ((1, 2), (2, 1)):
             own = names[here]
@@ -64,7 +64,9 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
 
 
 def leading_axes(function: Function, name: str) -> tuple[str, ...]:
-    """The names of the first axes of the argument `name`, where each is read by its number, and not how many it has."""
+    """Return the names of the first axes of the argument `name`, if each is read by number and their
+    count is unknown.
+    """
     found = _names_read(function)
     names = found.names.get(name, {}) if name not in found.counts else {}
     if len(names) < _LEADING or min(names) < 0 or max(names) >= len(names):
@@ -73,7 +75,7 @@ def leading_axes(function: Function, name: str) -> tuple[str, ...]:
 
 
 class _NamesRead(NamedTuple):
-    """By argument, the name of each axis that is read, and the numbers of axes that it is said to have."""
+    """For each argument, the name of each axis that is read, and the numbers of axes that code implies."""
 
     names: dict[str, dict[int, str]]
     counts: dict[str, set[int]]
@@ -82,7 +84,7 @@ class _NamesRead(NamedTuple):
 @cached_in_scan()
 def _all_named(function: Function) -> dict[str, tuple[str, ...]]:
     names, counts = _names_read(function)
-    # What is unpacked into three here and into two there has no number of axes of its own.
+    # An argument that is unpacked into three here and two there has no fixed number of axes.
     known = ((tensor, max(found)) for tensor, found in counts.items() if len(found) == 1)
     return {tensor: tuple(names.get(tensor, {}).get(at, "") for at in range(count)) for tensor, count in known}
 
@@ -101,7 +103,7 @@ def _names_read(function: Function) -> _NamesRead:
                 names[read.tensor].setdefault(read.position, []).append(binding.name)
                 if read.rank is not None:
                     counts.setdefault(read.tensor, set()).add(read.rank)
-    if any(function.shows(sign) for sign in _ASKING):
+    if any(function.matches(pattern) for pattern in _ASKING):
         for tensor, count in _asked_for(function):
             counts.setdefault(tensor, {count})
     counts.update((tensor, {count}) for tensor, count in asserted.items())
@@ -109,14 +111,14 @@ def _names_read(function: Function) -> _NamesRead:
 
 
 def _agreed(names: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """The first of the names of each axis; "" where one of them is that of another axis too, in another layout."""
+    """Return the first name of each axis; "" if one of its names is also that of another axis, in another layout."""
     places = Counter(name for found in names.values() for name in set(found) if name.strip("_"))
     return {at: "" if any(places[name] > 1 for name in found) else found[0] for at, found in names.items()}
 
 
 @cached_in_scan()
 def unpacked_together(function: Function, line: int) -> tuple[str, ...]:
-    """The names that a line of `function` unpacks one shape of two axes or more into; empty where it does not."""
+    """Return the names that a line of `function` unpacks one shape of two axes or more into; empty if it does not."""
     found: dict[int, str] = {}
     sizes = set[int]()
     for name, bindings in function.bindings.items():
@@ -143,7 +145,7 @@ def _is_shape(value: Expr) -> bool:
 
 
 def _asserted_ranks(function: Function) -> dict[str, int]:
-    """The number of axes of arguments without which the function fails, whatever they are: `assert x.dim() == 2`."""
+    """Return the numbers of axes without which the function fails: `assert x.dim() == 2`."""
     if not (
         (function.holds(b"dim") or function.holds(b"len(")) and (function.holds(b"assert") or function.holds(b"raise"))
     ):
@@ -158,7 +160,7 @@ def _asserted_ranks(function: Function) -> dict[str, int]:
 
 
 def _spelled_out(value: Expr, function: Function) -> Expr:
-    """`value`, with the shape that it reads: of `shape = x.shape`, `B, T = shape`; of `B, T = map(int, x.shape)`."""
+    """Return `value` with the shape it reads filled in: for `shape = x.shape; B, T = shape`, or `map(int, x.shape)`."""
     match value:
         case Call(Name("int"), (Subscript() | Call() as axis,), ()):
             return axis
@@ -180,7 +182,7 @@ def _spelled_out(value: Expr, function: Function) -> Expr:
 
 
 def _of_integers(value: Expr) -> Expr | None:
-    """The shape that `value` has the items of: `map(int, x.shape)`, `[int(n) for n in x.shape]`, `tuple(x.shape)`."""
+    """Return the shape inside `map(int, x.shape)`, `[int(n) for n in x.shape]` or `tuple(x.shape)`."""
     match value:
         case Call(Name("map"), (Name("int"), shape), ()) | Call(Name("list" | "tuple"), (shape,), ()):
             return shape
@@ -191,7 +193,7 @@ def _of_integers(value: Expr) -> Expr | None:
 
 
 class ReadAxis(NamedTuple):
-    """An axis of a tensor, and how many it has, where that is told."""
+    """An axis of a tensor, and the number of its axes, if known."""
 
     tensor: str
     position: int
@@ -199,7 +201,7 @@ class ReadAxis(NamedTuple):
 
 
 def read_axis(value: Expr) -> ReadAxis | None:
-    """The axis that `value` reads: by unpacking a shape, also one that is starred in a display, or by its number."""
+    """Return the axis that `value` reads: by unpacking a shape, possibly starred in a display, or by its number."""
     match value:
         case Unpacked(Attr(Name(base), "shape") | Call(Attr(Name(base), "size"), (), ()), int(at), size, False):
             return ReadAxis(base, at % size, size)
@@ -214,7 +216,7 @@ def read_axis(value: Expr) -> ReadAxis | None:
 
 
 def _starred_shape(items: Sequence[Expr]) -> tuple[str, int] | None:
-    """The tensor whose shape is the only star in a display, and the position of the star: `*k.shape, v.shape[-1]`."""
+    """Return the tensor and position of the only star in a display, if it is a shape: `*k.shape, v.shape[-1]`."""
     stars = [(at, item.value) for at, item in enumerate(items) if isinstance(item, Star)]
     match stars:
         case [(at, Attr(Name(base), "shape"))]:
@@ -224,7 +226,7 @@ def _starred_shape(items: Sequence[Expr]) -> tuple[str, int] | None:
 
 
 def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
-    """The number of axes of what has four or more of them asked for by number: `q.stride(3)`."""
+    """Yield arguments with access to a fourth axis or a later one, with the number of axes: `q.stride(3)`."""
     asked: dict[str, int] = {}
     for expr in expressions(function):
         match expr:
@@ -233,7 +235,7 @@ def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
             ):
                 asked[base] = max(asked.get(base, 0), at + 1)
             case Attr(Name(base), "ndim" | "dim"):
-                # It has this many or that many.
+                # The number of axes differs.
                 asked[base] = _NEVER
             case _:
                 pass
@@ -243,13 +245,13 @@ def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
 
 
 def expressions(function: Function) -> Iterator[Expr]:
-    """All expressions of assignments, launches, calls and returns, each once."""
+    """Yield all expressions of assignments, launches, calls and returns, each once."""
     pending = [one.value for bindings in function.bindings.values() for one in bindings]
     for launch in function.launches:
         pending += [argument.value for argument in launch.arguments]
     pending += [site.call for site in function.calls]
     pending += [one.value for one in function.returns]
-    seen: set[int] = set()  # calls stand in assignments, in arguments, and for themselves
+    seen: set[int] = set()  # calls occur in assignments, in arguments, and by themselves
     while pending:
         expr = pending.pop()
         if id(expr) not in seen:
@@ -259,18 +261,18 @@ def expressions(function: Function) -> Iterator[Expr]:
 
 
 def _rebound(function: Function, name: str) -> int:
-    """The first event of `function` that binds its argument's name anew."""
+    """Return the first event of `function` that rebinds its argument `name`."""
     anew = (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name))
     return min(anew, default=_NEVER)
 
 
 def keeps_argument(function: Function, name: str) -> bool:
-    """Whether `function` never binds its argument's name to something of another shape."""
+    """Return whether `function` never binds its argument's name to something of another shape."""
     return _rebound(function, name) == _NEVER
 
 
 def keeps_shape(value: Expr, name: str) -> bool:
-    """Whether `name = value` leaves the shape as it was: `x = x.contiguous()`, `x, y = x.contiguous(), y + 1`."""
+    """Return whether `name = value` keeps the shape: `x = x.contiguous()`, `x, y = x.contiguous(), y + 1`."""
     match value:
         case Call(Attr(Name(base), method), _, _):
             return base == name and (method in KEEPING or method == "contiguous")

@@ -1,4 +1,4 @@
-"""Tests of branches to their truth: as literals say, as the call at hand passes, or as all calls in sight do.
+"""Decides tests of branches by literals, by the call that entered the frame, or by all callers.
 
 `METHOD = 1` closes `if METHOD == 2:`, and a caller that passes `layout="bshd"` does not come to `if layout == "thd":`.
 """
@@ -35,16 +35,16 @@ _COMPARISONS: Mapping[str, Callable[[object, object], bool]] = {
 
 
 class BranchTests:
-    """Reads the tests of branches. Of a function that is entered from nowhere it asks the callers where it `asks`."""
+    """Decides tests of branches. With `follows_callers`, parameters count as what all callers pass."""
 
-    def __init__(self, interpreter: Interpreter, *, asks: bool) -> None:
-        """Nothing is read yet."""
+    def __init__(self, interpreter: Interpreter, *, follows_callers: bool) -> None:
+        """Start with empty caches."""
         self._interpreter = interpreter
-        self._asks = asks
-        self._literals = KnownLiterals(interpreter, self, asks=asks)
+        self._follows_callers = follows_callers
+        self._literals = KnownLiterals(interpreter, self, follows_callers=follows_callers)
 
     def narrowed(self, found: ReachingDefinitions, name: str, point: ProgramPoint) -> ReachingDefinitions:
-        """Those of the assignments `found` of `name` that stand in arms which the frame of `point` may come into."""
+        """Return the assignments in `found` of `name` whose arms the frame of `point` may enter."""
         if not found.bindings or (found.certain and len(found.bindings) == 1):
             return found
         function = point.frame.function
@@ -54,7 +54,7 @@ class BranchTests:
         return reaching_definitions(function, name, point.order, point.arms, partial(self.left_open, point.frame))
 
     def left_open(self, frame: CallFrame, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...] | None:
-        """Those of `arms` that `frame` may come into or not; None where it does not come into all of them."""
+        """Return the undecided ones of `arms`; None if `frame` never enters one of them."""
         readable = readable_tests(frame.function)
         kept: list[BranchArm] = []
         for arm in arms:
@@ -67,7 +67,7 @@ class BranchTests:
         return tuple(kept)
 
     def closing(self, order: int, arms: tuple[BranchArm, ...], frame: CallFrame) -> int | None:
-        """The branch whose test keeps `frame` from the event `order` inside `arms`; None where it may come there."""
+        """Return the branch whose test keeps `frame` from the event `order` inside `arms`; None if it may get there."""
         readable = readable_tests(frame.function)
         if not readable:
             return None
@@ -82,7 +82,7 @@ class BranchTests:
         return None
 
     def outcome(self, branch: int, frame: CallFrame) -> bool | None:
-        """Whether the test of `branch` holds in `frame`; None where that is not known."""
+        """Return whether the test of `branch` holds in `frame`; None if unknown."""
         truths = frame.truths
         if frame.arguments is not None and truths is not None and branch in truths:
             return truths[branch]
@@ -94,13 +94,13 @@ class BranchTests:
             truths[branch] = None  # for a test that rests on itself
             truths[branch] = self.truth(test.test, point)
             return truths[branch]
-        key = (id(test), self._asks and frame.depth < MOST_DEPTH)
-        return self._interpreter.evaluations.answer(
-            key, partial(self.truth, test.test, point), neutral=None, beyond=None
+        key = (id(test), self._follows_callers and frame.depth < MOST_DEPTH)
+        return self._interpreter.evaluations.evaluate(
+            key, partial(self.truth, test.test, point), on_cycle=None, beyond_limit=None
         )
 
     def truth(self, test: Expr, point: ProgramPoint) -> bool | None:
-        """The truth of `test` at `point`; None where that is not known."""
+        """Return the truth of `test` at `point`; None if unknown."""
         match test:
             case Compare("not", (operand,)):
                 found = self.truth(operand, point)
@@ -150,7 +150,7 @@ class BranchTests:
 
 @cached_in_scan()
 def readable_tests(function: Function) -> Mapping[int, BranchTest]:
-    """The tests of `function` that compare names with literals, or ask for their truth, by branch."""
+    """Return the tests of `function` that compare names with literals or use them as flags, by branch."""
     return {branch: test for branch, test in function.text.contents.tests.items() if _is_readable(test.test, function)}
 
 

@@ -1,7 +1,7 @@
-"""Arms of a function to the callers that never come there: what else they pass decides the tests around it.
+"""Branches of a function that certain callers never take, because their other arguments decide the tests.
 
-`if mask is not None: heads, rows = q.shape`, `else: rows, heads = q.shape`: a caller with a mask says nothing of the
-second. So does `packed = mask is not None` before, a default that the caller leaves, and a flag that it writes out.
+With `if mask is not None: heads, rows = q.shape` and `else: rows, heads = q.shape`, a caller that passes a mask tells
+nothing about the second. The same holds for `packed = mask is not None` before, for a default, and for a literal flag.
 """
 
 from __future__ import annotations
@@ -21,35 +21,37 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
 
-NOBODY: frozenset[int] = frozenset()
+NO_CALLERS: frozenset[int] = frozenset()
 
 
-def callers_kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
-    """The positions of those callers of the function of `frame` that do not come into `arms`; none where all do not."""
+def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+    """Return the positions of the callers of the frame's function that never enter `arms`; empty if all
+    are excluded.
+    """
     function = frame.function
     readable = readable_tests(function)
     decided = tuple([arm for arm in arms if arm.branch in readable]) if readable else ()
-    if not decided or not interpreter.asks or frame.depth >= MOST_DEPTH:
-        return NOBODY
+    if not decided or not interpreter.follows_callers or frame.depth >= MOST_DEPTH:
+        return NO_CALLERS
     key = ("kept out", id(function), decided)
-    ask = partial(_kept_out, interpreter, frame, decided)
-    return interpreter.evaluations.answer(key, ask, neutral=NOBODY, beyond=NOBODY)
+    ask = partial(_find_excluded_callers, interpreter, frame, decided)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=NO_CALLERS, beyond_limit=NO_CALLERS)
 
 
-def _kept_out(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
-    called = interpreter.asked.called(frame.function)
+def _find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+    called = interpreter.caller_arguments.called(frame.function)
     if not 1 < len(called) <= MOST_CALLERS:
-        return NOBODY
+        return NO_CALLERS
     found = [
         position
         for position, (caller, bound) in enumerate(called)
         if interpreter.tests.left_open(_entered(interpreter, frame, caller, bound), arms) is None
     ]
-    return frozenset(found) if len(found) < len(called) else NOBODY
+    return frozenset(found) if len(found) < len(called) else NO_CALLERS
 
 
 def _entered(interpreter: Interpreter, frame: CallFrame, caller: Caller, bound: Mapping[str, Expr]) -> CallFrame:
-    """The function of `frame`, entered from `caller`, which passes `bound`."""
+    """Return a frame of the function of `frame`, entered from `caller` with the arguments `bound`."""
     site = caller.site
     point = ProgramPoint(interpreter.frame(caller.module, caller.function, frame.depth + 1), site.order, site.arms)
     arguments = {name: partial(interpreter.value, arg, point) for name, arg in bound.items()}

@@ -1,11 +1,11 @@
-"""What a function may ask of the values that its callers pass: axes, strides, parts, items."""
+"""The queries about arguments that a function can make to its callers: axes, strides, parts, items."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability import axes, tensors, views
-from triton_doctor.static.variability.indexing import element, held_item
+from triton_doctor.static.variability.indexing import element, item_of_argument
 from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber
 from triton_doctor.static.variability.values import Shape, Strides, SymbolicValue, Tensor, TupleValue, Value
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Query(NamedTuple):
-    """What is asked of a value: itself, its `length`, an `axis` or `stride` at `position`, or one of three more.
+    """A query about a value: the value itself, its `length`, an `axis` or `stride` at `position`, or one of three more.
 
-    A `part` of `size` at `position`; its `attribute` called `name`; the `rest` of its axes, without the first
-    `position` and the last `size`. `rank` is the number of axes that the function which asks knows of.
+    These are a `part` at `position` of an unpacking into `size`, the `attribute` called `name`, and the `rest` of the
+    axes without the first `position` and the last `size`. `rank` is the number of axes known to the querying function.
     """
 
-    what: str
+    kind: str
     position: int = 0
     size: int = 0
     is_open: bool = False
@@ -34,14 +34,14 @@ LENGTH = Query("length")
 
 
 def part_of(interpreter: Interpreter, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
-    """An axis, stride or part of `value`; None where it has no such thing."""
+    """Return the queried axis, stride or part of `value`; None if it has none."""
     if query.rank is not None and isinstance(value, SymbolicValue):
-        value = value._replace(root=value.root.asked_with(query.rank))
+        value = value._replace(root=value.root.with_rank(query.rank))
     elif query.rank is not None and isinstance(value, Tensor):
         value = views.of_rank(value, query.rank)
         if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
             return UNKNOWN
-    match query.what, value:
+    match query.kind, value:
         case "rest", Tensor() | SymbolicValue():
             return axes.rest(interpreter, value, query.position, query.size, frame)
         case "axis", Tensor() | SymbolicValue():
@@ -56,11 +56,11 @@ def part_of(interpreter: Interpreter, value: Value, query: Query, frame: CallFra
 
 
 def item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
-    """The item of a list at `position`, or any."""
+    """Return the item of a list at `position`; any item if None."""
     match value:
         case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
             return value.at(position)
         case SymbolicValue() if position is not None:
-            return held_item(value, position)
+            return item_of_argument(value, position)
         case _:
             return element(interpreter, value, frame)

@@ -1,4 +1,4 @@
-"""Autotune configs to how many they are at least and what they set, where the code says so."""
+"""The configs of an autotuned kernel: how many there are, and what they set, as far as the code shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS
 from triton_doctor.static.variability.program_point import END, ProgramPoint
 from triton_doctor.static.variability.queries import literals_at
-from triton_doctor.static.variability.values import ListValue, MadeBy, SymbolicValue, TupleValue, Union
+from triton_doctor.static.variability.values import ListValue, SymbolicValue, TupleValue, UnfollowedCall, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 _Answer = TypeVar("_Answer")
-# Rules ask of the kernels of one file, one rule after the other; few files have more.
+# Rules query the kernels of one file, one rule after the other; few files have more.
 _MOST_KEPT = 64
 
 
 class Config(NamedTuple):
-    """A `triton.Config(...)` that is spelled out: the literals that it gives parameters, and the options that it sets.
+    """A `triton.Config(...)` that is spelled out: the literals that it sets parameters to, and its options.
 
-    A parameter has no literal where what it is given is not written out.
+    A parameter without literals is set to something that is not spelled out.
     """
 
     parameters: Mapping[str, tuple[Literal, ...]]
@@ -39,25 +39,27 @@ class Config(NamedTuple):
 
 
 def config_count(project: Project, kernel: Kernel) -> int | None:
-    """How many configs the kernel is tuned over, before any pruning; None where that cannot be told, or varies."""
+    """Return the number of configs before pruning; None if unknown or varying."""
     counts = config_counts(project, kernel)
     return min(counts) if len(counts) == 1 else None
 
 
 def is_tuned(project: Project, kernel: Kernel) -> bool:
-    """Whether the kernel may have several configs: one is taken without timing it (triton 3.9 autotuner.py)."""
+    """Return whether the kernel may have several configs: a single one is used without timing (triton
+    3.9 autotuner.py).
+    """
     return kernel.autotune is not None and config_count(project, kernel) != 1
 
 
 def describe_configs(project: Project, kernel: Kernel) -> str:
-    """`all 4 configs`; `its configs` where some are pruned, or nobody can tell how many there are."""
+    """Return `all 4 configs`, or `its configs` if some are pruned or their number is unknown."""
     tuned, count = kernel.autotune, config_count(project, kernel)
     return f"all {count} configs" if tuned is not None and count and not tuned.prunes else "its configs"
 
 
 @cached_in_scan(most=_MOST_KEPT)
 def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
-    """How many configs the kernel is tuned over: several where conditions choose, none where that cannot be told."""
+    """Return the possible numbers of configs: several if conditions choose, empty if unknown."""
 
     def count(value: Value, frame: CallFrame) -> frozenset[int]:
         lists = value.options if isinstance(value, Union) else (value,)
@@ -65,14 +67,14 @@ def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
         known = frozenset(one for one in counts if isinstance(one, int))
         return known if len(known) == len(counts) else frozenset()
 
-    return _ask(project, kernel, count) or frozenset()
+    return _query_configs(project, kernel, count) or frozenset()
 
 
 @cached_in_scan(most=_MOST_KEPT)
 def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
-    """Each config of the kernel that is spelled out."""
+    """Return each config of the kernel that is spelled out."""
     interpreter, found = interpreter_of(project), list[Config]()
-    for made in _ask(project, kernel, lambda value, _: [*_calls(value)]) or ():
+    for made in _query_configs(project, kernel, lambda value, _: [*_calls(value)]) or ():
         call, named = made.call, dict(made.call.keywords)
         table = call.args[0] if call.args else named.get("kwargs")
         if isinstance(table, DictExpr) and None not in named:
@@ -83,8 +85,8 @@ def find_configs(project: Project, kernel: Kernel) -> tuple[Config, ...]:
     return tuple(found)
 
 
-def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame], _Answer]) -> _Answer | None:
-    """The answer to `question` about the list that tunes `kernel`; None where its decorator shows none."""
+def _query_configs(project: Project, kernel: Kernel, query: Callable[[Value, CallFrame], _Answer]) -> _Answer | None:
+    """Return the result of `query` for the list of configs of `kernel`; None if its decorator shows none."""
     module = project.modules.get(kernel.path)
     function = module.functions.get(kernel.made_in or "<module>") if module is not None else None
     if module is None or function is None or kernel.autotune is None or kernel.autotune.configs is None:
@@ -93,19 +95,19 @@ def _ask(project: Project, kernel: Kernel, question: Callable[[Value, CallFrame]
     later = (one.order for bindings in function.bindings.values() for one in bindings if one.line > line)
     point = ProgramPoint(interpreter_of(project).frame(module, function), min(later, default=END), line=line)
     with suppress(RecursionError):
-        return with_own_stack(lambda: question(interpreter_of(project).value(configs, point), point.frame))
+        return with_own_stack(lambda: query(interpreter_of(project).value(configs, point), point.frame))
     return None
 
 
-def _calls(value: Value) -> Iterator[MadeBy]:
-    """The calls of `Config` that made `value`, or its items."""
+def _calls(value: Value) -> Iterator[UnfollowedCall]:
+    """Yield the calls of `Config` that created `value` or its items."""
     match value:
         case TupleValue(parts, _) | Union(parts):
             for part in parts:
                 yield from _calls(part)
         case ListValue(one, _):
             yield from _calls(one)
-        case SymbolicValue(made=MadeBy() as made) if final_name(made.call.func) == "Config":
+        case SymbolicValue(made=UnfollowedCall() as made) if final_name(made.call.func) == "Config":
             yield made
         case _:
             pass

@@ -1,7 +1,8 @@
-"""Constexprs to the others of their kernel that they follow from: `n * block` beside `n`, a stride beside its axes.
+"""Constexprs that follow from others of their kernel: `n * block` beside `n`, a stride beside its axes.
 
-What is computed from them alone adds no variant of its own. The sizes of both say so, or the expressions at the launch.
-Others follow the same size without that: `n * heads` and `cdiv(n, 64)`, of which each alone makes new variants.
+A constexpr computed only from others adds no variants of its own. This shows in its size as a product of axes, or in
+the expressions at the launch. Others merely vary with the same size: `n * heads` and `cdiv(n, 64)` each create variants
+alone.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
-# What gives the same for the same numbers: the members of these modules, and these functions of Python.
+# Pure functions: the members of these modules, and these builtins.
 _PURE_MODULES = frozenset({"triton", "math"})
 _PURE = frozenset({"int", "min", "max", "abs"})
 
 
 def followed_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
-    """The constexprs that change with each call and that `parameter` follows from, at the launch of its worst value."""
+    """Return the per-call constexprs that `parameter` follows from, at the launch of its worst value."""
     return _followed(project).get((parameter.kernel.key, parameter.param.name), ())
 
 
 def companion_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
-    """The constexprs that change with `parameter` at the launch of its worst value, but for those that it follows from.
+    """Return the constexprs that vary with `parameter` at the launch of its worst value, without those it follows from.
 
-    While one of them is left, each new size is a new variant all the same. An undecided one counts where it has all of
-    the size as a factor, or where each call passes the same for both.
+    While any of them is left, each new size is still a new variant. An undecided one counts if it contains the whole
+    size as a factor, or if each call passes the same for both.
     """
     own, followed = parameter.worst, followed_names(project, parameter)
     if own is None or own.kind is not Variability.PER_CALL:
@@ -73,7 +74,7 @@ def _change_together(interpreter: Interpreter, own: ParameterSource, other: Para
 
 
 def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
-    """Whether `product` is `size` times other axes."""
+    """Return whether `product` is `size` times other axes."""
     if product is None or size is None or not size.over:
         return False
     whole, part = Counter(_axes_of(product.over)), Counter(_axes_of(size.over))
@@ -81,32 +82,35 @@ def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
 
 
 def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
-    """Whether both are parameters of the function that launches, for which each call passes one expression."""
+    """Return whether both are parameters of the launching function for which each call passes the same expression."""
     module, function = one.launch.module, one.launch.function
     match one.expr, other.expr:
         case Name(name), Name(second) if not {name, second} & function.bindings.keys():
-            given = [bind(function, caller.site.call) for caller in interpreter.callers.of(module, function)]
-            given += [bind(function, call.site.call) for call in interpreter.callers.without_triton(module, function)]
+            given = [bind(function, caller.site.call) for caller in interpreter.call_graph.callers_of(module, function)]
+            given += [
+                bind(function, call.site.call)
+                for call in interpreter.call_graph.callers_without_triton(module, function)
+            ]
             return bool(given) and all(one.get(name) is not None and one.get(name) == one.get(second) for one in given)
         case _:
             return False
 
 
 def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
-    """Whether both are made of one axis that leans to the data, or come from one place."""
+    """Return whether both depend on one axis with a hint toward the data, or come from one place."""
     if one.trail and other.trail and one.trail[0] == other.trail[0]:
         return True
     shared = _factors(one) & _factors(other)
-    return any(of_size(DimProduct((factor,))).leans_to_data for factor in shared)
+    return any(of_size(DimProduct((factor,))).suggests_data for factor in shared)
 
 
 def _factors(number: AbstractNumber) -> frozenset[DimFactor]:
     size = number.size
-    return number.atoms if size is None else number.atoms.union(_axes_of(size.over), size.under)
+    return number.undecided_dims if size is None else number.undecided_dims.union(_axes_of(size.over), size.under)
 
 
 def _axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
-    """`factors`, axis by axis where their number is known: after `B, H, W = x.shape`, all elements of `x` are three."""
+    """Yield `factors` as single axes if their number is known: after `B, H, W = x.shape`, all of `x` are three."""
     for factor in factors:
         if isinstance(factor, RemainingDims) and factor.root.rank is not None:
             yield from (Dim(factor.root, at) for at in range(factor.front, factor.root.rank - factor.back))
@@ -116,7 +120,7 @@ def _axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
 
 @cached_in_scan(most=1)
 def _constexprs(project: Project) -> Mapping[tuple[str, str, int], Sequence[Parameter]]:
-    """The constexprs of each kernel, by its key."""
+    """Return the constexprs of each kernel, by its key."""
     every = groupby(parameters(project), key=lambda parameter: parameter.kernel.key)
     return {key: [one for one in of_kernel if one.param.is_constexpr] for key, of_kernel in every}
 
@@ -134,7 +138,7 @@ def _followed(project: Project) -> Mapping[tuple[tuple[str, str, int], str], tup
 
 
 class _GivenParameter(NamedTuple):
-    """What a launch gives the constexpr `name`; `is_before` where it stands before the one that is asked about."""
+    """The value of the constexpr `name` at a launch; `is_before` if it precedes the parameter in question."""
 
     name: str
     source: ParameterSource
@@ -162,7 +166,7 @@ def _names(
 
 
 def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_GivenParameter] | None:
-    """Those whose axes its own size is a product of; None where some axis of it is that of no other."""
+    """Return the parameters whose axes make up the size of `own`; None if one of its axes is in none of them."""
     size = own.number.size
     if size is None or not size.over:
         return None
@@ -178,7 +182,7 @@ def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_G
 
 
 class _Expressions:
-    """Follows the expression of one argument back to those of others of its launch."""
+    """Follows the expression of one argument back to other arguments of its launch."""
 
     def __init__(self, interpreter: Interpreter, launch: LinkedLaunch, others: Sequence[_GivenParameter]) -> None:
         self._interpreter = interpreter
@@ -187,7 +191,7 @@ class _Expressions:
         self._is_whole = True
 
     def needed(self, expr: Expr) -> list[_GivenParameter] | None:
-        """The arguments that `expr`, at the launch, is made of; None where it is made of something else that varies."""
+        """Return the arguments that `expr`, at the launch, is computed from; None if anything else in it varies."""
         launch = self._launch.launch
         found = list(self._found(expr, launch.order, launch.arms, MOST_NAMES))
         return found if self._is_whole else None
@@ -220,19 +224,24 @@ class _Expressions:
             yield from self._found(part, order, arms, steps - 1)
 
     def _lasts(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
-        """Whether it is one value while the program runs."""
+        """Return whether it has one value while the program runs."""
         number = self._interpreter.number(expr, ProgramPoint(self._interpreter.at(self._launch).frame, order, arms))
         return number.decide() in (Variability.FIXED, Variability.PER_MODEL)
 
     def _given(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], *, is_whole: bool) -> _GivenParameter | None:
-        """The other argument that is `expr`; where `is_whole`, the two are equal, and the first in order counts."""
+        """Return the other argument that equals `expr`.
+
+        With `is_whole`, the two are equal, and the first in order counts.
+        """
         if isinstance(expr, Const):
             return None
         found = next((one for one in self._others if one.source.expr == expr and (one.is_before or not is_whole)), None)
         return found if found is not None and self._means_the_same(expr, order, arms) else None
 
     def _means_the_same(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
-        """Whether the name `expr` is at the launch what it was there; of anything else, only the launch can tell."""
+        """Return whether the name `expr` has the same value here as at the launch; other expressions count only at the
+        launch.
+        """
         launch = self._launch.launch
         if order == launch.order:
             return True

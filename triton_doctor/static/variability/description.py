@@ -1,4 +1,4 @@
-"""A parameter's value to words: where it comes from, what else is given to it, what to do about it."""
+"""Parameter values in words: the origin, the other values given to it, and the facts of a finding."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.lattice import AbstractNumber
     from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
-# A name, or an entry of one.
+# A name, or an entry of a named table.
 _NAME = re.compile(r"\w+(\[[^]]*\])*")
 
 
 def spelled(source: ParameterSource) -> str:
-    """The value as the user wrote it; a name that stands for one expression is that expression."""
+    """Return the value as the user wrote it; a name that stands for one expression is replaced by that expression."""
     expr = source.expr
     if expr is None:
         return source.number.trail[-1].step().text.replace("`", "") if source.number.trail else "an entry of a table"
@@ -32,13 +32,13 @@ def spelled(source: ParameterSource) -> str:
 
 
 def describe_value(source: ParameterSource) -> str:
-    """Spell the value in quotes; a name or an entry of one is followed by its origin, a heuristic by parentheses.
+    """Return the value in quotes. A name or entry is followed by its origin, a heuristic by parentheses.
 
-    So is what only the author's words decide: the origin quotes them. A name without an origin in words is spelled as
-    what it is bound to where it varies.
+    A value that only written notes decide is followed by the quoted note. A varying name without a described origin is
+    replaced by its expression.
     """
     text = spelled(source)
-    if not _NAME.fullmatch(text) and not source.number.rests_on_words:
+    if not _NAME.fullmatch(text) and not source.number.depends_on_notes:
         return f"`{text}`"
     if any(heuristic.span == source.span for kernel in source.launch.kernels for heuristic in kernel.heuristics):
         return f"`{text}(...)`"
@@ -60,7 +60,10 @@ def facts(
     autotune_keys: tuple[str, ...] = (),
     follows: tuple[str, ...] = (),
 ) -> Facts:
-    """What is known of the parameter, given by `source`; `also` lists the other places that change as often."""
+    """Return the facts of a finding about the parameter with the value `source`.
+
+    `also` lists the other places whose values change as often.
+    """
     kernel, param = parameter.kernel, parameter.param
     others = {
         Location(other.path, other.span.line)
@@ -84,7 +87,7 @@ def facts(
 
 
 def hint_notes(number: AbstractNumber) -> tuple[HintNote, ...]:
-    """The hints that decide `number`, or come nearest to it, in a fixed order: toward the data first."""
+    """Return the hints that decide `number`, or come nearest to it, in a fixed order: toward the data first."""
     notes = {
         HintNote(
             toward=hint.toward.value,
@@ -99,7 +102,9 @@ def hint_notes(number: AbstractNumber) -> tuple[HintNote, ...]:
 
 
 def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:
-    """The value's way from its source to the parameter, one line a step; what is said twice in a row is said once."""
+    """Return the path of the value from its source to the parameter, one step a line, without
+    consecutive repetitions.
+    """
     kernel, param = parameter.kernel, parameter.param
     steps: list[Step] = []
     for note in source.number.trail:

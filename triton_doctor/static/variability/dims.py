@@ -1,4 +1,4 @@
-"""Sizes as products of axes, so that what cancels is seen to cancel."""
+"""Sizes as products of axes, so that equal factors can be cancelled."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def _no_note() -> None:
     return None
 
 
-# Nobody changes one, but to make one that is frozen takes three times as long, and each argument in sight has one.
+# Never mutated. Not frozen, because that makes construction three times as slow, and each argument has one.
 @dataclass(unsafe_hash=True)
 class Origin:
-    """A tensor whose axes have no known origin: `name` in a function of a file, which is what tells two apart.
+    """A tensor whose axes have no known origin, identified by its file, function and `name`.
 
-    `shown_rank` is its number of axes, where the function shows it, `asked_rank` where one does that it is passed to;
-    `weight` where it lives as long as the model,
-    `item` where it was taken out of another by a number; `hints` are those of launches and neighbors, by axis.
-    `read_note` gives what the author wrote of its shape; it is called where an axis is asked for.
+    `shown_rank` is the number of its axes that the function shows, `called_rank` the number that a called function
+    shows. `weight` if it lives as long as the model; `item` if it was taken out of another tensor by a number. `hints`
+    are those from launches and neighbors, by axis. `read_note` returns the author's note of its shape; it is called
+    when an axis is needed.
     """
 
     path: str
@@ -38,62 +38,62 @@ class Origin:
     item: bool = field(default=False, compare=False)
     hints: Mapping[int, frozenset[AppliedHint]] = field(default_factory=dict, compare=False)
     read_note: Callable[[], ShapeNote | None] = field(default=_no_note, compare=False, repr=False)
-    asked_rank: int | None = field(default=None, compare=False)
+    called_rank: int | None = field(default=None, compare=False)
 
     @cached_property
     def note(self) -> ShapeNote | None:
-        """What the author wrote of its shape."""
+        """The author's note of its shape."""
         return self.read_note()
 
     @cached_property
     def rank(self) -> int | None:
-        """Its number of axes, as the function shows it or else as the author wrote it."""
+        """The number of axes that the function shows or the author wrote."""
         if self.shown_rank is not None or self.note is None:
             return self.shown_rank
         return self.note.rank
 
     @property
     def known_rank(self) -> int | None:
-        """Its number of axes, as a function that it is passed to shows it where nothing else does."""
-        return self.asked_rank if self.rank is None else self.rank
+        """The number of axes, including what a called function shows if nothing else does."""
+        return self.called_rank if self.rank is None else self.rank
 
     @cached_property
     def axes(self) -> dict[int, AbstractNumber]:
-        """Its axes by their position, as far as they were asked for: all of them follow from what is said here."""
+        """The cache of its axes by position; all follow from the other fields."""
         return {}
 
-    def asked_with(self, count: int) -> Origin:
-        """The same where a function that it is passed to shows it to have `count` axes.
+    def with_rank(self, count: int) -> Origin:
+        """Return the same origin with `count` axes, as a function that receives it shows.
 
-        A note of more or fewer axes is of another shape. That some function knows the number is no hint.
+        A note with another number of axes is dropped as that of another shape. The number is no hint.
         """
-        if self.shown_rank is not None or self.asked_rank is not None:
+        if self.shown_rank is not None or self.called_rank is not None:
             return self
         found = self._by_rank.get(count)
         if found is None:
             is_of_another = self.note is not None and self.note.rank not in (None, count)
             read_note = _no_note if is_of_another else self.read_note
-            found = self._by_rank[count] = replace(self, asked_rank=count, read_note=read_note)
+            found = self._by_rank[count] = replace(self, called_rank=count, read_note=read_note)
         return found
 
     @cached_property
     def _by_rank(self) -> dict[int, Origin]:
-        """The same for the numbers of axes that functions show."""
+        """The cache of `with_rank`."""
         return {}
 
     def item_called(self, name: str) -> Origin:
-        """What is taken out of it: of that no axis is known."""
+        """Return an item of it called `name`: none of its axes is known."""
         return Origin(self.path, self.function, name, self.line, None, self.weight, self.item)
 
     def bound_to(self, name: str, line: int, *, is_weight: bool) -> Origin:
-        """The same, which the function calls `name` from `line` on."""
+        """Return the same origin, which the function calls `name` from `line` on."""
         return Origin(
             self.path, self.function, name, line, self.shown_rank, is_weight, self.item, self.hints, self.read_note
         )
 
 
 class Dim(NamedTuple):
-    """One axis of a root; negative positions count from the end, and only where the rank is unknown."""
+    """One axis of a root; a negative position counts from the end, and is used only if the rank is unknown."""
 
     root: Origin
     position: int
@@ -108,36 +108,36 @@ class RemainingDims(NamedTuple):
 
 
 DimFactor: TypeAlias = Dim | RemainingDims
-# By path, function and name of an argument, then by axis.
+# Keyed by path, function and name of an argument, then by axis.
 ArgumentHints: TypeAlias = "Mapping[tuple[str, str, str], Mapping[int, frozenset[AppliedHint]]]"
 
 
 def axis(root: Origin, position: int) -> Dim:
-    """The axis, counted from the front where the rank is known."""
+    """Return the axis, counted from the front if the rank is known."""
     if position < 0 and root.rank is not None and root.rank + position >= 0:
         position += root.rank
     return Dim(root, position)
 
 
 class DimProduct(NamedTuple):
-    """`number * product(over) / product(under)`; atoms are sorted, `number` None where it is not known."""
+    """`product(over) / product(under)`; both are sorted."""
 
     over: tuple[DimFactor, ...] = ()
     under: tuple[DimFactor, ...] = ()
 
     def times(self, other: DimProduct) -> DimProduct:
-        """The product of both."""
+        """Return the product of both."""
         return _cancelled([*self.over, *other.over], [*self.under, *other.under])
 
     def divided_by(self, other: DimProduct) -> DimProduct:
-        """The quotient of both."""
+        """Return the quotient of both."""
         return _cancelled([*self.over, *other.under], [*self.under, *other.over])
 
 
 def _cancelled(over: list[DimFactor], under: list[DimFactor]) -> DimProduct:
     remaining = list(under)
     progress = True
-    while progress:  # an end axis that is taken off a RemainingDims bares the next one
+    while progress:  # removing an end axis from a RemainingDims exposes the next one
         progress = False
         for atom in list(remaining):
             if atom in over:
@@ -158,7 +158,7 @@ def _order(atom: DimFactor) -> tuple[str, str, str, int, int]:
 
 
 def _take(over: list[DimFactor], atom: DimFactor) -> tuple[int, list[DimFactor]] | None:
-    """Take an end axis out of a RemainingDims of the same root: what is left of it, and where it stood."""
+    """Remove an end axis from a RemainingDims of the same root: return what is left, and its index."""
     if not isinstance(atom, Dim):
         return None
     for index, whole in enumerate(over):
@@ -182,10 +182,10 @@ def _rest_factors(root: Origin, front: int, back: int) -> list[DimFactor]:
 
 
 def whole(root: Origin) -> DimProduct:
-    """The number of elements of a root."""
+    """Return the number of elements of a root."""
     return rest(root, 0, 0)
 
 
 def rest(root: Origin, front: int, back: int) -> DimProduct:
-    """The product of a root's axes without the first `front` and the last `back`."""
+    """Return the product of a root's axes without the first `front` and the last `back`."""
     return DimProduct(tuple(_rest_factors(root, front, back)))

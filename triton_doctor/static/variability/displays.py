@@ -1,4 +1,4 @@
-"""What is written out in place: literals, tuples, tables and comprehensions."""
+"""Expressions written out in place: literals, tuples, tables and comprehensions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def literal_value(literal: object, point: ProgramPoint) -> AbstractNumber:
-    """A number, a flag, a word, None or `...`."""
+    """Return a number, flag, string, None or `...` as an abstract number."""
     literals = (Literal(literal, type(literal), point.frame.module.path, point.line),)
     if isinstance(literal, int) and not isinstance(literal, bool):
         power = literal > 0 and literal & (literal - 1) == 0
@@ -47,7 +47,7 @@ def literal_value(literal: object, point: ProgramPoint) -> AbstractNumber:
 
 
 def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint) -> TupleValue | ListValue:
-    """A tuple, list or set display; its items wait until somebody asks for them."""
+    """Return the value of a tuple, list or set display; items are evaluated on access."""
     values: list[Value | Lazy] = []
     lists: list[Value] = []
     is_open = False
@@ -75,7 +75,7 @@ def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint)
 
 
 def table(interpreter: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], point: ProgramPoint) -> DictValue:
-    """A dict display; what has no literal string for a key is left out."""
+    """Return the value of a dict display; entries without a literal string as key are dropped."""
     known: dict[str, Value] = {}
     is_open = False
     for key, value in items:
@@ -97,7 +97,7 @@ def _known_items(interpreter: Interpreter, source: Value, point: ProgramPoint) -
 
 
 def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> Value:
-    """A comprehension: as many items as its source has, unless some are left out; known items keep their positions."""
+    """Return the value of a comprehension: as long as its source unless filtered; known items keep their positions."""
     first = comprehension.loops[0]
     source = interpreter.value(first.source, point)
     if len(comprehension.loops) == len(first.names) == 1 and not first.filtered:
@@ -125,7 +125,9 @@ def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramP
 
 
 def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> TupleValue | None:
-    """A comprehension over `zip(a, (b, c))` or `enumerate((b, c))`, item by item; None where nothing tells how many."""
+    """Return a comprehension over `zip(a, (b, c))` or `enumerate((b, c))` item by item; None if the
+    count is unknown.
+    """
     match comprehension:
         case Comprehension(one, ((names, Call(Name("zip"), sources, keywords), False),)) if len(names) == len(
             sources

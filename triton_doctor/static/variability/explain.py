@@ -1,4 +1,4 @@
-"""One kernel to what decides its variants: every parameter, how often it changes, and how many variants follow."""
+"""Explains one kernel: how often each parameter changes, and how many variants follow."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.parameters import Parameter, ParameterSource
 
-# What an integer that is no constexpr can be to a key: 1, a multiple of 16, or neither.
+# Specialization classes of a plain integer: 1, a multiple of 16, or neither.
 _INTEGER_CLASSES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """One parameter: `role` is `constexpr`, `specialized` or `plain`; `given` how a launch spells its value.
+class ExplainedParameter:
+    """One parameter. `role` is `constexpr`, `specialized` or `plain`; `given` is how a launch spells its value.
 
-    `variants` is how many values, or classes of them, it brings to the key; None where there is no bound or no telling.
-    `findings` are those that `check` reports about it, `hints` those that decide its kind, or that come nearest.
+    `variants` is the number of values or classes it contributes to the key; None if unbounded or unknown. `findings`
+    are those of `check` about it, `hints` those that decide its kind or come nearest to it.
     """
 
     name: str
@@ -52,14 +52,14 @@ class Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedKernel:
-    """A kernel with its parameters in order. `unbounded` names those that bring a variant for each of their values."""
+    """A kernel with its parameters in order."""
 
     name: str
     location: Location
     launches: tuple[Location, ...]
     autotune_key: tuple[str, ...]
     configs: int | None
-    parameters: tuple[Explained, ...]
+    parameters: tuple[ExplainedParameter, ...]
 
     @property
     def unbounded(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class ExplainedKernel:
 
     @property
     def variants(self) -> int | None:
-        """The most variants that the constexprs make together; None where one has no bound or is not known."""
+        """The maximal number of variants by all constexprs; None if one is unbounded or unknown."""
         counts = [one.variants for one in self.parameters if one.role == "constexpr"]
         known = [count for count in counts if count is not None]
         return prod(known) if len(known) == len(counts) else None
@@ -84,7 +84,7 @@ class ExplainedKernel:
 def explain(
     project: Project, pattern: str, reported: Callable[[Project], Iterable[Finding]] = lambda project: ()
 ) -> tuple[ExplainedKernel, ...]:
-    """The kernels of `project` whose name matches `pattern`, a name or a glob.
+    """Return the kernels of `project` whose name matches `pattern`, a name or a glob.
 
     `reported` gives the findings about them.
     """
@@ -106,7 +106,7 @@ def explain(
 
 
 def find_undecided(project: Project) -> tuple[Undecided, ...]:
-    """The constexprs that kernels of `project` read, and that the launches in sight do not decide."""
+    """Return the constexprs that kernels of `project` read and that the launches do not decide."""
     return tuple(
         Undecided(
             kernel=one.kernel.name,
@@ -121,7 +121,7 @@ def find_undecided(project: Project) -> tuple[Undecided, ...]:
 
 
 def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> ExplainedKernel:
-    """`kernel` with each of its paths as `show` gives it."""
+    """Return `kernel` with `show` applied to each of its paths."""
     parameters = (
         replace(
             one,
@@ -144,7 +144,7 @@ def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> Explaine
 
 
 def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
-    """The error for a `pattern` that none of `names`, those of all kernels, matches."""
+    """Return the error for a `pattern` that matches none of `names`, the names of all kernels."""
     from difflib import get_close_matches
 
     known = sorted(set(names))
@@ -159,7 +159,7 @@ def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
 
 
 def _explained(
-    project: Project, kernel: Kernel, parameters: Sequence[Explained], launches: Sequence[LinkedLaunch]
+    project: Project, kernel: Kernel, parameters: Sequence[ExplainedParameter], launches: Sequence[LinkedLaunch]
 ) -> ExplainedKernel:
     return ExplainedKernel(
         name=kernel.name,
@@ -171,14 +171,14 @@ def _explained(
     )
 
 
-def _parameter(parameter: Parameter) -> Explained:
+def _parameter(parameter: Parameter) -> ExplainedParameter:
     kernel, param = parameter.kernel, parameter.param
     source = parameter.undecided or parameter.worst
     tuned = kernel.autotune is not None and param.name in (kernel.autotune.sets or ())
     kind = _kind(source, defaulted=param.default is not None or tuned)
     argument = "plain" if param.name in kernel.do_not_specialize else "specialized"
     role = "constexpr" if param.is_constexpr else argument
-    return Explained(
+    return ExplainedParameter(
         name=param.name,
         role=role,
         kind=kind,
@@ -193,7 +193,7 @@ def _parameter(parameter: Parameter) -> Explained:
 
 
 def _fixed_values(parameter: Parameter) -> tuple[str, ...]:
-    """The literals that the launches give a constexpr: each is a variant, though no launch ever changes its own."""
+    """Return the literals that launches pass for a constexpr: each is a variant, though no launch changes its own."""
     if not parameter.param.is_constexpr:
         return ()
     literals = [source for source in parameter.sources if isinstance(source.expr, Const)]

@@ -1,4 +1,4 @@
-"""Values to what the tests before a point leave of them: `assert batch == 1`, `if n > 32: raise`, `if n <= 32:`."""
+"""Tests before a program point that bound values: `assert batch == 1`, `if n > 32: raise`, `if n <= 32:`."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-def limited(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
-    """The value of `name`, as the tests before `point` leave it."""
+def apply_bounds(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
+    """Return the value of `name`, bounded by the tests before `point`."""
     if name in point.frame.function.limits:
         for limit in _limits(interpreter, name, None, point):
             value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
     return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
 
 
-def limited_axis(
+def apply_axis_bounds(
     interpreter: Interpreter, axis: AbstractNumber, name: str, position: int, point: ProgramPoint
 ) -> AbstractNumber:
-    """The axis at `position` of the tensor `name`, as the tests before `point` leave it; `name` is empty for no name.
+    """Return the axis at `position` of the tensor `name` (empty for none), bounded by the tests before `point`.
 
-    A test of what the function calls the axis counts too, `batch, length = q.shape`, `assert batch == 1`, and one of
-    the same axis of another tensor: `out = torch.empty_like(q)`, `assert out.shape[0] == 1`.
+    Tests of a name for the axis count too (`batch, length = q.shape`, `assert batch == 1`), and tests of the same axis
+    of another tensor: `out = torch.empty_like(q)`, `assert out.shape[0] == 1`.
     """
     function = point.frame.function
     if not function.limits:
@@ -56,17 +56,19 @@ def limited_axis(
     return _limited_elsewhere(interpreter, axis, point)
 
 
-def limited_item(interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint) -> Value:
-    """The item at `position` of `shape`, as the tests before `point` leave it."""
+def apply_item_bounds(
+    interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint
+) -> Value:
+    """Return the item at `position` of `shape`, bounded by the tests before `point`."""
     match shape, position:
         case Attr(Name(name), "shape"), int(axis):
-            return limited_axis(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
+            return apply_axis_bounds(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
         case _:
             return value
 
 
 def _limits(interpreter: Interpreter, name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
-    """What was tested of `name` since it was bound, and holds at `point`."""
+    """Yield the bounds of `name` since its last binding that hold at `point`."""
     function = point.frame.function
     limits = function.limits.get(name)
     if limits:
@@ -77,18 +79,18 @@ def _limits(interpreter: Interpreter, name: str, axis: int | None, point: Progra
 
 
 def _holds(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Whether `limit`, a test of `name`, holds at `point`.
+    """Return whether `limit`, a bound of `name`, holds at `point`.
 
-    `if x is not None: assert x.shape[0] == 1` holds behind the branch too: there `x` is None, or has passed.
+    `if x is not None: assert x.shape[0] == 1` holds after the branch too: there `x` is None or has passed.
     """
     return limit.order < point.order and _reaches(interpreter, name, limit, point)
 
 
 def _reaches(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Whether the test `limit` of `name` is made on every way to `point`.
+    """Return whether every path to `point` executes the test `limit` of `name`.
 
-    Of the arms around it, those that only ask for a tensor of this `name` do not count, and those that ask what else is
-    None are taken where that is known.
+    Arms that only test this `name` for None are ignored; arms that test other names for None count if they are known to
+    be taken.
     """
     own = set(point.arms)
     for arm in limit.arms:
@@ -101,28 +103,28 @@ def _reaches(interpreter: Interpreter, name: str, limit: AssertedBound, point: P
 
 
 def _will_hold(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Whether the function, once it was at `point`, fails unless `limit` holds, a test of `name` further down."""
+    """Return whether the function, once at `point`, fails later unless `limit` holds."""
     if limit.left is None or not limit.left < point.order < limit.order:
         return False
     return _reaches(interpreter, name, limit, point)
 
 
 def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: ProgramPoint) -> AbstractNumber:
-    """The number, where it is one axis, as tests of that axis leave it that name it otherwise."""
+    """Return the number, if it is one axis, bounded by tests of that axis under another name."""
     match number.size:
         case DimProduct((Dim() as axis,), ()):
             pass
         case _:
             return number
     for name, limits in point.frame.function.limits.items():
-        # That `out` is None, and was not tested, says nothing of the `q` that it may be.
+        # If `out` is None it was not tested; that says nothing about `q`, which may be the same tensor.
         own = name if axis.root.name == name else ""
         for limit in limits:
             if not _may_reach(limit, point):
                 continue
             key = (point.frame, name, limit.axis, limit.order)
             ask = partial(_tested_axis, interpreter, name, limit, point.frame)
-            tested = interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
+            tested = interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
             if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
                 continue
             if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
@@ -131,12 +133,14 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
 
 
 def _may_reach(limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Whether all arms around `limit` are those of `point`, but for some that only ask what is None."""
+    """Return whether all arms around `limit` are also around `point`, except for tests of None."""
     return all(arm in point.arms or arm.given is not None for arm in limit.arms)
 
 
 def _is_called_alike(one: Dim, other: Dim) -> bool:
-    """Whether the author gives two axes of arguments of one function one name: `q: (B, T, H)`, `k: (B, T, H)`."""
+    """Return whether the author gives axes of two arguments of a function the same name: `q: (B, T, H)`,
+    `k: (B, T, H)`.
+    """
     if (one.root.path, one.root.function) != (other.root.path, other.root.function):
         return False
     name = _written_name(other)
@@ -150,7 +154,7 @@ def _written_name(axis: Dim) -> str | None:
 
 
 def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, frame: CallFrame) -> DimFactor | None:
-    """The axis of which `limit` speaks, as it was when it was tested; None where it is none, or not known."""
+    """Return the axis that `limit` bounds, at the time of the test; None if it is none or unknown."""
     tensor, position, at = name, limit.axis, ProgramPoint(frame, limit.order, limit.arms)
     if position is None:
         bound = reaching_definitions(frame.function, name, limit.order, limit.arms)
@@ -172,7 +176,7 @@ def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, fram
 def _bounded(
     interpreter: Interpreter, number: AbstractNumber, limit: AssertedBound, point: ProgramPoint
 ) -> AbstractNumber | None:
-    """The number as `limit` leaves it; None where that says nothing new."""
+    """Return the number bounded by `limit`; None if that is nothing new."""
     if len(limit.choices) == 1:
         (literal,) = limit.choices
         return FIXED._replace(
@@ -188,12 +192,14 @@ def _bounded(
     other = _high(interpreter, limit, point.frame)
     if other is None:
         return None
-    # What is known of an axis of another tensor is no more certain than what is known of this one.
-    is_setting = other.size is None and not other.atoms and (other.literal is ... or isinstance(other.literal, int))
+    # The kind of another tensor's axis is no more certain than that of this one.
+    is_setting = (
+        other.size is None and not other.undecided_dims and (other.literal is ... or isinstance(other.literal, int))
+    )
     if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
         return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
-    if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.leans_to_model:
-        # `if n * 4 <= num_experts:` leaves the few values that are small beside the model.
+    if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.suggests_model:
+        # `if n * 4 <= num_experts:` leaves few values, small relative to the model.
         return FEW._replace(is_integer=number.is_integer, trail=number.trail)
     high = other.literal
     if isinstance(high, int) and (number.high is None or high < number.high):
@@ -202,7 +208,7 @@ def _bounded(
 
 
 def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> AbstractNumber | None:
-    """What `limit` allows at most, as it was when it was tested: two tests may each speak of the other."""
+    """Return the upper bound of `limit` at the time of the test. Two tests may refer to each other."""
     high, at = limit.high, ProgramPoint(frame, limit.order, limit.arms)
     if high is None:
         return None
@@ -210,7 +216,7 @@ def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> A
     known = frame.values.get(kept)
     if known is None:
         key = (id(frame.function), "limit", limit.order)
-        known = interpreter.evaluations.once(key, lambda: interpreter.number(high, at), None)
+        known = interpreter.evaluations.guard(key, lambda: interpreter.number(high, at), None)
         if known is not None:
             frame.values[kept] = known
     return known if isinstance(known, AbstractNumber) else None

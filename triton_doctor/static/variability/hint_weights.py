@@ -1,7 +1,7 @@
-"""Applied hints to what they decide together: the size follows the data, the model, or it stays open.
+"""Weighs applied hints: does a size follow the data, the model, or stay undecided?
 
-What speaks for the data must weigh more than what speaks for the model, since a wrong finding costs more than a missing
-one: a hint toward the data of weight 1 decides nothing alone, one toward the model does.
+Hints toward the data must outweigh those toward the model, since a wrong finding costs more than a missing one: a
+single data hint of weight 1 decides nothing, a single model hint does.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.variability.hints import AppliedHint
 
-# What the data's side must weigh, and again for each unit of weight on the model's side.
+# The weight that data hints need at least, and again for each unit of weight of model hints.
 EVIDENCE = 2
-# For what is asked thousands of times: before Python 3.12, to take a member from its class is ten times as slow.
+# Bound once for speed: before Python 3.12, access to an enum member is ten times as slow.
 _DATA = Toward.DATA
 
 
-def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
-    """The hints of a size that is any of several: toward the data those that all have, toward the model all."""
+def common_hints(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
+    """Return the hints of a size that is one of several: data hints that all share, and all model hints."""
     every = list(opinions)
     rows = [{one.hint for one in applied} for applied in every]
     return frozenset(
@@ -35,7 +35,7 @@ def agreed(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]
 
 
 class Weights(NamedTuple):
-    """What hints weigh toward the data, and toward the model."""
+    """The total weights of hints toward the data and toward the model."""
 
     data: int
     model: int
@@ -43,7 +43,7 @@ class Weights(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def weights(applied: frozenset[AppliedHint]) -> Weights:
-    """What `applied` weigh; a hint that was seen at several lines counts once."""
+    """Return the weights of `applied`; a hint seen on several lines counts once."""
     data = model = 0
     for hint in {one.hint for one in applied}:
         if hint.toward is _DATA:
@@ -54,24 +54,24 @@ def weights(applied: frozenset[AppliedHint]) -> Weights:
 
 
 def weight_needed(model: int) -> int:
-    """What the hints toward the data must weigh where those toward the model weigh `model`."""
+    """Return the weight that data hints need against model hints of the weight `model`."""
     return EVIDENCE * (1 + model)
 
 
 @lru_cache(maxsize=8192)
 def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
-    """What `applied` decide; None where they leave it open."""
+    """Return what `applied` decide; None if undecided."""
     found = weights(applied)
     if found.data >= weight_needed(found.model):
         return Toward.DATA
     return Toward.MODEL if found.model > found.data else None
 
 
-def pool(opinions: Sequence[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
-    """The hints that speak for a size that is computed from several sizes with the hints `opinions`.
+def pool_hints(opinions: Sequence[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
+    """Return the hints of a size that is computed from several sizes with the hints `opinions`.
 
-    Those of the sizes that follow the data by themselves, if there are any. Else, of the undecided ones, the hints
-    toward the data of all, and the hints toward the model that they have in common.
+    These are the hints of the sizes that follow the data on their own, if there are any. Otherwise, of the undecided
+    sizes, all data hints, and the model hints that they share.
     """
     if len(opinions) <= 1:
         return opinions[0] if opinions else frozenset()

@@ -1,9 +1,9 @@
-"""The one table of hints: what suggests that a size follows the data, or the model.
+"""The table of hints: what suggests that a size follows the data, or the model.
 
-A builder describes a size as an `AxisContext`. `apply_hints` gives the rows of `HINTS` that apply; `weigh` in
-`hint_weights` says what they decide together. `join` in `lattice` only unites hints.
+A builder describes a size as an `AxisContext`. `apply_hints` returns the rows of `HINTS` that apply;
+`hint_weights.weigh` decides. `lattice.join` only unites hints.
 
-To add a hint, add a row; where no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
+To add a hint, add a row. If no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 # Of four axes or more the first is the batch: `(batch, heads, length, dim)`, `(batch, channels, height, width)`.
 MANY_AXES = 4
-# The row by which a tensor's name speaks for all of its axes.
+# The name of the row for a tensor name that speaks for all axes.
 WEIGHT = "kept with the model"
-# The row by which the place of an axis speaks for the model.
+# The name of the row for the position of an axis that speaks for the model.
 LAST_AXIS = "last axis"
 
 
@@ -40,7 +40,7 @@ LAST_AXIS = "last axis"
 class Hint:
     """A row of the table. `says` completes "data, because ..."; `example` is code in which the hint applies to `n`.
 
-    `in_words` where it rests on what the author wrote for readers, which nothing checks.
+    `in_words` if it relies on text that the author wrote for readers, which nothing checks.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Hint:
 
 
 class AppliedHint(NamedTuple):
-    """A hint with the line that it was seen at, where there is one."""
+    """A hint with the line where it was seen, if there is one."""
 
     hint: Hint
     path: str | None
@@ -82,7 +82,7 @@ HINTS: tuple[Hint, ...] = (
         toward=Toward.DATA,
         says="a view folds an open number of axes into it",
         example="n = x.view(-1, width).shape[0]",
-        # Behind batch and channels too, what is folded is as likely a state's or a head's fixed size.
+        # After batch and channels, what is folded may as well be the fixed size of a state or head.
         applies=lambda axis: (
             axis.folded_after is not None and axis.folded_after <= (0 if axis.is_rest else 1) and axis.is_activation
         ),
@@ -295,5 +295,5 @@ def _applying(context: AxisContext) -> tuple[Hint, ...]:
 
 
 def apply_hints(context: AxisContext, path: str | None, line: int | None) -> frozenset[AppliedHint]:
-    """The hints that apply to a size of which `context` is known from `line` of `path`."""
+    """Return the hints that apply to `context`, which is known from `line` of `path`."""
     return frozenset([AppliedHint(hint, path, line) for hint in _applying(context)])

@@ -1,7 +1,7 @@
-"""Tensors that the host fills: the number that each item is, so that reading one back is no read of data.
+"""Tensors filled by the host: the abstract number of each item, so that reading one back is not reading data.
 
-`torch.tensor(layout.warps).prod().item()` changes as often as `layout.warps` does. What is computed of such tensors
-alone keeps their contents. A tensor that something else may write to, a kernel or `all_reduce`, loses them.
+`torch.tensor(layout.warps).prod().item()` changes as often as `layout.warps` does. Computations on such tensors keep
+their contents. A tensor that something else may write to, such as a kernel or `all_reduce`, loses them.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
     from triton_doctor.static.variability.values import Value
 
-# More items make these another number; of `max` and the like that is so of the items alone.
+# Reductions whose result depends on the number of items; that of `max` and the like does not.
 _SUMMING = frozenset("sum prod nansum norm count_nonzero cumsum cumprod logsumexp".split())
-# Calls that take a tensor and leave it as it is, beside the functions of torch, which say so by their name.
+# Calls that do not change a tensor argument, besides functions of torch, whose names tell.
 _READING = frozenset("int float bool len print range list tuple max min sum isinstance abs round zip enumerate".split())
-# `x[0] = n`, `x[mask] += n`: what is stored is out of sight.
+# Stores to items, `x[0] = n`, `x[mask] += n`: the stored values are not followed.
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _STORED = re.compile(rb"\[[^\]\n]*\]\s*(?:[-+*/|&^%@]|//|\*\*|<<|>>)?=(?!=)")
 
 
 def filled(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
-    """`torch.tensor(items)` and what is like it, called `name`; a tensor that is passed remains what it is."""
+    """Return the tensor `name` made by `torch.tensor(items)` or a similar call; a tensor argument stays as it is."""
     value = interpreter.value(call.args[0], point)
     if isinstance(value, Tensor) or (isinstance(value, SymbolicValue) and _is_tensor(value, name)):
         return value
@@ -47,19 +47,19 @@ def filled(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint)
     return Tensor(front=(length,), contiguous=True, contents=_contents(interpreter, value, point.frame))
 
 
-def _is_tensor(thing: SymbolicValue, function: str) -> bool:
-    """Whether what is passed to `function` is a tensor already: `from_numpy` takes nothing else."""
-    if function == "from_numpy" or is_used_as_tensor(thing):
+def _is_tensor(symbol: SymbolicValue, function: str) -> bool:
+    """Return whether the argument of `function` is a tensor already: `from_numpy` takes nothing else."""
+    if function == "from_numpy" or is_used_as_tensor(symbol):
         return True
-    if function != "as_tensor" or thing.origin is None:
+    if function != "as_tensor" or symbol.origin is None:
         return False
-    # Who converts "as needed" is given tensors, unless the annotation says otherwise.
-    param = thing.origin.param(thing.root.name)
+    # Functions that convert "as needed" usually receive tensors, unless annotated otherwise.
+    param = symbol.origin.param(symbol.root.name)
     return param is not None and param.annotation is None
 
 
 def _contents(interpreter: Interpreter, value: Value, frame: CallFrame) -> AbstractNumber | None:
-    """What the items of `value` are; None where a tensor is among them whose data is out of sight."""
+    """Return the abstract number of each item of `value`; None if it contains a tensor with unknown data."""
     match value:
         case AbstractNumber():
             return value
@@ -90,14 +90,14 @@ def _joined(parts: Iterable[AbstractNumber | None]) -> AbstractNumber | None:
 
 
 def read_out(value: Value, base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
-    """`base.name()`, or `base` itself: a number out of the tensor `value`."""
+    """Return `base.name()`, or `base` itself, as a number read from the tensor `value`."""
     if isinstance(value, Tensor | SymbolicValue) and value.contents is not None:
         return value.contents
     return from_data(base, name, point)
 
 
 def with_contents(result: Value, name: str, operands: Iterable[Value]) -> Value:
-    """The tensor `result` of the function `name` with what its items are, where those of all tensors are known."""
+    """Return the tensor `result` of the function `name` with its contents, if those of all operands are known."""
     if not isinstance(result, Tensor | SymbolicValue):
         return result
     parts: list[AbstractNumber] = []
@@ -114,28 +114,28 @@ def with_contents(result: Value, name: str, operands: Iterable[Value]) -> Value:
 
 
 def unless_written(value: Tensor, name: str, function: Function) -> Tensor:
-    """The tensor that is called `name` in `function`, without its contents where something there may change them."""
+    """Return the tensor called `name` in `function`, without its contents if something there may write to it."""
     if value.contents is None:
         return value
-    written = function.shows(stores_items(name)) or any(_may_write(site.call, name) for site in function.calls)
+    written = function.matches(item_store_pattern(name)) or any(_may_write(site.call, name) for site in function.calls)
     return value._replace(contents=None) if written else value
 
 
 @cached_in_scan()
-def stores_items(name: str) -> TextPattern:
-    """What storing an item of `name` looks like."""
+def item_store_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches a store to an item of `name`."""
     return TextPattern(name, _BEFORE, _STORED)
 
 
 def _may_write(call: Call, name: str) -> bool:
-    """Whether `call` may change the items of `name`: as `name.add_(x)`, or as a function that is passed it."""
+    """Return whether `call` may change items of `name`: as `name.add_(x)`, or as a function that receives it."""
     match call.func:
         case Attr(Name(receiver), method) if receiver == name:
             return method.endswith("_")
         case Attr(Name("torch"), method) if not method.endswith("_"):
             return dict(call.keywords).get("out") == Name(name)
         case Attr(_, "save_for_backward"):
-            return False  # autograd raises where what it saved has changed
+            return False  # autograd raises if a saved tensor was changed
         case func if dotted(func) in _READING:
             return False
         case _:

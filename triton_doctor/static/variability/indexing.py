@@ -17,8 +17,8 @@ from triton_doctor.static.variability.models.torch_arguments import axis_number
 from triton_doctor.static.variability.name_words import names_config, names_data, names_shape, names_weight
 from triton_doctor.static.variability.tensor_indexing import indexed
 from triton_doctor.static.variability.values import (
+    ArgumentItem,
     DictValue,
-    HeldItem,
     ListValue,
     Shape,
     Strides,
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 _FEW_ATTRIBUTES = frozenset({"dtype", "requires_grad", "is_cuda", "type", "layout", "is_contiguous", "is_sparse"})
 _LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence"})
-# What `x.max(dim)` returns.
+# The fields of the result of `x.max(dim)`.
 _RESULTS = ("values", "indices")
 _SAME_SHAPE = frozenset({"data", "grad", "real", "imag"})
 _SWAPPED = frozenset({"T", "mT", "H", "mH"})
-# The attributes of a tensor that are known; objects of a project have others.
+# Attributes of tensors that are modelled; project objects have others.
 OF_TENSORS = _FEW_ATTRIBUTES | _SAME_SHAPE | _SWAPPED | {"shape", "device", "ndim"}
 
 
 def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, point: ProgramPoint) -> Value:
-    """`value.name`, where `value` is no object of the project."""
+    """Return `value.name` for a value that is no object of the project."""
     match value:
         case Union(options):
             return either([attribute(interpreter, option, name, base, point) for option in options])
@@ -78,7 +78,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, poi
 
 
 def _out_of_sight(value: Value, name: str, base: Expr, point: ProgramPoint) -> SymbolicValue:
-    """An attribute of something that is not followed: settings last as the model does, others are not known."""
+    """Return an attribute that is not followed: PER_MODEL for settings, else unknown."""
     spelled = f"{spell(base)}.{name}"
     owner = dotted(base) or ""
     frame = point.frame
@@ -104,7 +104,7 @@ def _out_of_sight(value: Value, name: str, base: Expr, point: ProgramPoint) -> S
 
 
 def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: ProgramPoint) -> Value:
-    """`value[key]`, spelled `base[key]`."""
+    """Return `value[key]`, spelled `base[key]`."""
     frame = point.frame
     match value, key:
         case Shape(of), Slice(_, _, None):
@@ -136,7 +136,7 @@ def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: P
 
 
 def _one_of(values: list[Value]) -> Value:
-    """A look-up in a small literal table gives one of a few."""
+    """Return the result of a lookup in a small literal table: one of a few."""
     found = either(values)
     return (
         found._replace(kind=Variability.FEW)
@@ -146,15 +146,15 @@ def _one_of(values: list[Value]) -> Value:
 
 
 def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slice, point: ProgramPoint) -> Value:
-    """`x.shape[low:high]`."""
+    """Return `x.shape[low:high]`."""
     low = 0 if key.lower is None else axis_number(interpreter, key.lower, point)
     high = axis_number(interpreter, key.upper, point)
     frame = point.frame
     if low is None or (high is None and key.upper is not None):
         if key.lower is None or low == 0:
-            # Some of the first axes: their product holds the first, unless there are none.
+            # A prefix of the axes: its product contains the first axis, unless it is empty.
             first = tensors.axis_at(of, 0)
-            return Shape(of=Tensor(open=first._replace(size=None) if first.leans_to_data else UNKNOWN))
+            return Shape(of=Tensor(open=first._replace(size=None) if first.suggests_data else UNKNOWN))
         return UNKNOWN
     return _axes_between(interpreter, of, low, high, frame)
 
@@ -162,7 +162,7 @@ def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slic
 def _axes_between(
     interpreter: Interpreter, of: Tensor | SymbolicValue, low: int, high: int | None, frame: CallFrame
 ) -> Value:
-    """The axes `low:high`; a shape where their number is not known."""
+    """Return the axes `low:high`; a shape if their number is unknown."""
     rank = tensors.rank(of)
     if rank is not None:
         chosen = range(rank)[low:high]
@@ -180,7 +180,7 @@ def _axes_between(
 
 
 def starred(interpreter: Interpreter, value: Value, before: int, after: int, frame: CallFrame) -> Value:
-    """What unpacking gives `*rest`, with so many targets before it and after it."""
+    """Return the value of `*rest` with `before` targets before it and `after` targets after it."""
     match value:
         case Shape(of):
             return _axes_between(interpreter, of, before, -after if after else None, frame)
@@ -199,7 +199,7 @@ def starred(interpreter: Interpreter, value: Value, before: int, after: int, fra
 def part(
     interpreter: Interpreter, value: Value, position: int, size: int, open_: bool, frame: CallFrame
 ) -> Value | None:
-    """What unpacking into `size` targets gives the one at `position`; None where it cannot be of that size."""
+    """Return the target at `position` of an unpacking into `size` targets; None if the sizes do not fit."""
     match value:
         case Shape(of):
             rank = tensors.rank(of)
@@ -208,7 +208,7 @@ def part(
             if not open_:
                 of = views.of_rank(of, size)
             if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
-                position -= size  # now that the rank is known: `x.unsqueeze(-1)` unpacked into three ends with a 1
+                position -= size  # the rank is known here: `x.unsqueeze(-1)` unpacked into three ends with a 1
             return interpreter.axis(of, position, frame)
         case Strides(of):
             rank = tensors.rank(of)
@@ -233,7 +233,9 @@ def part(
             return either([one for one in found if one is not None])
         case SymbolicValue(root, number, _):
             named = root.item_called(f"{root.name}[{position}]")
-            return held_item(value, None if open_ else position)._replace(root=named, number=number.computed())
+            return item_of_argument(value, None if open_ else position)._replace(
+                root=named, number=number.without_literals()
+            )
         case _:
             return UNKNOWN
 
@@ -241,7 +243,7 @@ def part(
 def _after_shape(
     interpreter: Interpreter, items: TupleValue, starred: int, position: int, size: int, frame: CallFrame
 ) -> Value:
-    """`B, T, H, K, V = *k.shape, v.shape[-1]`: the starred shape has as many axes as the others leave."""
+    """Return a target of `B, T, K, V = *k.shape, v.shape[-1]`: the starred shape has the axes that are left."""
     shape = items.at(starred)
     assert isinstance(shape, Shape)
     rank = size - (items.count - 1)
@@ -253,22 +255,22 @@ def _after_shape(
     return interpreter.axis(views.of_rank(shape.of, rank), index - starred, frame)
 
 
-def held_item(thing: SymbolicValue, position: int | None) -> SymbolicValue:
-    """An item of `thing`, of which the callers may tell where it is a parameter."""
-    if thing.origin is None or thing.held is not None:
-        return SymbolicValue(root=thing.root, number=thing.number)
-    held = HeldItem(thing.root.name, position)
-    return SymbolicValue(thing.root, thing.number, thing.origin, held=held, kept_out=thing.kept_out)
+def item_of_argument(symbol: SymbolicValue, position: int | None) -> SymbolicValue:
+    """Return an item of `symbol`, which callers may resolve if it is a parameter."""
+    if symbol.origin is None or symbol.held is not None:
+        return SymbolicValue(root=symbol.root, number=symbol.number)
+    held = ArgumentItem(symbol.root.name, position)
+    return SymbolicValue(symbol.root, symbol.number, symbol.origin, held=held, excluded_callers=symbol.excluded_callers)
 
 
-def _is_list(thing: SymbolicValue) -> bool:
-    """Whether it is a parameter that is annotated as a list or a tuple."""
-    params = thing.origin.params if thing.origin is not None and thing.held is None else ()
-    return any(param.name == thing.root.name and param.annotation in _LISTS for param in params)
+def _is_list(symbol: SymbolicValue) -> bool:
+    """Return whether it is a parameter annotated as a list or tuple."""
+    params = symbol.origin.params if symbol.origin is not None and symbol.held is None else ()
+    return any(param.name == symbol.root.name and param.annotation in _LISTS for param in params)
 
 
 def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
-    """What a loop over `value` gives its target."""
+    """Return the value of the target of a loop over `value`."""
     match value:
         case TupleValue() if value.count:
             found = either(value.items)
@@ -281,7 +283,7 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
             one = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
-            return held_item(value, None)._replace(root=inner, number=one)
+            return item_of_argument(value, None)._replace(root=inner, number=one)
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):
@@ -293,5 +295,5 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
 
 
 def keeps_items(expr: Expr, options: Sequence[Value]) -> bool:
-    """Whether `expr`, one of `options`, has the items that it was made with: of a name or attribute shapes alone do."""
+    """Return whether `expr`, one of `options`, has its original items; a name or attribute only if it is a shape."""
     return not isinstance(expr, Name | Attr) or all(isinstance(option, Shape | Strides) for option in options)

@@ -1,4 +1,4 @@
-"""Expressions to values, followed back through assignments, calls, attributes and callers."""
+"""The abstract interpreter: evaluates expressions by following assignments, calls, attributes and callers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from triton_doctor.static.variability.attribute_stores import AttributeStores
 from triton_doctor.static.variability.branch_tests import BranchTests
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
-from triton_doctor.static.variability.guards import limited_item
+from triton_doctor.static.variability.guards import apply_item_bounds
 from triton_doctor.static.variability.indexing import element, item, keeps_items, part, starred
 from triton_doctor.static.variability.lattice import FEW, UNKNOWN, AbstractNumber, choice, join
 from triton_doctor.static.variability.layouts import Layouts
@@ -67,52 +67,56 @@ if TYPE_CHECKING:
 
 
 class Interpreter:
-    """Evaluates expressions of one project. What was evaluated once is kept.
+    """Evaluates expressions of one project and caches the results.
 
-    `hints` are those on the axes of arguments, by path, function and argument. What callers pass, and what others
-    store in objects, is looked for only where it `asks` for that; of callers in files that do not say Triton it asks
-    only where it `asks_all`.
+    `hints` are those on axes of arguments, by path, function and argument. With `follows_callers`, arguments of callers
+    and stores to objects are followed; with `follows_all_callers`, also callers without Triton.
     """
 
     def __init__(
-        self, project: Project, hints: ArgumentHints | None = None, *, asks: bool = True, asks_all: bool = False
+        self,
+        project: Project,
+        hints: ArgumentHints | None = None,
+        *,
+        follows_callers: bool = True,
+        follows_all_callers: bool = False,
     ) -> None:
-        """Nothing is evaluated before it is asked for."""
+        """Start with empty caches."""
         self.project = project
         self.hints: ArgumentHints = hints or {}
-        self.asks = asks
-        self._asks_all = asks_all
+        self.follows_callers = follows_callers
+        self._asks_all = follows_all_callers
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._callees: dict[int, Function | AbstractNumber | None] = {}
         self.evaluations = Evaluations()
-        self.asked = CallerArguments(self)
+        self.caller_arguments = CallerArguments(self)
         self.layouts = Layouts(self)
         self.checks = AxisChecks(self)
-        self.tests = BranchTests(self, asks=asks)
-        self.own_tests = BranchTests(self, asks=False)
+        self.tests = BranchTests(self, follows_callers=follows_callers)
+        self.own_tests = BranchTests(self, follows_callers=False)
 
     @cached_property
-    def callers(self) -> CallGraph:
-        """The index of calls, made when it is first needed."""
+    def call_graph(self) -> CallGraph:
+        """The call graph, built on first use."""
         return CallGraph(self.project, in_all_files=self._asks_all)
 
     @cached_property
     def reachability(self) -> Reachability:
-        """What something in the project may run, made when it is first needed."""
-        return Reachability(self.project, self.callers)
+        """The reachability analysis, built on first use."""
+        return Reachability(self.project, self.call_graph)
 
     @cached_property
-    def setters(self) -> AttributeStores:
-        """The index of what is stored in attributes, made when it is first needed."""
+    def attribute_stores(self) -> AttributeStores:
+        """The index of attribute stores, built on first use."""
         return AttributeStores(self.project)
 
     def at(self, launch: LinkedLaunch) -> ProgramPoint:
-        """The program point of a launch, in its function entered from wherever it is called."""
+        """Return the program point of a launch, with its function entered from unknown callers."""
         frame = self.frame(launch.module, launch.function)
         return ProgramPoint(frame, launch.launch.order, launch.launch.arms, line=launch.launch.span.line)
 
     def frame(self, module: Module, function: Function, depth: int = 0) -> CallFrame:
-        """`function` entered from wherever it is called; one frame for each depth, so that its values are kept."""
+        """Return `function` entered from unknown callers: one frame for each depth, so that its values are cached."""
         key = (id(function), depth)
         frame = self._frames.get(key)
         if frame is None:
@@ -120,53 +124,52 @@ class Interpreter:
         return frame
 
     def number(self, expr: Expr, point: ProgramPoint) -> AbstractNumber:
-        """How often `expr` changes at `point`."""
+        """Return `expr` at `point` as an abstract number."""
         return self.as_number(self.value(expr, point), point.frame)
 
     def as_number(self, value: Value, frame: CallFrame) -> AbstractNumber:
-        """A value where a number or a flag is wanted."""
+        """Return `value` as a number or flag."""
         match value:
             case AbstractNumber():
                 return value
             case SymbolicValue():
-                return self.asked.number(value, frame)
+                return self.caller_arguments.number(value, frame)
             case Union(options):
                 return choice([self.as_number(option, frame) for option in options])
             case TupleValue() if value.count:
                 joined = join([self.as_number(option, frame) for option in value.items])
-                return joined.computed().typed(is_integer=False)
+                return joined.without_literals().with_integrality(is_integer=False)
             case _:
                 return UNKNOWN
 
     def axis(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-        """`value.shape[position]`."""
+        """Return `value.shape[position]`."""
         return axes.axis(self, value, position, frame).as_size()
 
     def numel(self, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
-        """`value.numel()`."""
-        return axes.explained(self, tensors.numel(value), frame).as_size()
+        """Return `value.numel()`."""
+        return axes.resolve_through_callers(self, tensors.numel(value), frame).as_size()
 
     def stride(self, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-        """`value.stride(position)`."""
+        """Return `value.stride(position)`."""
         return axes.stride(self, value, position, frame).as_size()
 
     def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
-        """What unpacking `value` into `size` targets gives the one at `position`; None where it cannot be of that size.
-
-        The callers are asked where it is an argument: they may pass a shape or a tuple.
+        """Return the target at `position` of unpacking `value`, or what callers pass for it, into `size`
+        targets; or None.
         """
         if isinstance(value, SymbolicValue):
-            asked = self.asked.part(value, position, size, frame, is_open=is_open)
+            asked = self.caller_arguments.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
-                return asked.typed(is_integer=False)
+                return asked.with_integrality(is_integer=False)
         if isinstance(value, Instance):
             items = objects.items_of(self, value, frame)
             value = UNKNOWN if items is None else items
         return part(self, value, position, size, is_open, frame)
 
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
-        """What `expr` is at `point`."""
-        match expr:  # the most frequent first
+        """Return the value of `expr` at `point`."""
+        match expr:  # most frequent kinds first
             case Name():
                 return name_value(self, expr.id, point)
             case Call():
@@ -206,11 +209,11 @@ class Interpreter:
                 return UNKNOWN
 
     def length(self, value: Value, frame: CallFrame) -> AbstractNumber:
-        """`len(value)`."""
+        """Return `len(value)`."""
         return length(self, value, frame).as_size()
 
     def _part_of_value(self, expr: Attr | Subscript, point: ProgramPoint) -> Value:
-        """`x.name` or `x[key]`, kept for this point where it is whole."""
+        """Return `x.name` or `x[key]`, cached for this point if it is complete."""
         parts, key = point.frame.parts, (id(expr), point.order, point.arms, point.line)
         if point.local is None and (kept := parts.get(key)) is not None:
             return kept[1]
@@ -218,9 +221,9 @@ class Interpreter:
             evaluate = partial(objects.named_part, self, expr.base, expr.name, point)
         else:
             evaluate = partial(self._item, expr.base, expr.key, point)
-        value, is_whole = self.evaluations.follow(evaluate)
-        if is_whole and point.local is None:
-            parts[key] = expr, value  # with the expression: another may get the id of one that is gone
+        value, is_complete = self.evaluations.track(evaluate)
+        if is_complete and point.local is None:
+            parts[key] = expr, value  # keep the expression alive: a later one may get the same id
         return value
 
     def _part(self, of: Expr, position: int, size: int, open_: bool, point: ProgramPoint) -> Value:
@@ -232,7 +235,7 @@ class Interpreter:
             return UNKNOWN
         one = self._either(known, options, point)
         if point.frame.function.limits:
-            one = limited_item(self, one, of, position, point)
+            one = apply_item_bounds(self, one, of, position, point)
         return one if keeps_items(of, options) else forget_items(one)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
@@ -240,11 +243,11 @@ class Interpreter:
         options = value.options if isinstance(value, Union) else (value,)
         found = self._either([item(self, option, base, key, point) for option in options], options, point)
         if isinstance(key, Const) and point.frame.function.limits:
-            found = limited_item(self, found, base, key.value, point)
+            found = apply_item_bounds(self, found, base, key.value, point)
         return found if keeps_items(base, options) else forget_items(found)
 
     def _either(self, found: Sequence[Value], options: Sequence[Value], point: ProgramPoint) -> Value:
-        """One of the parts `found` of `options`."""
+        """Return the union of the parts `found` of `options`."""
         if len(options) == 1:
             return found[0]
         if views.differ_in_order(options) and not any(isinstance(one, Tensor | TupleValue | Shape) for one in found):
@@ -261,35 +264,37 @@ class Interpreter:
         function = self._callees[id(call)]
         if isinstance(function, AbstractNumber):
             return function
-        value = compute(self._called(call, point) if function is None else self.entered(function, call, point))
+        value = compute(self._called(call, point) if function is None else self.enter_function(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
 
     def _callee(self, call: Call, frame: CallFrame) -> Function | AbstractNumber | None:
-        """The function of the project that `call` runs and that is to be read; UNKNOWN where its name is a bucket's."""
+        """Return the project function that `call` runs, if it is to be followed; UNKNOWN if its name is
+        that of a bucket.
+        """
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
-        found = self.callers.reached(frame.module, frame.function, call.func)
+        found = self.call_graph.find_callee(frame.module, frame.function, call.func)
         return None if found is None or rounds_up(found.name) else found
 
     def _called(self, call: Call, point: ProgramPoint) -> Value:
-        """What a call gives that runs no plain function of the project."""
+        """Return the result of a call that runs no plain function of the project."""
         found = objects.make_object(self, call, point) or objects.called_method(self, call, point)
         return typed_result(call_value(self, call, point), call) if found is None else found
 
-    def entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
-        """What a function of the project returns to this call."""
+    def enter_function(self, function: Function, call: Call, point: ProgramPoint) -> Value:
+        """Return what a function of the project returns to this call."""
         frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
         arguments = objects.bind_arguments(self, function, call, point)
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1, call)
-        return self.returned(inner)
+        return self.return_value(inner)
 
-    def returned(self, frame: CallFrame) -> Value:
-        """What the function of `frame` returns; UNKNOWN where that rests on itself."""
-        return self.evaluations.once((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
+    def return_value(self, frame: CallFrame) -> Value:
+        """Return what the function of `frame` returns; UNKNOWN on recursion."""
+        return self.evaluations.guard((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
         returns = frame.function.returns

@@ -1,4 +1,4 @@
-"""The environment settings of a project to what checks ask: is interpreter mode on here, how much does it matter?"""
+"""Interpreter mode: which settings turn it on, and how severe that is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 CODE_KINDS = frozenset({"python", "notebook"})
-# What a file or a function is named that somebody runs to look closer: `dump_ttgir.sh`, `minify_model`.
+# Names of files and functions that people run for debugging: `dump_ttgir.sh`, `minify_model`.
 _LOOKS_CLOSER = re.compile(
     r"(?:debug|sanit|profil|trac(?:e|ing)|dump|minif|repro(?!g|j|c)|bisect|ncu|nsys|nsight|disasm)"
 )
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def settings_that_interpret(project: Project) -> Iterator[tuple[EnvironmentFile, EnvSetting]]:
-    """Every setting that turns interpreter mode on, in the project's version of Triton."""
+    """Yield every setting that turns interpreter mode on, in the project's version of Triton."""
     version = parse_version(project.triton_version)
     for file in project.environment:
         for setting in file.settings:
@@ -36,17 +36,17 @@ def settings_that_interpret(project: Project) -> Iterator[tuple[EnvironmentFile,
 
 
 def comes_too_late(setting: EnvSetting) -> bool:
-    """Whether no kernel of the file can be interpreted any more: all were decorated before."""
+    """Return whether the setting affects no kernel of the file because all were decorated before."""
     return setting.own_process and setting.order.kernel_decorated is not None and not setting.order.kernels_after
 
 
 def severity_of(
     project: Project, file: EnvironmentFile, setting: EnvSetting, worst: Severity = Severity.WARNING
 ) -> Severity:
-    """How much a `setting` in `file` matters: `worst`, but info where it is not left on, or is there for a reason.
+    """Return the severity of `setting` in `file`: `worst`, or info if it is temporary or has a reason.
 
-    It is not left on where only tests run, where it is undone, and where somebody has to ask for it: by running what is
-    named after looking closer, or by calling the function that makes it.
+    It is temporary if only tests run it, if it is undone, or if a user has to request it: by running a file named for
+    debugging, or by calling the function that sets it.
     """
     if file.for_tests or setting.is_brief or setting.is_explained or _looks_closer(file, setting):
         return Severity.INFO
@@ -54,7 +54,7 @@ def severity_of(
 
 
 def _looks_closer(file: EnvironmentFile, setting: EnvSetting) -> bool:
-    """Whether the file or the function is named after looking closer, or the file runs somebody else's program."""
+    """Return whether the file or function is named for debugging, or the file runs a program given by its user."""
     if file.runs_programs:
         return True
     named = (file.path.rpartition("/")[2], setting.function or "")
@@ -62,10 +62,10 @@ def _looks_closer(file: EnvironmentFile, setting: EnvSetting) -> bool:
 
 
 def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting) -> bool:
-    """Whether the function that makes `setting` is called anywhere without a condition; so is what nobody may call.
+    """Return whether the function with `setting` is called anywhere unconditionally, or may be called by others.
 
-    The conditions over calls in the file itself are part of `setting.guarded`. A function that has another use than to
-    be called by name, `main` or one with a decorator, counts as called.
+    Conditions over calls in the same file are already in `setting.guarded`. A function with another use than a plain
+    call, such as `main` or a decorated one, counts as called.
     """
     module = project.modules.get(file.path) if file.kind in CODE_KINDS and setting.function is not None else None
     if module is None:
@@ -76,9 +76,11 @@ def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting
     (function,) = named
     if calls_of(module, function.name):
         return True
-    return any(not _is_conditional(caller) for caller in interpreter_of(project).callers.anywhere(module, function))
+    return any(
+        not _is_conditional(caller) for caller in interpreter_of(project).call_graph.all_callers(module, function)
+    )
 
 
 def _is_conditional(caller: Caller) -> bool:
-    """Whether a condition decides over the call."""
+    """Return whether a condition decides over the call."""
     return any(not arm.loop and not arm.is_main and arm.sides > 1 for arm in caller.site.arms)

@@ -1,4 +1,4 @@
-"""Kernels that are defined inside functions: how often each is made, by who calls the function."""
+"""Kernels defined inside functions: how often each is created, judging by the callers of the function."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _MEMO = ("cache", "memo", "once", "singleton")
 
 
 class KernelFactories:
-    """Tells, for kernels made inside functions, how often they are made anew, and where that is done."""
+    """Finds kernels inside functions, how often they are created, and where."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._interpreter = interpreter_of(project)
         self._launches = launches_of(project)
 
-    def made_anew(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
-        """The kernels that are made again for launches, with one such launch each."""
+    def recreated_kernels(self) -> Iterator[tuple[Kernel, LinkedLaunch]]:
+        """Yield the kernels that are created again for launches, with one such launch each."""
         for kernel in self._project.kernels():
             if kernel.made_in is None or kernel.path in self._project.tests:
                 continue
@@ -46,19 +46,21 @@ class KernelFactories:
                 yield kernel, launch
 
     def _runs(self, module: Module, function: Function) -> Variability:
-        """How often a function runs: FIXED for once, PER_CALL, or UNKNOWN where nobody in sight calls it."""
+        """Return how often a function runs: FIXED for once, PER_CALL, or UNKNOWN without known callers."""
         key = ("runs", module.path, function.qualname)
-        ask = partial(self._ask, module, function)
-        return self._interpreter.evaluations.answer(key, ask, neutral=Variability.UNKNOWN, beyond=Variability.UNKNOWN)
+        ask = partial(self._runs_by_callers, module, function)
+        return self._interpreter.evaluations.evaluate(
+            key, ask, on_cycle=Variability.UNKNOWN, beyond_limit=Variability.UNKNOWN
+        )
 
-    def _ask(self, module: Module, function: Function) -> Variability:
+    def _runs_by_callers(self, module: Module, function: Function) -> Variability:
         if function.name in _ONCE or _memoizes(function):
             return Variability.FIXED
         if function.parent not in (None, "<module>"):
             outer = module.functions.get(function.parent or "")
             if outer is not None and _memoizes(outer):
                 return Variability.FIXED
-        callers = list(self._interpreter.callers.of(module, function))
+        callers = list(self._interpreter.call_graph.callers_of(module, function))
         launches_own = any(
             launch.function is function
             for kernel in module.kernels
@@ -80,14 +82,14 @@ class KernelFactories:
             return Variability.PER_CALL
         if function.name in _ONCE:
             return Variability.FIXED
-        # `if key not in made: made[key] = make(key)`, `global kernel; if kernel is None: kernel = make()`
+        # Memoization by hand: `if key not in made: made[key] = make(key)`, or a global that is set if it is None.
         if site.arms and (function.globals or _keeps(function, site.call)):
             return Variability.FIXED
         return self._runs(module, function)
 
 
 def _memoizes(function: Function) -> bool:
-    """Whether a decorator, or a look-up in a table that outlives the call, keeps what the function makes."""
+    """Return whether a decorator, or a lookup in a table that outlives the call, caches the function's result."""
     for decorator in function.decorators:
         name = (dotted(decorator.func if isinstance(decorator, Call) else decorator) or "").lower()
         if any(word in name for word in _MEMO):
@@ -105,7 +107,7 @@ def _memoizes(function: Function) -> bool:
 
 
 def _keeps(function: Function, call: Call) -> bool:
-    """Whether a guarded call's result is put somewhere that outlives the function."""
+    """Return whether the result of a guarded call is stored somewhere that outlives the function."""
     if any(stored.value == call for stored in function.stored):
         return True
     every = (binding for bindings in function.bindings.values() for binding in bindings)
@@ -113,5 +115,5 @@ def _keeps(function: Function, call: Call) -> bool:
 
 
 def _is_script(module: Module, function: Function) -> bool:
-    """Whether the function stands in a file that is run, rather than imported: it has a main guard and calls."""
+    """Return whether the function is in a file that is run rather than imported: it has a main guard and calls."""
     return any(arm for site in module.top.calls for arm in site.arms) and function.parent == "<module>"

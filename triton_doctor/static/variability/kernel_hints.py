@@ -1,4 +1,4 @@
-"""What a kernel suggests of the values that launches give it: by its parameter's name, a walk in blocks, a grid."""
+"""Hints from kernels about their arguments: parameter names, loops in blocks, grids."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _COVERED = AxisContext(is_covered=True)
 
 
 class KernelHints:
-    """Adds the hints of kernels. What the grid of a launch spans is looked for once, where that can matter."""
+    """Adds the hints of kernels. The axes spanned by a launch's grid are computed once, when they can matter."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        """No grid is read yet."""
+        """Start with an empty cache."""
         self._interpreter = interpreter
         self._grids: dict[int, frozenset[DimFactor]] = {}
         self._blocks: dict[int, frozenset[DimFactor]] = {}
@@ -53,7 +53,9 @@ class KernelHints:
     def add_to(
         self, number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
     ) -> AbstractNumber:
-        """`number`, the value of `expr` at `launch`, with the hints of what `kernel` does with it as `param`."""
+        """Return `number`, the value of `expr` at `launch`, with the hints from the use that `kernel`
+        makes of `param`.
+        """
         name, line = param.name, param.span.line
         widths = names_of_width(name)
         is_height = bool(widths) and any(other.is_constexpr and other.name in widths for other in kernel.params)
@@ -63,7 +65,7 @@ class KernelHints:
         known: list[AxisContext] = []
         if (number.size is not None or _is_argument(expr, launch)) and name in described_as_data(kernel):
             known.append(AxisContext(is_described=True))
-        if number.atoms and name in kernel.uses.replaced:
+        if number.undecided_dims and name in kernel.uses.replaced:
             known.append(AxisContext(is_loaded=True))
         if self._is_attended(number, launch, kernel, name):
             known.append(AxisContext(is_attended=True))
@@ -72,7 +74,7 @@ class KernelHints:
         if not (names_part(name) or names_block(name)) and (axis := _one_axis(number)) is not None:
             number = number.add_hints(self._named(launch, kernel).get(axis, frozenset()))
         is_count = _is_count(number, expr, launch)
-        if (name in kernel.uses.walked and (number.atoms or number.from_data)) or (
+        if (name in kernel.uses.walked and (number.undecided_dims or number.from_data)) or (
             is_count and (name in kernel.uses.walked or name in kernel.uses.bounds)
         ):
             return number.add_hints(apply_hints(_COVERED, kernel.path, line))
@@ -80,12 +82,12 @@ class KernelHints:
         if spanned_by_grid.decide() is number.decide():
             return number
         is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))
-        if is_spanned or (number.atoms and number.atoms & self._grid(launch)):
+        if is_spanned or (number.undecided_dims and number.undecided_dims & self._grid(launch)):
             return spanned_by_grid
         return number
 
     def _named(self, launch: LinkedLaunch, kernel: Kernel) -> Mapping[DimFactor, frozenset[AppliedHint]]:
-        """What the names of `kernel`'s parameters say of axes that `launch` gives it: `n_rows=x.shape[1]`."""
+        """Return what the names of `kernel`'s parameters say of axes passed by `launch`: `n_rows=x.shape[1]`."""
         key = (id(launch), id(kernel))
         if key not in self._names:
             found: dict[DimFactor, frozenset[AppliedHint]] = {}
@@ -96,31 +98,33 @@ class KernelHints:
         return self._names[key]
 
     def _is_attended(self, number: AbstractNumber, launch: LinkedLaunch, kernel: Kernel, name: str) -> bool:
-        """Whether it is an axis of queries, keys or values which the kernel walks, or the grid divides, in blocks."""
+        """Return whether it is an axis of queries, keys or values that the kernel loops over, or the grid divides, in
+        blocks.
+        """
         match number.size:
             case DimProduct((Dim(root, 2 | -2),), ()) if root.rank in (None, MANY_AXES) and names_attended(root.name):
                 before = named_axes(launch.function, root.name)[1:2]
-                if any(names_data(other) for other in before):  # `B, T, N, D = q.shape`: the length is another axis
+                if any(names_data(other) for other in before):  # `B, T, N, D = q.shape`: another axis is the length
                     return False
-                return name in kernel.uses.walked or not number.atoms.isdisjoint(self._divided(launch))
+                return name in kernel.uses.walked or not number.undecided_dims.isdisjoint(self._divided(launch))
             case _:
                 return False
 
     def _divided(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
-        """The undecided axes that the grid of a launch divides into blocks."""
+        """Return the undecided axes that the grid of a launch divides into blocks."""
         if id(launch) not in self._blocks:
             self._blocks[id(launch)] = divided(launch, self._interpreter)
         return self._blocks[id(launch)]
 
     def _grid(self, launch: LinkedLaunch) -> frozenset[DimFactor]:
-        """The undecided axes that the grid of a launch spans."""
+        """Return the undecided axes that the grid of a launch spans."""
         if id(launch) not in self._grids:
             self._grids[id(launch)] = spanned(launch, self._interpreter)
         return self._grids[id(launch)]
 
 
 def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
-    """Whether `expr` is an argument of the launching function, as it came."""
+    """Return whether `expr` is an unchanged argument of the launching function."""
     function = launch.function
     return (
         isinstance(expr, Name)
@@ -130,30 +134,30 @@ def _is_argument(expr: Expr | None, launch: LinkedLaunch) -> bool:
 
 
 def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -> bool:
-    """Whether the value is an argument of the launching function, and a number whose name speaks of the data."""
+    """Return whether the value is an argument of the launching function and a number whose name suggests data."""
     match expr:
         case Name(name):
             return (
                 _is_argument(expr, launch)
                 and not names_block(name)
-                and number.leans_to_data
-                and not number.leans_to_model
+                and number.suggests_data
+                and not number.suggests_model
             )
         case _:
             return False
 
 
 def _one_axis(number: AbstractNumber) -> DimFactor | None:
-    """The one undecided axis that a size, such as a number of blocks, was computed from; None of a product of axes."""
-    if number.decide() is not Variability.UNKNOWN or len(number.atoms) != 1:
+    """Return the only undecided axis that a size, such as a number of blocks, was computed from; None for a product."""
+    if number.decide() is not Variability.UNKNOWN or len(number.undecided_dims) != 1:
         return None
-    return next(iter(number.atoms)) if number.size is None or len(number.size.over) == 1 else None
+    return next(iter(number.undecided_dims)) if number.size is None or len(number.size.over) == 1 else None
 
 
 def _axes_named(
     launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter
 ) -> Sequence[tuple[DimFactor, frozenset[AppliedHint]]]:
-    """The undecided axes that `launch` gives parameters of `kernel`, with the hints of the parameters' names."""
+    """Return the undecided axes that `launch` passes to `kernel`, with the hints of the parameters' names."""
     names = frozenset(param.name for param in kernel.params if names_data(param.name) or names_model(param.name))
     frame = interpreter.at(launch).frame
     lines = {param.name: param.span.line for param in kernel.params}

@@ -35,23 +35,25 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.remarks import Remarks
     from triton_doctor.static.variability.written_shapes import ShapeNote
 
-# `n: the number of rows`, `n (int): ...` and `:param n: ...` on a line of a docstring.
+# An entry of a docstring: `n: the number of rows`, `n (int): ...` or `:param n: ...`.
 _ENTRY = re.compile(
     r"^[ \t]*(?:[-*+][ \t]+)?(?::param[ \t]+)?[`*]{0,2}(\w+)[`*]{0,2}[ \t]*(?:\([^)\n]*\)[ \t]*)?:[ \t]*(\S[^\n]*)",
     re.MULTILINE,
 )
-# What is none of the sizes that the description names: a step along one, a test, or what there is room for.
+# Words for something other than the size: a stride, a test, a capacity.
 _NO_SIZE = re.compile(
     r"\b(?:strides?|offset|whether|if|index|max|maximum|per|pointers?|flag|true|false)\b|[=<>\[]", re.IGNORECASE
 )
-# How a size is described: `number of tokens`, `sequence length`.
+# Words that describe a size: `number of tokens`, `sequence length`.
 _COUNTED = re.compile(r"\b(?:num\w*|count|total|lengths?|size|seq_?len\w*)\b|#", re.IGNORECASE)
-# What one program takes of a size, or how many a setting adds.
+# Words for a part of a size, per program or by a setting.
 _PART = re.compile(r"block|tile|chunk|group|program|process|elem|round|pad|draft|specul|-|`|\+", re.IGNORECASE)
 
 
 def note_of_argument(project: Project, function: Function, name: str) -> ShapeNote | None:
-    """The note for the parameter `name` of `function`, or else what the kernels that it is passed to agree on."""
+    """Return the note for the parameter `name` of `function`, or else the note that the kernels
+    receiving it agree on.
+    """
     own = note_of_parameter(function, name)
     if own is not None:
         return own
@@ -64,7 +66,7 @@ def note_of_argument(project: Project, function: Function, name: str) -> ShapeNo
 
 @cached_in_scan()
 def described_as_data(kernel: Kernel) -> frozenset[str]:
-    """The constexprs that a kernel's comments or docstring describe as a batch, a length or rows."""
+    """Return the constexprs that a kernel's comments or docstring describe as a batch, a length or rows."""
     remarks = _remarks_of(kernel)
     entries = dict(_ENTRY.findall(remarks.docstring)) if remarks.docstring else {}
     found = set[str]()
@@ -78,7 +80,7 @@ def described_as_data(kernel: Kernel) -> frozenset[str]:
 
 
 def _names_data(said: str) -> bool:
-    """Whether a number that is described so follows the data."""
+    """Return whether a number with this description follows the data."""
     is_size = _COUNTED.search(said) is not None and not (_NO_SIZE.search(said) or _PART.search(said))
     return is_size and meaning_of_prose(said) is True
 
@@ -104,7 +106,7 @@ def _launches_by_function(project: Project) -> Mapping[int, Sequence[LinkedLaunc
 
 @cached_in_scan()
 def _pointer_notes(kernel: Kernel) -> Mapping[str, ShapeNote]:
-    """The shapes that the header and the docstring of a kernel name, by parameter."""
+    """Return the shapes in the header and docstring of a kernel, by parameter."""
     remarks = _remarks_of(kernel)
     pointers = {param.name for param in kernel.params if not param.is_constexpr}
     return {
@@ -120,18 +122,18 @@ def _remarks_of(kernel: Kernel) -> Remarks:
 
 
 def _may_have_remarks(kernel: Kernel) -> bool:
-    """Whether a comment or an annotation in the header, or a docstring, may say something of a parameter."""
+    """Return whether a comment or annotation in the header, or a docstring, may describe a parameter."""
     if kernel.text.holds(b'"""') or kernel.text.holds(b"'''"):
         return True
     if not kernel.params or kernel.params[-1].default is not None:
-        return kernel.text.holds(b"#")  # a default may go on behind the line of its parameter
+        return kernel.text.holds(b"#")  # a default may continue after the line of its parameter
     lines = kernel.params[-1].span.end_line - kernel.line + 1
     header = "\n".join(kernel.text.text.split("\n", lines)[:lines])
     return "#" in header or may_annotate(header)
 
 
 def _arguments(launch: LinkedLaunch, kernel: Kernel) -> Iterator[tuple[str, Expr]]:
-    """What the launch gives the parameters of `kernel`, as far as it is written out."""
+    """Yield the arguments of the launch by parameter of `kernel`, as far as they are spelled out."""
     for param, _, expr in match_positions(launch.launch, kernel, lambda _: None):
         yield param, expr
     for argument in launch.launch.arguments:
@@ -140,7 +142,7 @@ def _arguments(launch: LinkedLaunch, kernel: Kernel) -> Iterator[tuple[str, Expr
 
 
 def _is_argument(expr: Expr, name: str, function: Function) -> bool:
-    """Whether `expr` is the argument `name` in the shape in which it came."""
+    """Return whether `expr` is the argument `name` in its original shape."""
     match expr:
         case Call(Attr(Name(base), _)) if base == name:
             return keeps_shape(expr, name)
@@ -151,7 +153,9 @@ def _is_argument(expr: Expr, name: str, function: Function) -> bool:
 
 
 def _meanings(launch: LinkedLaunch, kernel: Kernel, notes: Mapping[str, ShapeNote]) -> AxisMeanings:
-    """What letters mean in the notes of `kernel`: what the launch passes by that name, a legend, or the letter."""
+    """Return the meanings of letters in the notes of `kernel`: by the argument of that name, a legend,
+    or the letter.
+    """
     axes = {name: note.axes for name, note in notes.items()}
     renamed = {param: expr for param, expr in _arguments(launch, kernel) if expr != Name(param)}
     legends = (_remarks_of(kernel).docstring, kernel.text.file_docstring)

@@ -1,4 +1,4 @@
-"""Names to the literals that they may be: as they are bound, as the call at hand passes them, or as all callers do.
+"""Finds the literals that a name may be: by its assignments, by the call that entered the frame, or by all callers.
 
 `layout = "bshd"` binds one; so does `wide = layout == "thd"`, whose truth is known, a default that a call leaves, and
 `USE_FAST = True` at the top level of a module.
@@ -43,17 +43,17 @@ _PASSING_ON = frozenset({"cache", "classmethod", "compile", "custom_bwd", "custo
 
 
 class KnownLiterals:
-    """Follows names to literals. What all callers of a function pass is asked only where it `asks`."""
+    """Follows names to literals. The arguments of all callers count only with `follows_callers`."""
 
-    def __init__(self, interpreter: Interpreter, tests: BranchTests, *, asks: bool) -> None:
-        """Nothing is read yet."""
+    def __init__(self, interpreter: Interpreter, tests: BranchTests, *, follows_callers: bool) -> None:
+        """Start with empty caches."""
         self._interpreter = interpreter
         self._tests = tests
-        self._asks = asks
+        self._follows_callers = follows_callers
         self._further: dict[int, Sequence[Called] | None] = {}
 
     def of(self, expr: Expr, point: ProgramPoint, steps: int = _MOST_STEPS) -> Literals:
-        """What `expr` may be at `point`."""
+        """Return the literals that `expr` may be at `point`; None if it may be something else."""
         match expr:
             case Const(value):
                 return frozenset((value,)) if value is not ... else None
@@ -93,7 +93,7 @@ class KnownLiterals:
         return _united(every)
 
     def _passed(self, param: HostParam, frame: CallFrame, steps: int) -> Literals:
-        """What is passed for `param`: by the call that `frame` was entered from, or else by all callers."""
+        """Return what the call that entered `frame` passes for `param`, or else what all callers pass."""
         if param.variadic:
             return None
         if frame.arguments is not None:
@@ -101,14 +101,14 @@ class KnownLiterals:
             if passed is not None:
                 return self._handed(passed, steps)
             return None if frame.call is None or passes_more(frame.call) else _default(param, frame.function)
-        if not self._asks or not self._interpreter.asks or frame.depth >= MOST_DEPTH:
+        if not self._follows_callers or not self._interpreter.follows_callers or frame.depth >= MOST_DEPTH:
             return None
-        found = self._passed_by(self._interpreter.asked.called(frame.function), param, frame, steps)
+        found = self._passed_by(self._interpreter.caller_arguments.called(frame.function), param, frame, steps)
         others = self._further_callers(frame) if found else None
         return None if others is None else _united((found, self._passed_by(others, param, frame, steps)))
 
     def _handed(self, passed: Value | Lazy, steps: int) -> Literals:
-        """What an argument may be that a frame was entered with."""
+        """Return the literals that an argument of a frame may be."""
         if isinstance(passed, partial):
             if passed.func != self._interpreter.value:
                 return None
@@ -119,7 +119,7 @@ class KnownLiterals:
         return None
 
     def _passed_by(self, called: Sequence[Called], param: HostParam, frame: CallFrame, steps: int) -> Literals:
-        """What those who `called` the function of `frame` pass for `param`."""
+        """Return what the calls in `called` pass for `param` of the frame's function."""
         if len(called) > MOST_CALLERS:
             return None
         found: set[object] = set()
@@ -136,7 +136,7 @@ class KnownLiterals:
         return frozenset(found)
 
     def _outer(self, name: str, frame: CallFrame, steps: int) -> Literals:
-        """A name of an enclosing function, or one that the top level of a module binds and no function sets."""
+        """Return the literals of a name of an enclosing function, or of a module that no function sets."""
         function, module = frame.function, frame.module
         if function.parent is not None and function.parent != "<module>" and frame.depth < MOST_DEPTH:
             outer = module.functions.get(function.parent)
@@ -152,35 +152,38 @@ class KnownLiterals:
         return self._named(name, end_of(self._interpreter.frame(home, home.top)), steps - 1)
 
     def _further_callers(self, frame: CallFrame) -> Sequence[Called] | None:
-        """Those who call the function of `frame` in files that do not say Triton; None where others may call it too.
+        """Return the calls of the frame's function in files without Triton; None if there may be calls out of sight.
 
-        Others do what a package exports, and what a benchmark or a notebook calls is for others.
+        There may be if a package exports the function, or if a benchmark or notebook shows how to call it.
         """
         module, function = frame.module, frame.function
         if id(function) not in self._further:
             interpreter = self._interpreter
-            found = interpreter.callers.without_triton(module, function)
+            found = interpreter.call_graph.callers_without_triton(module, function)
             further = [(caller, bind(function, caller.site.call)) for caller in islice(found, MOST_CALLERS + 1)]
-            shown = any(interpreter.asked.only_shows(one, function) for one, _ in interpreter.asked.called(function))
+            shown = any(
+                interpreter.caller_arguments.only_shows(one, function)
+                for one, _ in interpreter.caller_arguments.called(function)
+            )
             is_known = not shown and not interpreter.reachability.exports(module, function)
             self._further[id(function)] = further if is_known else None
         return self._further[id(function)]
 
 
 def passes_more(call: Call) -> bool:
-    """Whether it may pass more than it names: `*args`, `**options`."""
+    """Return whether `call` may pass more arguments than it names: `*args`, `**options`."""
     return any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords)
 
 
 @cached_in_scan()
 def _set_by_functions(module: Module) -> frozenset[str]:
-    """The names of the top level of `module` that functions declare global."""
+    """Return the names that functions of `module` declare global."""
     found = (one.globals for one in module.functions.values() if one is not module.top and one.holds(b"global"))
     return frozenset().union(*found)
 
 
 def _default(param: HostParam, function: Function) -> Literals:
-    """What `param` of `function` is where a call leaves it; a decorator of the project may fill it in."""
+    """Return the default of `param`; None if a decorator of `function` may pass something else."""
     if not isinstance(param.default, Const) or any(
         final_name(one.func if isinstance(one, Call) else one) not in _PASSING_ON for one in function.decorators
     ):

@@ -1,4 +1,4 @@
-"""Launches to arguments: which expression each parameter of a kernel is given, stars and tables included."""
+"""Launches to arguments: the expression and value for each parameter of a kernel, including stars and tables."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values import Value
 
 
-class Given(NamedTuple):
-    """What a launch gives one parameter. `expr` is None where it comes out of a table made elsewhere."""
+class LaunchArgument(NamedTuple):
+    """The argument for one parameter. `expr` is None if it comes from a table made elsewhere."""
 
     expr: Expr | None
     value: Value
@@ -30,13 +30,13 @@ class Given(NamedTuple):
 
 def bind_arguments(
     launch: LinkedLaunch, kernel: Kernel, interpreter: Interpreter, names: frozenset[str] | None = None
-) -> dict[str, Given]:
-    """What `launch` gives the parameters of `kernel`, and its options; only those of `names`, where given.
+) -> dict[str, LaunchArgument]:
+    """Return the arguments of `launch` by parameter of `kernel`, and its options; only those in `names` if given.
 
-    Positional arguments are left out where a starred one leaves open which parameters they are.
+    Positional arguments are left out if a starred one makes their parameters ambiguous.
     """
     point = interpreter.at(launch)
-    found: dict[str, Given] = {}
+    found: dict[str, LaunchArgument] = {}
 
     def count_of(starred: Expr) -> int | None:
         return unpacked_count(interpreter.value(starred, point))
@@ -48,22 +48,22 @@ def bind_arguments(
 
     for param, argument, expr in match_positions(launch.launch, kernel, count_of, names_of):
         if names is None or param in names:
-            found[param] = Given(expr=expr, value=interpreter.value(expr, point), span=argument.span)
+            found[param] = LaunchArgument(expr=expr, value=interpreter.value(expr, point), span=argument.span)
     for argument in launch.launch.arguments:
         if argument.name is None:
             continue
         if argument.name == "**":
             for name, (spelled, value) in _table(argument.value, interpreter, point).items():
                 if names is None or name in names:
-                    found.setdefault(name, Given(expr=spelled, value=value, span=argument.span))
+                    found.setdefault(name, LaunchArgument(expr=spelled, value=value, span=argument.span))
         elif names is None or argument.name in names:
             value = interpreter.value(argument.value, point)
-            found[argument.name] = Given(expr=argument.value, value=value, span=argument.span)
+            found[argument.name] = LaunchArgument(expr=argument.value, value=value, span=argument.span)
     return found
 
 
 def _table(expr: Expr, interpreter: Interpreter, point: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
-    """The entries of `**table`: those it is made with, and those stored into it before the launch."""
+    """Return the entries of `**table`: those in its display, and those stored before the launch."""
     value = interpreter.value(expr, point)
     spelled = _spelled_entries(expr, point)
     entries: dict[str, tuple[Expr | None, Value]] = {}
@@ -77,7 +77,7 @@ def _table(expr: Expr, interpreter: Interpreter, point: ProgramPoint) -> dict[st
 
 
 def _spelled_entries(expr: Expr, point: ProgramPoint) -> dict[str, Expr]:
-    """The expressions of a table that is written out here, or in the one assignment of its name."""
+    """Return the expressions of a table written out here, or in the only assignment of its name."""
     if isinstance(expr, Name):
         bound = reaching_definitions(point.frame.function, expr.id, point.order, point.arms)
         if not bound.certain or len(bound.bindings) != 1:

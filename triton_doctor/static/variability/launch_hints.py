@@ -1,8 +1,8 @@
-"""Launches to what they say of arguments' inner axes: spanned by a grid, walked in blocks, replaced by loaded data.
+"""Hints from launches about inner axes of arguments: spanned by a grid, walked in blocks, replaced by loaded data.
 
-What one launch says of an axis holds at every other, and for every parameter that the axis goes into. That is so of
-arguments with four axes or more, whose features come last: of fewer, one kernel's grid spans features that another
-kernel walks.
+A hint from one launch holds at every other, for every parameter that contains the axis. This applies to arguments with
+four axes or more, whose features come last: with fewer, the grid of one kernel may span features that another kernel
+walks.
 """
 
 from __future__ import annotations
@@ -47,34 +47,34 @@ if TYPE_CHECKING:
 
 @cached_in_scan(most=1)
 def interpreter_of(project: Project) -> Interpreter:
-    """The one Interpreter of `project`, with the hints from launches: what a check has evaluated, the next need not."""
+    """Return the shared Interpreter of `project`, with hints from launches; checks reuse each other's results."""
     return Interpreter(project, hints_from_launches(project))
 
 
 @cached_in_scan(most=1)
 def thorough_interpreter_of(project: Project) -> Interpreter:
-    """As `interpreter_of`, with the callers in files that do not say Triton: to find these takes longer."""
-    return Interpreter(project, interpreter_of(project).hints, asks_all=True)
+    """Return one that also follows callers in files without Triton, which takes longer to find."""
+    return Interpreter(project, interpreter_of(project).hints, follows_all_callers=True)
 
 
 class _LaunchReader(Interpreter):
-    """Follows inner axes of arguments to launches: no callers are asked, and no calls followed that hold none."""
+    """An interpreter that follows inner axes to launches, without callers and without calls that hold no such axis."""
 
     def __init__(self, project: Project) -> None:
-        super().__init__(project, asks=False)
+        super().__init__(project, follows_callers=False)
 
-    def entered(self, function: Function, call: Call, point: ProgramPoint) -> Value:
-        """What `function` returns; UNKNOWN where this call hands it nothing that holds an inner axis."""
+    def enter_function(self, function: Function, call: Call, point: ProgramPoint) -> Value:
+        """Return what `function` returns; UNKNOWN if no argument holds an inner axis."""
         handed = (self.value(arg, point) for arg in (*call.args, *(arg for _, arg in call.keywords)))
-        return super().entered(function, call, point) if any(map(_may_hold_inner, handed)) else UNKNOWN
+        return super().enter_function(function, call, point) if any(map(_may_hold_inner, handed)) else UNKNOWN
 
 
 def _may_hold_inner(value: Value) -> bool:
-    """Whether an inner axis of a tensor with many axes may be found in `value`."""
+    """Return whether `value` may hold an inner axis of a tensor with many axes."""
     match value:
         case AbstractNumber():
             of_size = (*value.size.over, *value.size.under) if value.size is not None else ()
-            return any(_has_many(atom.root) for atom in (*value.atoms, *of_size))
+            return any(_has_many(atom.root) for atom in (*value.undecided_dims, *of_size))
         case SymbolicValue(root):
             return _has_many(root)
         case Tensor(front, back, rest):
@@ -86,7 +86,7 @@ def _may_hold_inner(value: Value) -> bool:
         case ListValue(item, length):
             return _may_hold_inner(item) or _may_hold_inner(length)
         case _:
-            return True  # an object
+            return True  # an object of the project
 
 
 def _has_many(root: Origin) -> bool:
@@ -94,7 +94,7 @@ def _has_many(root: Origin) -> bool:
 
 
 def hints_from_launches(project: Project) -> ArgumentHints:
-    """The hints that the launches of `project` add, by path, function and argument, then by axis."""
+    """Return the hints that the launches of `project` add, by path, function and argument, then by axis."""
     interpreter = _LaunchReader(project)
     found: defaultdict[tuple[str, str, str], dict[int, frozenset[AppliedHint]]] = defaultdict(dict)
     for launch in project.launches:
@@ -107,7 +107,7 @@ def hints_from_launches(project: Project) -> ArgumentHints:
 
 
 def _says_much(launch: LinkedLaunch) -> bool:
-    """Whether the function that launches, or what it has its arguments from, shows a tensor with many axes."""
+    """Return whether the launching function, or a source of its arguments, shows a tensor with many axes."""
     module, function = launch.module, launch.function
     if function.name == "backward" and function.class_name is not None:
         forward = module.functions.get(f"{function.class_name}.forward")
@@ -119,7 +119,7 @@ def _says_much(launch: LinkedLaunch) -> bool:
 
 @cached_in_scan()
 def _unpacks_many(function: Function) -> bool:
-    """Whether the function says what the many axes of something are."""
+    """Return whether the function names the axes of a tensor with many axes."""
     every = (one for found in function.bindings.values() for one in found)
     return any(isinstance(one.value, Unpacked) and one.value.size >= MANY_AXES for one in every) or names_many(function)
 
@@ -130,8 +130,8 @@ def _is_inner(axis: Dim) -> bool:
 
 
 def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
-    """The undecided axes that the grid of a launch spans."""
-    # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+    """Return the undecided axes that the grid of a launch spans."""
+    # Expressions that are too deeply nested to follow are unknown.
     with suppress(RecursionError):
         return with_own_stack(_spanned, launch, interpreter)
     return frozenset()
@@ -140,11 +140,11 @@ def spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFact
 def _spanned(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
     point = interpreter.at(launch)
     numbers = [interpreter.number(expr, point) for expr in grid_expressions(launch)]
-    return frozenset(atom for number in numbers for atom in number.atoms)
+    return frozenset(atom for number in numbers for atom in number.undecided_dims)
 
 
 def divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
-    """The undecided axes that the grid of a launch divides into blocks."""
+    """Return the undecided axes that the grid of a launch divides into blocks."""
     with suppress(RecursionError):
         return with_own_stack(_divided, launch, interpreter)
     return frozenset()
@@ -153,7 +153,7 @@ def divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFact
 def _divided(launch: LinkedLaunch, interpreter: Interpreter) -> frozenset[DimFactor]:
     point = interpreter.at(launch)
     numbers = [interpreter.number(expr, point) for expr in divided_expressions(launch)]
-    return frozenset(atom for number in numbers for atom in number.atoms)
+    return frozenset(atom for number in numbers for atom in number.undecided_dims)
 
 
 def _contexts(launch: LinkedLaunch, interpreter: Interpreter) -> Iterator[tuple[DimFactor, AxisContext]]:
@@ -173,8 +173,8 @@ def _contexts_of_kernel(
     frame = interpreter.at(launch).frame
     for name, one in bind_arguments(launch, kernel, interpreter, names).items():
         number = interpreter.as_number(one.value, frame)
-        if number.kind is Variability.UNKNOWN and len(number.atoms) == 1:
-            (atom,) = number.atoms
+        if number.kind is Variability.UNKNOWN and len(number.undecided_dims) == 1:
+            (atom,) = number.undecided_dims
             if name in kernel.uses.walked:
                 found.append((atom, AxisContext(is_covered=True)))
             if name in kernel.uses.replaced:

@@ -1,4 +1,4 @@
-"""Strides of arguments: whether a layout is contiguous, as the function made it, its decorator, or all its callers."""
+"""Strides of arguments: is a layout contiguous, by its creation, by a decorator, or for all callers?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEAST_AXES = 3
 
 
 def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:
-    """`value.stride(position)`: the product of the axes behind, where they lie behind each other."""
+    """Return `value.stride(position)`: the product of the axes after it, if the layout is contiguous."""
     if isinstance(value, Tensor):
         turned = value.moved is not None and value.moved.is_like and interpreter.layouts.is_turned(value, frame)
         if value.moved is None or (value.contiguous and not turned):
@@ -44,11 +44,10 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
 def presumed_stride(
     interpreter: Interpreter, value: SymbolicValue, position: int, frame: CallFrame
 ) -> AbstractNumber | None:
-    """`value.stride(position)` of a tensor that nothing shows to be contiguous: the product of the axes behind.
+    """Return the likely `value.stride(position)` of a tensor that is not known to be contiguous.
 
-    A view's strides may be others, which hold the same axes for the most part. None where that is not likely: it is for
-    an axis whose author wrote the shape, and for the first of three or more, whose stride holds all the others in
-    whatever order they lie.
+    A view may have other strides, but they mostly contain the same axes. None if that is not likely: it is for an axis
+    with a written shape, and for the first of three or more axes, whose stride contains all others in any order.
     """
     note, rank = value.root.note, value.root.rank
     if rank is None or not 0 <= position % rank < rank - 1:
@@ -60,16 +59,16 @@ def presumed_stride(
 
 
 class Layouts:
-    """Tells which arguments are contiguous; each is asked once."""
+    """Tells which arguments are contiguous; results are cached."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        """Nothing is asked yet."""
+        """Start with an empty cache."""
         self._interpreter = interpreter
         self._known: dict[tuple[int, str], bool] = {}
         self._turned: dict[tuple[int, str], bool] = {}
 
     def is_contiguous(self, value: Value, frame: CallFrame) -> bool:
-        """Whether `value` is, for certain."""
+        """Return whether `value` is certainly contiguous."""
         match value:
             case Tensor():
                 return value.contiguous is True
@@ -78,7 +77,7 @@ class Layouts:
             case SymbolicValue(root, _, function):
                 if value.contiguous:
                     return True
-                if function is None or frame.depth >= MOST_DEPTH or not self._interpreter.asks:
+                if function is None or frame.depth >= MOST_DEPTH or not self._interpreter.follows_callers:
                     return False
                 key = (id(function), root.name)
                 if key not in self._known:
@@ -89,7 +88,7 @@ class Layouts:
                 return False
 
     def is_turned(self, value: Value, frame: CallFrame) -> bool:
-        """Whether the axes of `value` lie in another order than they stand in, for one caller or more."""
+        """Return whether, for some caller, the axes of `value` are in another order than its strides."""
         match value:
             case Tensor(moved=None):
                 return False
@@ -99,7 +98,12 @@ class Layouts:
             case Union(options):
                 return any(self.is_turned(option, frame) for option in options)
             case SymbolicValue(root, _, function):
-                if function is None or value.contiguous or frame.depth >= MOST_DEPTH or not self._interpreter.asks:
+                if (
+                    function is None
+                    or value.contiguous
+                    or frame.depth >= MOST_DEPTH
+                    or not self._interpreter.follows_callers
+                ):
                     return False
                 key = (id(function), root.name)
                 if key not in self._turned:
@@ -122,16 +126,16 @@ class Layouts:
         return count > 0
 
     def _passed(self, function: Function, name: str, frame: CallFrame) -> Iterator[tuple[Value, CallFrame]]:
-        """What each caller passes as `name`, and where."""
+        """Yield what each caller passes as `name`, and in which frame."""
         interpreter = self._interpreter
-        for caller in interpreter.callers.of(interpreter.project.names.home(function), function):
+        for caller in interpreter.call_graph.callers_of(interpreter.project.names.home(function), function):
             arg = bind(function, caller.site.call).get(name)
             if arg is not None:
                 inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
                 yield interpreter.value(arg, ProgramPoint(inner, caller.site.order, caller.site.arms)), inner
 
     def _makes_contiguous(self, module: Module, decorator: str) -> bool:
-        """Whether a decorator of the project calls `contiguous` on what it passes on."""
+        """Return whether a decorator of the project calls `contiguous` on the arguments that it forwards."""
         found = self._interpreter.project.names.dotted(module, decorator)
         return isinstance(found, Function) and _calls_contiguous(self._interpreter.project.names.home(found), found)
 

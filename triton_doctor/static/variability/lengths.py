@@ -1,4 +1,4 @@
-"""`len(...)` of what is known, and of what is not."""
+"""`len(...)` of known and unknown values."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame
     from triton_doctor.static.variability.values import Value
 
-# `x.shape` and what else only a tensor has.
+# Attributes that only tensors have, such as `x.shape`.
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _AFTER = re.compile(rb"\.(?:shape|stride|size|device|dtype|ndim|numel|is_cuda|is_contiguous|contiguous|data_ptr)\b")
 
 
 def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> AbstractNumber:
-    """How often the length of a sequence, a table or a tensor changes."""
+    """Return the length of a sequence, table or tensor."""
     match value:
         case SymbolicValue() if not is_used_as_tensor(value):
-            return interpreter.asked.length(value, frame) or length_of_thing(value)
+            return interpreter.caller_arguments.length(value, frame) or length_of_symbol(value)
         case SymbolicValue() | Tensor():
             return interpreter.axis(value, 0, frame)
         case Union(options):
@@ -57,12 +57,12 @@ def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstract
             return UNKNOWN
 
 
-def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
-    """The length of a list, string or tensor out of sight leans to follow the data; that of a kept thing is kept."""
-    root = thing.root
+def length_of_symbol(symbol: SymbolicValue) -> AbstractNumber:
+    """Return the length of an unknown list, string or tensor: a hint toward the data; PER_MODEL for a stored one."""
+    root = symbol.root
     trail = (Note(root.path, root.line, f"the length of `{root.name}`"),)
-    if thing.number.kind is not Variability.UNKNOWN:
-        return thing.number._replace(trail=trail)
+    if symbol.number.kind is not Variability.UNKNOWN:
+        return symbol.number._replace(trail=trail)
     if names_shape(root.name):
         return FEW
     if names_list_of_model(root.name):
@@ -71,14 +71,14 @@ def length_of_thing(thing: SymbolicValue) -> AbstractNumber:
     return UNKNOWN.add_hints(hints)._replace(from_data=True, trail=trail)
 
 
-def is_used_as_tensor(thing: SymbolicValue) -> bool:
-    """Whether it is an argument that is annotated as a tensor, or that its function asks what only tensors know."""
-    name, function = thing.root.name, thing.origin
+def is_used_as_tensor(symbol: SymbolicValue) -> bool:
+    """Return whether it is an argument annotated as a tensor, or used with attributes that only tensors have."""
+    name, function = symbol.root.name, symbol.origin
     if function is None:
         return False
     if any(param.name == name and param.annotation == "Tensor" for param in function.params):
         return True
-    return name.isidentifier() and function.shows(_asked_as_tensor(name))
+    return name.isidentifier() and function.matches(_asked_as_tensor(name))
 
 
 @cached_in_scan()
@@ -87,7 +87,7 @@ def _asked_as_tensor(name: str) -> TextPattern:
 
 
 def unpacked_count(value: Value) -> int | None:
-    """The number of items that `*value` unpacks to; None where it is not known."""
+    """Return the number of items of `*value`; None if unknown."""
     match value:
         case TupleValue(open=False) if value.starred is None:
             return value.count

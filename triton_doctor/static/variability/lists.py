@@ -1,4 +1,4 @@
-"""Lists as they are put together and filled: `sizes = []`, and `sizes.append(n)` for each of something."""
+"""Lists that are built up: `sizes = []`, then `sizes.append(n)` in a loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, IterItem, Name, TupleExpr, Unpacked, every_part
-from triton_doctor.static.variability.host_tensors import stores_items
+from triton_doctor.static.variability.host_tensors import item_store_pattern
 from triton_doctor.static.variability.indexing import element
 from triton_doctor.static.variability.lattice import UNKNOWN, join
 from triton_doctor.static.variability.program_point import ProgramPoint
@@ -28,7 +28,7 @@ _LEAVING = frozenset({"copy", "index", "count", "sort", "reverse"})
 
 
 def counted(count: Callable[[Iterable[int]], int], lengths: Sequence[AbstractNumber]) -> AbstractNumber:
-    """A length that `count`, the sum or the product, makes of `lengths`."""
+    """Return the length that `count`, the sum or product, computes from `lengths`."""
     if len(lengths) == 1:
         return lengths[0]
     known = [one.literal for one in lengths if isinstance(one.literal, int)]
@@ -36,7 +36,7 @@ def counted(count: Callable[[Iterable[int]], int], lengths: Sequence[AbstractNum
 
 
 def concatenate(interpreter: Interpreter, parts: Sequence[Value], frame: CallFrame) -> TupleValue | ListValue:
-    """The items of one list after those of another."""
+    """Return the items of the lists, one after the other."""
     tuples = [one for one in parts if isinstance(one, TupleValue)]
     if len(tuples) == len(parts):
         items = [partial(one.at, position) for one in tuples for position in range(one.count)]
@@ -47,7 +47,7 @@ def concatenate(interpreter: Interpreter, parts: Sequence[Value], frame: CallFra
 
 
 def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value | None:
-    """The list that `binding` makes at `point`, with what its function adds to it; None where that is not known."""
+    """Return the list created by `binding` at `point`, with the items added later; None if unknown."""
     frame, name = point.frame, binding.name
     match binding.value:
         case BinaryOp("+", (Name(grown), _)) if grown == name and _comes_round(binding, frame.function):
@@ -63,18 +63,18 @@ def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> V
     made = interpreter.value(binding.value, point) if isinstance(binding.value, TupleExpr) else TupleValue(())
     whole = concatenate(interpreter, [made, *[_added(interpreter, site, binding, frame) for site in sites]], frame)
     if len(sites) > 1 and len(frame.function.bindings[name]) > 1:
-        return ListValue(element(interpreter, whole, frame), UNKNOWN)  # which adds to which is not known
+        return ListValue(element(interpreter, whole, frame), UNKNOWN)  # the order of additions is not known
     return whole
 
 
 def _comes_round(binding: Binding, function: Function) -> bool:
-    """Whether a loop comes back to `binding` without an assignment of the same name before it."""
+    """Return whether a loop returns to `binding` without an earlier assignment of the same name."""
     others = [one.arms for one in function.bindings[binding.name] if one is not binding]
     return any(arm.loop and not any(arm in arms for arms in others) for arm in binding.arms)
 
 
 def _sites(function: Function, name: str) -> Sequence[CallSite]:
-    """The calls that add to the list `name`; none where a method changes it otherwise."""
+    """Return the calls that add to the list `name`; empty if a method changes it otherwise."""
     found = []
     for site in function.calls:
         match site.call.func:
@@ -89,13 +89,15 @@ def _sites(function: Function, name: str) -> Sequence[CallSite]:
 
 
 def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: CallFrame) -> TupleValue | ListValue:
-    """What the call at `site` adds to the list of `binding`, in all turns of the loops around it."""
+    """Return what the call at `site` adds to the list of `binding`, in all turns of the loops around it."""
     (arg,) = site.call.args
     point = ProgramPoint(frame, site.order, site.arms, line=site.line)
     assert isinstance(site.call.func, Attr)
     extends = site.call.func.name == "extend"
-    # An item of what is added may be set one by one: then nothing is known of it, and nobody has to ask.
-    is_set = any(isinstance(one, Name) and frame.function.shows(stores_items(one.id)) for one in every_part(arg))
+    # An added item may be reassigned later: then nothing is known of it.
+    is_set = any(
+        isinstance(one, Name) and frame.function.matches(item_store_pattern(one.id)) for one in every_part(arg)
+    )
     value = interpreter.value(arg, point) if extends or not is_set else UNKNOWN
     length = interpreter.length(value, frame) if extends else ONE
     if extends:
@@ -108,7 +110,7 @@ def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: Ca
 
 
 def _turns(interpreter: Interpreter, arms: Sequence[BranchArm], frame: CallFrame) -> Sequence[AbstractNumber] | None:
-    """How often each of the loops `arms` goes round; None where something else decides."""
+    """Return the number of turns of each of the loops `arms`; None if something else decides."""
     lengths: dict[BranchArm, AbstractNumber] = {}
     for bound in (one for every in frame.function.bindings.values() for one in every):
         match bound.value:

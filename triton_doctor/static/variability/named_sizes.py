@@ -1,4 +1,4 @@
-"""What the name that a size is bound to says of it, alone and beside the others that its shape is unpacked into."""
+"""Hints from the name that a size is bound to, alone and with the other names of the same unpacking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
-    """`number` with the hints of the name that `binding` gives it in the function of `frame`."""
+    """Return `number` with the hints of the name that `binding` gives it in the function of `frame`."""
     if number.kind is not Variability.UNKNOWN:
         return number
     if number.size is not None:
@@ -43,11 +43,11 @@ def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame
 def hint_from_name(
     number: AbstractNumber, name: str, path: str, line: int, *, is_height: bool = False
 ) -> AbstractNumber:
-    """An axis with the hints of the name that it has from `line` of `path` on: `n_rows`, `head_dim`."""
+    """Return an axis with the hints of its name from `line` of `path` on: `n_rows`, `head_dim`."""
     if number.kind is not Variability.UNKNOWN or number.size is None or names_stride(name):
         return number
     if len(number.size.over) != 1 or number.size.under:
-        # A product follows the model where all its factors do; its name says nothing of one that follows the data.
+        # A product follows the model if all factors do; its name says nothing about a product that follows the data.
         return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if names_features(name) else number
     (atom,) = number.size.over
     is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
@@ -56,19 +56,19 @@ def hint_from_name(
 
 
 def _hint_of_several(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
-    """An axis of what may be one of several tensors: `x = x.to_local()` in a branch, `rows = x.shape[0]`."""
+    """Return an axis of one of several tensors, as in `x = x.to_local()` in a branch, then `rows = x.shape[0]`."""
     axis, function = read_axis(binding.value), frame.function
     if axis is None or keeps_argument(function, axis.tensor):
         return number
     made = (one.value for one in function.bindings.get(axis.tensor, ()))
     if any(isinstance(one, Call) and one == Call(one.func, (Const(axis.position),), ()) for one in made):
-        return number  # one of the tensors has a size of 1 there: `cos = cos.unsqueeze(0)`
+        return number  # one of the tensors has size 1 there: `cos = cos.unsqueeze(0)`
     named = AxisContext(name=binding.name, is_axis=True, is_end=axis.position in (-1, (axis.rank or 0) - 1))
     return number.add_hints(apply_hints(named, frame.module.path, binding.line))
 
 
 def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
-    """The first axis of one tensor that is the width of another: of a weight, `(N, K)` for an output `(M, N)`."""
+    """Return the first axis of a tensor that is the width of another: of a weight `(N, K)` with an output `(M, N)`."""
     match number.size:
         case DimProduct((Dim(_, 0),), ()) if name in output_widths(frame.function):
             width = AxisContext(name=name, is_output_width=True)
@@ -78,7 +78,7 @@ def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> Ab
 
 
 def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
-    """One axis of a shape, whatever it is the shape of, with what the names say together that it is unpacked into."""
+    """Return one axis of a shape, with what the names of its unpacking say together."""
     match number.size, binding.value:
         case DimProduct((Dim(root, _),), ()), Unpacked(_, int(position), _, False) if root.note is None:
             names = unpacked_together(frame.function, binding.line)
@@ -86,17 +86,17 @@ def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFr
             return number
     is_argument = any(param.name == root.name for param in frame.function.params)
     if is_argument and not (named_axes(frame.function, root.name) or keeps_argument(frame.function, root.name)):
-        return number  # the function makes something of another shape of it: `x = x.unsqueeze(-1)`
+        return number  # the function reshapes it: `x = x.unsqueeze(-1)`
     note = note_of_unpacking(frame.function, names)
     if note is None:
         return number
     said = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
-    number = number if said.unpacked is None else number.without(LAST_AXIS)  # the names outrank the place
+    number = number if said.unpacked is None else number.without(LAST_AXIS)  # names outrank the position
     return number.add_hints(apply_hints(said, frame.module.path, binding.line))
 
 
 def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
-    """A size with which the function allocates the gradient of a weight."""
+    """Return a size with which the function allocates the gradient of a weight."""
     if name not in weight_sizes(frame.function):
         return number
     sized = AxisContext(name=name, is_weight_size=True)
@@ -104,7 +104,7 @@ def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> Ab
 
 
 def _is_height(binding: Binding, frame: CallFrame) -> bool:
-    """Whether the name of an axis is that of a height, and that of the width is bound to an axis of the same shape."""
+    """Return whether an axis is named as a height, and a matching width is bound to an axis of the same shape."""
     widths = names_of_width(binding.name)
     if not widths:
         return False
@@ -115,7 +115,7 @@ def _is_height(binding: Binding, frame: CallFrame) -> bool:
 
 
 def _shape_of(value: Expr) -> Expr | None:
-    """The shape, or the list of sizes, that `value` is one of."""
+    """Return the shape or list of sizes that `value` is an item of."""
     match value:
         case Unpacked(of) | Subscript(of, Const(int())):
             return of

@@ -1,4 +1,4 @@
-"""Code to the shapes that it shows of arguments: asserts, `torch._check` and patterns of einops."""
+"""Shapes of arguments that code states: asserts, `torch._check` and einops patterns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
 def notes_in_code(
     function: Function, names: Collection[str], bound: Mapping[str, int]
 ) -> Iterator[tuple[str, ShapeNote]]:
-    """What the code of `function` says of `names`, which it first binds to another shape on the lines `bound`."""
+    """Yield what the code of `function` states about `names`, which it rebinds to other shapes on the lines `bound`."""
     found: dict[str, list[ShapeNote]] = {}
     for name, note in _in_code(function.text.text, function.line, names):
         if note.line <= bound.get(name, note.line) or _is_in_other_branch(function, name, note.line):
@@ -44,17 +44,17 @@ def notes_in_code(
 
 
 def may_assert(text: str) -> bool:
-    """Whether `text` may assert a shape."""
+    """Return whether `text` may assert a shape."""
     return "==" in text and ("assert" in text or "_check" in text) and (".shape" in text or ".size" in text)
 
 
 def may_rearrange(text: str) -> bool:
-    """Whether `text` may have a pattern of einops."""
+    """Return whether `text` may contain an einops pattern."""
     return "->" in text and any(name in text for name in _EINOPS_FUNCTIONS)
 
 
 def _is_in_other_branch(function: Function, name: str, line: int) -> bool:
-    """Whether what binds `name` to something of another shape before `line` runs only where that line does not."""
+    """Return whether every reshaping rebinding of `name` before `line` is in a branch that excludes that line."""
     own = _arms_at(function, line)
     return all(
         one.line >= line or are_exclusive(one.arms, own) or keeps_shape(one.value, name)
@@ -63,7 +63,7 @@ def _is_in_other_branch(function: Function, name: str, line: int) -> bool:
 
 
 def _agreed(function: Function, notes: Sequence[ShapeNote]) -> ShapeNote | None:
-    """The first of `notes` in code, with what those in other branches say too: which of them runs is not known."""
+    """Return the first of `notes`, joined with those in other branches, of which any may run."""
     first, *others = notes
     own = _arms_at(function, first.line)
     for other in others:
@@ -81,7 +81,7 @@ def _arms_at(function: Function, line: int) -> tuple[BranchArm, ...]:
 
 
 def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
-    """What asserts, `torch._check` and einops patterns say of `names`."""
+    """Yield what asserts, `torch._check` and einops patterns state about `names`."""
     if may_assert(text):
         for found in _ASSERTED.finditer(text):
             line = start + text.count("\n", 0, found.start())

@@ -1,4 +1,4 @@
-"""Values of assignments and returns to the same with the shape that their author wrote, where nothing else tells it."""
+"""Adds written shapes to the values of assignments and returns, where nothing else tells the shape."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def note_assigned(value: Value, binding: Binding, frame: CallFrame) -> Value:
-    """`value` with the shape that the comment behind its assignment tells."""
+    """Return `value` with the shape in the comment after its assignment."""
     if not _takes_note(value):
         return value
     return _with_note(value, notes_of(frame.function).assigned.get(binding.line), binding.name, frame)
 
 
 def note_returned(value: Value, returned: Returned, frame: CallFrame) -> Value:
-    """`value` with the shape that the comment behind its `return` tells, or else the docstring."""
+    """Return `value` with the shape in the comment after its `return`, or else in the docstring."""
     function = frame.function
     if not may_note_result(function) or not _takes_note(value):
         return value
@@ -57,7 +57,7 @@ def _with_note(value: Value, note: ShapeNote | None, name: str, frame: CallFrame
 
 
 def _takes_note(value: Value) -> bool:
-    """Whether a note may say more of `value` than is known."""
+    """Return whether a note may add to what is known of `value`."""
     match value:
         case SymbolicValue(_, _, origin):
             return origin is None or value.held is not None
@@ -70,5 +70,5 @@ def _takes_note(value: Value) -> bool:
 
 
 def _is_known(number: AbstractNumber) -> bool:
-    """Whether anything is known of a value, or suggested."""
+    """Return whether a value is decided or has hints."""
     return number.kind is not Variability.UNKNOWN or bool(number.hints) or number.literal is not ...

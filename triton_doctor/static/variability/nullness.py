@@ -1,6 +1,6 @@
-"""Names to whether they are None: as a branch or a test before says, as they were bound, and as the callers pass them.
+"""Whether a name is None at a point: by tests, by its bindings, and by the arguments of callers.
 
-`if lengths is not None: assert batch == 1` leaves one batch to a function that all callers give lengths.
+`if lengths is not None: assert batch == 1` bounds the batch in a function to which all callers pass lengths.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _MAKING = ALLOCATING | KEEPING | LIKE | METHODS | NEW | frozenset({"tensor", "as
 
 
 def is_taken(interpreter: Interpreter, arm: BranchArm, point: ProgramPoint) -> bool:
-    """Whether `arm`, which asks no more than that a name is not None, is taken on every way to `point`."""
+    """Return whether every path to `point` takes `arm`, which only tests a name for "is not None"."""
     return arm.given is not None and is_none(interpreter, arm.given, point) is False
 
 
 def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | None:
-    """Whether the value of `name` at `point` is None; None where that is not known, or differs."""
+    """Return whether `name` is None at `point`; None if unknown or varying."""
     function, flag = point.frame.function, none_flag(name)
     if keeps_flag(function, flag):
         for arm in point.arms:
@@ -70,13 +70,13 @@ def _agreed(answers: Iterable[bool | None]) -> bool | None:
 
 
 def is_none_there(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool | None:
-    """Whether `value` is None at `point`; None where that is not known, or differs."""
+    """Return whether `value` is None at `point`; None if unknown or varying."""
     match value:
         case Const(literal):
             return literal is None
         case Name(name):
             key = ("is None", id(point.frame), name, point.order)
-            return interpreter.evaluations.once(key, partial(is_none, interpreter, name, point), None)
+            return interpreter.evaluations.guard(key, partial(is_none, interpreter, name, point), None)
         case Conditional(test, options) if test is not None:
             chosen = interpreter.tests.truth(test, point)
             kept = options if chosen is None else options[:1] if chosen else options[1:]
@@ -90,7 +90,7 @@ def is_none_there(interpreter: Interpreter, value: Expr, point: ProgramPoint) ->
 
 
 def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
-    """Whether None is passed for `param`: by the call that `frame` was entered from, or else by all callers."""
+    """Return whether None is passed for `param`, by the call that entered `frame` or else by all callers."""
     if param.variadic:
         return None
     if frame.arguments is not None:
@@ -100,15 +100,15 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
         if isinstance(passed, partial) and passed.func == interpreter.value:
             return is_none_there(interpreter, *passed.args)
         return None
-    if frame.depth >= MOST_DEPTH or not interpreter.asks:
+    if frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
         return False if _is_told_apart(param, frame.function) else None
     key = ("passed None", id(frame.function), param.name)
     ask = partial(_is_none_for_callers, interpreter, param, frame)
-    return interpreter.evaluations.answer(key, ask, neutral=None, beyond=None)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
 
 
 def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
-    called = interpreter.asked.called(frame.function)
+    called = interpreter.caller_arguments.called(frame.function)
     if len(called) > MOST_CALLERS:
         return None
     answers: list[bool | None] = []
@@ -126,13 +126,13 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
 
 
 def is_none_at_call(interpreter: Interpreter, arg: Expr, caller: Caller, frame: CallFrame) -> bool | None:
-    """Whether `arg`, which `caller` passes to the function of `frame`, is None; None where that is not known."""
+    """Return whether `arg`, which `caller` passes to the frame's function, is None; None if unknown."""
     inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
     return is_none_there(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
 
 
 def _is_told_apart(param: HostParam, function: Function) -> bool:
-    """Whether the annotation of `param` leaves out None, by an author who writes None where another may be None."""
+    """Return whether the annotation of `param` excludes None, in a signature whose other annotations include it."""
     if param.default is not None or param.allows_none:
         return False
     return any(one.annotation is not None and one.allows_none for one in function.params)

@@ -1,9 +1,9 @@
-"""Objects of the project's plain classes, by what each was made with: their attributes, properties and methods.
+"""Objects of the project's plain classes, known by their constructor arguments: attributes, properties and methods.
 
-`sizes = Sizes(rows=x.shape[0])` makes one; `sizes.rows` is then what it was given. A class with a base from elsewhere
-is left out: a module of a network lasts as long as the model, whatever it is made with. Of objects that branches choose
-between, what differs with each call in all of them does: they choose settings by a length, and the length that one of
-them passes is capped by the others.
+After `sizes = Sizes(rows=x.shape[0])`, `sizes.rows` is that argument. Classes with a base outside the project are not
+modelled: a network module lasts as long as the model whatever its arguments. If branches choose between objects, an
+attribute that differs per call in all of them is per call: branches choose settings by a length, and the length that
+one passes is capped by the others.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MAKING = ("__init__", "__post_init__")
 
 
 def make_object(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Instance | None:
-    """The object that `call` makes, if it calls a plain class of the project."""
+    """Return the object that `call` creates, if it calls a plain class of the project."""
     of = _class_called(interpreter, call.func, point)
     if of is None or not _is_plain(of):
         return None
@@ -70,7 +70,7 @@ def make_object(interpreter: Interpreter, call: Call, point: ProgramPoint) -> In
 
 
 def named_part(interpreter: Interpreter, base: Expr, name: str, point: ProgramPoint) -> Value:
-    """`base.name`, whatever `base` is: an object of the project, a context of autograd, a tensor, an argument."""
+    """Return `base.name` for any `base`: an object of the project, an autograd context, a tensor, an argument."""
     if name in interpreter.project.declared:
         return declared(interpreter.project, name, point.frame)
     return forget_items(_named_part(interpreter, interpreter.value(base, point), base, name, point))
@@ -85,33 +85,33 @@ def _named_part(interpreter: Interpreter, value: Value, base: Expr, name: str, p
             return attribute(interpreter, UNKNOWN, name, base, point) if varying is None else varying
         case Context(forward):
             return saved(interpreter, forward, name, point.frame)
-        case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.asks:
-            stored = interpreter.setters.value(interpreter, base, name, point)
+        case SymbolicValue(_, number, _) if number.kind is Variability.UNKNOWN and interpreter.follows_callers:
+            stored = interpreter.attribute_stores.value(interpreter, base, name, point)
             found = registered(interpreter, base, name, point) if stored is None else stored
             if found is None and value.origin is not None and name not in OF_TENSORS:
-                found = interpreter.asked.attribute(value, name, point.frame)
+                found = interpreter.caller_arguments.attribute(value, name, point.frame)
             return attribute(interpreter, value, name, base, point) if found is None else found
         case _:
             return attribute(interpreter, value, name, base, point)
 
 
 def object_attribute(interpreter: Interpreter, instance: Instance, base: Expr, name: str, point: ProgramPoint) -> Value:
-    """`instance.name`, spelled `base.name`."""
+    """Return `instance.name`, spelled `base.name`."""
     frame = point.frame
     if instance.made is None:
         found = property_value(interpreter, instance, name, frame)
         return field(interpreter, instance.of, name, frame) if found is None else found
     found = stored_here(interpreter, base, name, point)
     found = made_attribute(interpreter, instance, name, frame) if found is None else found
-    if found is None and interpreter.asks:
-        found = interpreter.setters.value(interpreter, base, name, point)
+    if found is None and interpreter.follows_callers:
+        found = interpreter.attribute_stores.value(interpreter, base, name, point)
     return attribute(interpreter, instance, name, base, point) if found is None else found
 
 
 def _varying_in_all(
     interpreter: Interpreter, options: Iterable[Value], name: str, frame: CallFrame
 ) -> AbstractNumber | None:
-    """`name` of one of several objects, where it differs with each call whichever it is; else None."""
+    """Return `name` of one of several objects if it is per call in each of them; else None."""
     numbers: list[AbstractNumber] = []
     for option in options:
         if not isinstance(option, Instance) or option.made is None:
@@ -125,13 +125,13 @@ def _varying_in_all(
 
 
 def made_attribute(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:
-    """`instance.name` of an object that is known by what it was made with; None where that does not tell."""
+    """Return `instance.name` as its constructor arguments determine it; None if they do not."""
     key = (id(instance.made), name, 0)
-    return interpreter.evaluations.once(key, partial(_read, interpreter, instance, name, frame), None)
+    return interpreter.evaluations.guard(key, partial(_read, interpreter, instance, name, frame), None)
 
 
 def property_value(interpreter: Interpreter, instance: Instance, name: str, frame: CallFrame) -> Value | None:
-    """What the property `name` of the object's class returns; None where it has no such property."""
+    """Return the result of the property `name` of the object's class; None if there is no such property."""
     function = _method(interpreter, instance.of, name)
     if function is None or not _is_decorated(function, _PROPERTIES):
         return None
@@ -139,7 +139,7 @@ def property_value(interpreter: Interpreter, instance: Instance, name: str, fram
 
 
 def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value | None:
-    """What a method of an object that was made in sight returns, or a classmethod of a plain class; None if neither."""
+    """Return the result of a method of a known object, or of a classmethod of a plain class; None for other calls."""
     match call.func:
         case Attr(Name() as base, name):
             of = _class_called(interpreter, base, point)
@@ -167,7 +167,7 @@ def called_method(interpreter: Interpreter, call: Call, point: ProgramPoint) -> 
 
 
 def bind_arguments(interpreter: Interpreter, function: Function, call: Call, point: ProgramPoint) -> dict[str, Lazy]:
-    """What `call` gives the parameters of `function`, with the object where it is another method of `self`."""
+    """Return the arguments of `call` for `function`, including the object if it is another method of `self`."""
     arguments: dict[str, Lazy] = {
         name: partial(interpreter.value, arg, point) for name, arg in bind(function, call).items()
     }
@@ -182,18 +182,18 @@ def bind_arguments(interpreter: Interpreter, function: Function, call: Call, poi
 def enter_method(
     interpreter: Interpreter, instance: Instance, function: Function, arguments: Mapping[str, Lazy], frame: CallFrame
 ) -> Value:
-    """What a method of `instance` returns."""
+    """Return the result of a method of `instance`."""
     if frame.depth >= MOST_DEPTH:
         return UNKNOWN
     own: dict[str, Value | Lazy] = {**arguments}
     if function.params and not _is_decorated(function, _OF_CLASS):
         own[function.params[0].name] = instance
     inner = CallFrame(_home(interpreter, instance.of), function, own, frame.depth + 1)
-    return interpreter.returned(inner)
+    return interpreter.return_value(inner)
 
 
 def items_of(interpreter: Interpreter, instance: Instance, frame: CallFrame) -> TupleValue | None:
-    """The items of a named tuple that was made in sight."""
+    """Return the items of a named tuple that was created in view."""
     if instance.made is None or not any(
         dotted(base) in ("NamedTuple", "typing.NamedTuple") for base in instance.of.bases
     ):
@@ -213,7 +213,7 @@ def _read(interpreter: Interpreter, instance: Instance, name: str, frame: CallFr
             continue
         stored = [one for one in function.stored if (one.base, one.name) == ("self", name)]
         if stored and function.name not in _MAKING:
-            return None  # a later call may have changed it
+            return None  # a later call may change it
         own = {**made, "self": instance} if function.name == "__init__" else {"self": instance}
         inner = CallFrame(module, function, own, frame.depth + 1)
         found += [interpreter.value(one.value, ProgramPoint(inner, one.order)) for one in stored]
@@ -238,7 +238,7 @@ def _class_called(interpreter: Interpreter, func: Expr, point: ProgramPoint) -> 
     if full == "cls" and function.class_name is not None:
         return module.classes.get(function.class_name)
     if first not in module.classes and first not in module.imports and not module.star_imports:
-        return None  # most calls are of something else
+        return None  # most calls are not of classes
     found = interpreter.project.names.dotted(module, full)
     return found if isinstance(found, Class) and not function.binds(first) else None
 

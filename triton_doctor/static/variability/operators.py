@@ -1,4 +1,4 @@
-"""Operators on values: numbers, tensors, and tuples that are joined."""
+"""Operators on values: numbers, tensors, and concatenated tuples."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
     from triton_doctor.static.variability.values import Lazy, Value
 
-# `[1] * x.dim()`: tensors have few axes.
+# `[1] * x.dim()`: tensors have few axes
 _MOST_ITEMS = 8
 _NO_TENSORS = (None, "int", "float", "bool", "str", "dtype")
 
 
 def operate(interpreter: Interpreter, op: str, operands: Sequence[Expr], point: ProgramPoint) -> Value:
-    """The value of `op` on one or two operands, as they are written at `point`."""
+    """Return the value of `op` on one or two operands, as written at `point`."""
     match op, operands:
         case "//", (over, under):
             over = dividend(over, under)
@@ -45,7 +45,7 @@ def operate(interpreter: Interpreter, op: str, operands: Sequence[Expr], point: 
 
 
 def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame: CallFrame) -> Value:
-    """The value of `op` on one or two values."""
+    """Return the value of `op` on one or two values."""
     numbers = [operand for operand in operands if isinstance(operand, AbstractNumber)]
     if len(numbers) == len(operands):
         return apply(op, numbers)
@@ -66,7 +66,7 @@ def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame
 
 
 def _is_passed_tensor(value: Value) -> bool:
-    """Whether it is an argument that its function, or its annotation, shows to be a tensor."""
+    """Return whether it is an argument that its function or annotation shows to be a tensor."""
     if not isinstance(value, SymbolicValue) or value.origin is None or value.held is not None:
         return False
     if is_used_as_tensor(value):

@@ -1,4 +1,4 @@
-"""What a parameter is for: needed while the kernel compiles, merely read, or neither, across nested jit functions."""
+"""The use of a kernel's parameter: needed at compile time, only read, or unread; across nested jit functions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _DIVISIONS = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "div_ceil"})
 
 
 class ParameterUses:
-    """Tells the use of a parameter: `compile_time`, `read` or `unread`. `launches` are by the key of their kernel."""
+    """Computes uses: `compile_time`, `read` or `unread`. `launches` are by the key of their kernel."""
 
     def __init__(self, project: Project, launches: Mapping[tuple[str, str, int], Sequence[LinkedLaunch]]) -> None:
         self._project = project
         self._launches = launches
 
     def without_need(self, kernel: Kernel, name: str) -> str:
-        """The use of the parameter `name` of which there is no `need` while the kernel compiles."""
+        """Return the use of the parameter `name` if nothing needs it at compile time."""
         return "read" if name in kernel.uses.read or self._serves(kernel, name) else "unread"
 
     def need(self, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> str | None:
-        """Why the kernel, or a jit function that it passes the name on to, needs the value while it compiles.
+        """Return why the kernel, or a jit function that it passes the name to, needs the value at compile time.
 
-        `block`, `unrolled`, `branch` or `other`, as in `BodyUses.needed`; None where it does not.
+        `block`, `unrolled`, `branch` or `other`, as in `BodyUses.needed`; None if it does not.
         """
         if name in kernel.uses.needed:
             return kernel.uses.needed[name]
@@ -64,7 +64,9 @@ class ParameterUses:
         return None
 
     def _serves(self, kernel: Kernel, name: str) -> bool:
-        """Whether a name that the body never reads serves the launch: an option, the grid, tuning, a heuristic."""
+        """Return whether a name that the body never reads is used otherwise: as an option, in the grid, by tuning or a
+        heuristic.
+        """
         tuned = kernel.autotune
         if name in LAUNCH_OPTIONS or (tuned is not None and (name in tuned.key or name in (tuned.sets or ()))):
             return True
@@ -77,7 +79,7 @@ class ParameterUses:
 
 
 def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
-    """The sizes of a launch's grid: of a tuple, of what a lambda or a nested function returns."""
+    """Return the sizes of a launch's grid: from a tuple, or the result of a lambda or nested function."""
     grid = launch.launch.grid
     found = [grid] if grid is not None else []
     if isinstance(grid, Name):
@@ -89,7 +91,7 @@ def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
 
 
 def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
-    """The factors of the sizes of a launch's grid: `n` and `heads` of `(triton.cdiv(n, BLOCK) * heads,)`."""
+    """Yield the factors of the grid's sizes: `n` and `heads` for `(triton.cdiv(n, BLOCK) * heads,)`."""
     pending = grid_expressions(launch)
     while pending:
         match pending.pop():
@@ -104,7 +106,7 @@ def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
 
 
 def divided_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
-    """What the sizes of a launch's grid divide by a block: `n` of `(triton.cdiv(n, BLOCK), heads)`."""
+    """Yield what the grid's sizes divide by a block: `n` for `(triton.cdiv(n, BLOCK), heads)`."""
     for size in grid_expressions(launch):
         for factor in size.operands if isinstance(size, BinaryOp) and size.op == "*" else (size,):
             match factor:
@@ -113,7 +115,7 @@ def divided_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
 
 
 def keys(expr: Expr) -> frozenset[str]:
-    """The strings that `expr` indexes with: `meta["BLOCK"]`."""
+    """Return the strings that `expr` indexes with: `meta["BLOCK"]`."""
     return frozenset(
         part.key.value
         for part in every_part(expr)

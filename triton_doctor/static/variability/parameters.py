@@ -1,4 +1,4 @@
-"""Kernels to their parameters: what each is given where, how often that changes, and what it is used for."""
+"""Kernels to their parameters: the value at each launch, how often it changes, and what it is used for."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class ParameterSource(NamedTuple):
     """One way in which a parameter gets its value: an argument of `launch`, or a heuristic evaluated there.
 
-    `excuse` says why a change costs no program much: the launch is that of a test, a benchmark or a tutorial, describes
-    another to a profiler, or is in code that nothing in the project runs. `kind` is how often `number` changes.
+    `kind` is how often `number` changes. `idle_reason` says why a change costs no program much: the launch is in a
+    test, a benchmark, a tutorial, a profiler's hook or unreachable code.
     """
 
     launch: LinkedLaunch
@@ -45,18 +45,18 @@ class ParameterSource(NamedTuple):
     expr: Expr | None
     number: AbstractNumber
     kind: Variability
-    excuse: str | None
+    idle_reason: str | None
 
     def with_number(self, number: AbstractNumber) -> ParameterSource:
-        """The source where the value is known to be `number`."""
+        """Return the source with the value `number`."""
         return self if number is self.number else self._replace(number=number, kind=number.decide())
 
 
 class Parameter(NamedTuple):
-    """A parameter of a kernel, all that it is given, and its use: `compile_time`, `read` or `unread`.
+    """A parameter of a kernel with all of its sources and its use: `compile_time`, `read` or `unread`.
 
-    `need` says why the kernel needs the value while it compiles, as in `BodyUses.needed`; None where it does not.
-    `worst` is the source that changes most often, of equals the first in the text; None where all are UNKNOWN.
+    `need` says why the kernel needs the value at compile time, as in `BodyUses.needed`; None if it does not. `worst` is
+    the source that changes most often, the first in the text among equals; None if all are UNKNOWN.
     """
 
     kernel: Kernel
@@ -68,20 +68,20 @@ class Parameter(NamedTuple):
 
     @property
     def undecided(self) -> ParameterSource | None:
-        """The first value that leaves open how often the parameter changes: not where another changes on each call."""
+        """The first undecided source; None if another source changes per call."""
         if self.worst is not None and self.worst.kind is Variability.PER_CALL:
             return None
         return next((source for source in self.sources if source.kind is Variability.UNKNOWN), None)
 
     @property
     def in_autotune_key(self) -> bool:
-        """Whether each value is a round of tuning too."""
+        """Whether each value also starts a round of tuning."""
         return in_autotune_key(self.kernel, self.param)
 
 
 @cached_in_scan(most=1)
 def parameters(project: Project) -> tuple[Parameter, ...]:
-    """Every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and position."""
+    """Return every parameter that is part of a key, as a constexpr or for autotuning, by kernel, path and position."""
     every = Parameters(project)
     return tuple(
         parameter
@@ -91,12 +91,12 @@ def parameters(project: Project) -> tuple[Parameter, ...]:
 
 
 def in_autotune_key(kernel: Kernel, param: Param) -> bool:
-    """Whether each value of the parameter is a round of tuning."""
+    """Return whether each value of the parameter starts a round of tuning."""
     return kernel.autotune is not None and param.name in kernel.autotune.key
 
 
 class Parameters:
-    """Looks at the parameters of one project's kernels."""
+    """Evaluates the parameters of one project's kernels."""
 
     def __init__(self, project: Project, interpreter: Interpreter | None = None) -> None:
         self._project = project
@@ -108,24 +108,25 @@ class Parameters:
 
     @cached_property
     def _thorough(self) -> Parameters:
-        """The same, by an interpreter that asks the callers in all files."""
+        """The same with an interpreter that also follows callers in files without Triton."""
         return Parameters(self._project, thorough_interpreter_of(self._project))
 
     def of(self, kernel: Kernel, wanted: Callable[[Kernel, Param], bool]) -> Iterator[Parameter]:
-        """The parameters of `kernel` that are wanted."""
+        """Yield the parameters of `kernel` for which `wanted` is true."""
         params = [param for param in kernel.params if wanted(kernel, param)]
         if not params:
             return
         sources: dict[str, list[ParameterSource]] = {param.name: [] for param in params}
         launches = self._launches.get(kernel.key, ())
-        # What tests and benchmarks pass says little of a program, and nothing where a program launches the kernel too.
+        # Arguments in tests and benchmarks say little about a program, and nothing if a program launches the kernel
+        # too.
         for launch in [one for one in launches if not is_test(self._interpreter, one)] or launches:
-            # Hundreds of operands, or of assignments that build on each other: too deep to follow is unknown.
+            # Expressions that are too deeply nested to follow are unknown.
             with suppress(RecursionError):
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
                     sources[name].append(source)
         for param in params:
-            given = tuple(self._confirmed(source, kernel, param) for source in sources[param.name])
+            given = tuple(self._with_confirmed_hints(source, kernel, param) for source in sources[param.name])
             need = self._uses.need(kernel, param.name)
             yield Parameter(
                 kernel=kernel,
@@ -137,7 +138,7 @@ class Parameters:
             )
 
     def _worst(self, sources: Sequence[ParameterSource]) -> ParameterSource | None:
-        """The source that changes most often, of equals one that a program runs; None where all are UNKNOWN."""
+        """Return the source that changes most often, preferring those that a program runs; None if all are UNKNOWN."""
         known = sorted(
             (source for source in sources if source.kind is not Variability.UNKNOWN),
             key=lambda source: (-source.kind, not source.number.from_data, source.path, source.span),
@@ -145,23 +146,23 @@ class Parameters:
         if not known or known[0].kind is not Variability.PER_CALL:
             return known[0] if known else None
         changing = [source for source in known if source.kind is Variability.PER_CALL]
-        first = self._excused(changing[0])
-        if first.excuse is None:
+        first = self._with_idle_reason(changing[0])
+        if first.idle_reason is None:
             return first
-        others = (self._excused(source) for source in changing[1:])
-        return next((source for source in others if source.excuse is None), first)
+        others = (self._with_idle_reason(source) for source in changing[1:])
+        return next((source for source in others if source.idle_reason is None), first)
 
-    def _excused(self, source: ParameterSource) -> ParameterSource:
-        """`source`, with the reason why a program does not mind that it changes."""
-        return source._replace(excuse=explain_idle_launch(self._interpreter, source.launch, source.number))
+    def _with_idle_reason(self, source: ParameterSource) -> ParameterSource:
+        """Return `source` with the reason why its changes do not matter, if there is one."""
+        return source._replace(idle_reason=explain_idle_launch(self._interpreter, source.launch, source.number))
 
     def _sources(
         self, launch: LinkedLaunch, kernel: Kernel, names: Collection[str]
     ) -> Sequence[tuple[str, ParameterSource]]:
-        """What `launch` gives as the parameters called `names`."""
+        """Return what `launch` passes for the parameters `names`."""
         found = list[tuple[str, ParameterSource]]()
         interpreter, frame = self._interpreter, self._interpreter.at(launch).frame
-        excuse = IN_TRIALS if is_test(interpreter, launch) else None
+        idle_reason = IN_TRIALS if is_test(interpreter, launch) else None
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
@@ -175,7 +176,7 @@ class Parameters:
                     expr=one.expr,
                     number=number,
                     kind=number.decide(),
-                    excuse=excuse,
+                    idle_reason=idle_reason,
                 )
                 found.append((name, source))
         for heuristic in computing:
@@ -191,13 +192,13 @@ class Parameters:
                         expr=heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value,
                         number=number,
                         kind=number.decide(),
-                        excuse=excuse,
+                        idle_reason=idle_reason,
                     )
                     found.append((heuristic.param, source))
         return found
 
     def _heuristic(self, value: Expr, kernel: Kernel, table: DictValue) -> Value | None:
-        """The value that a heuristic computes from the arguments of a launch; None if it is out of sight."""
+        """Return the value that a heuristic computes from the arguments of a launch; None if it cannot be followed."""
         module = self._project.modules.get(kernel.path)
         if module is None:
             return None
@@ -213,18 +214,18 @@ class Parameters:
                     return found[0] if len(found) == 1 else None
         return None
 
-    def _confirmed(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
-        """The source with what hints say of it; where they alone say that it changes, callers in all files may know."""
-        hinted = self._hinted(source, kernel, param)
-        if hinted.kind is not Variability.PER_CALL or hinted.excuse or not hinted.number.hints:
+    def _with_confirmed_hints(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
+        """Return the source with hints. If only hints make it change, callers in all files are followed too."""
+        hinted = self._with_hints(source, kernel, param)
+        if hinted.kind is not Variability.PER_CALL or hinted.idle_reason or not hinted.number.hints:
             return hinted
-        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.atoms):
+        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.undecided_dims):
             return hinted
         thorough = self._thorough
         with suppress(RecursionError):
             for _, other in with_own_stack(thorough._sources, source.launch, kernel, (param.name,)):
                 if (other.path, other.span) == (source.path, source.span):
-                    known = thorough._hinted(other, kernel, param)
+                    known = thorough._with_hints(other, kernel, param)
                     says_more = known.kind is not Variability.UNKNOWN and (
                         known.kind is not Variability.PER_CALL or known.number.bound is not None
                     )
@@ -232,7 +233,7 @@ class Parameters:
         return hinted
 
     def _is_called_elsewhere(self, root: Origin) -> bool:
-        """Whether a file that does not say Triton calls the function of which `root` is an argument."""
+        """Return whether a file without Triton calls the function of which `root` is an argument."""
         key = (root.path, root.function)
         if key not in self._elsewhere:
             module = self._project.modules.get(root.path)
@@ -240,12 +241,14 @@ class Parameters:
             self._elsewhere[key] = (
                 module is not None
                 and function is not None
-                and any(True for _ in self._interpreter.callers.without_triton(module, function))
+                and any(True for _ in self._interpreter.call_graph.callers_without_triton(module, function))
             )
         return self._elsewhere[key]
 
-    def _hinted(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
-        """What the user declares of the parameter, else with what the kernel suggests: its name, a walk in blocks."""
+    def _with_hints(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
+        """Return the source as the user declares it, or else with the kernel's hints: parameter name,
+        loops in blocks.
+        """
         if param.name in self._project.declared:
             frame = self._interpreter.at(source.launch).frame
             return source.with_number(declared(self._project, param.name, frame))
@@ -253,7 +256,9 @@ class Parameters:
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:
-    """The strings that `expr` indexes with, but for tests: `meta["x"] is not None` is one of a few whatever `x` is."""
+    """Return the strings that `expr` indexes with, except in tests: `meta["x"] is not None` has few
+    values for any `x`.
+    """
     match expr:
         case Compare():
             return frozenset()

@@ -1,4 +1,4 @@
-"""Where an expression is evaluated: a function, with what is known of its arguments."""
+"""Where an expression is evaluated: a function with its arguments, and a position in it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.values import Lazy, Value
 
-# Behind every event of a function.
+# After every event of a function.
 END = 1 << 30
 
 
-# Not frozen: each call that is followed makes some, and to make one that is frozen takes three times as long.
+# Not frozen: every followed call creates some, and construction of a frozen one takes three times as long.
 @dataclass(slots=True, eq=False)
 class CallFrame:
-    """A function, entered from a call with `arguments`, or from nowhere: then its callers are looked for.
+    """A function, entered from a call with `arguments`, or from unknown callers (None).
 
-    An argument is a value, or a promise of it; `call` is the one that passes them, where that is at hand. `depth` is
-    the number of calls followed so far, inwards and outwards. `values` are those of names and calls in the function,
-    `parts` those of its other expressions, with the expression, `truths` those of tests, by their branch.
+    An argument is a value, or a promise of one; `call` passes them, if it is known. `depth` counts the calls followed
+    so far, inwards and outwards. `values` caches the values of names and calls, `parts` those of other expressions,
+    together with the expression, and `truths` those of tests, by branch.
     """
 
     module: Module
@@ -38,9 +38,9 @@ class CallFrame:
 
 
 class ProgramPoint(NamedTuple):
-    """A point in a frame: after the event `order`, inside `arms`. `local` are a lambda's or comprehension's names.
+    """A point in a frame: after the event `order`, inside `arms`.
 
-    `line` is that of the statement.
+    `local` are the names of a lambda or comprehension. `line` is that of the statement.
     """
 
     frame: CallFrame
@@ -50,10 +50,10 @@ class ProgramPoint(NamedTuple):
     line: int = 0
 
     def binding(self, local: Mapping[str, Value]) -> ProgramPoint:
-        """The same point, with further local names."""
+        """Return the same point with further local names."""
         return self._replace(local={**(self.local or {}), **local})
 
 
 def end_of(frame: CallFrame, line: int = 0) -> ProgramPoint:
-    """The point after all of a function's statements, for an expression on `line`."""
+    """Return the point after all statements of a function, for an expression on `line`."""
     return ProgramPoint(frame, END, line=line)

@@ -1,4 +1,4 @@
-"""What else rules ask of an expression: whether it is an integer, and which literals it may be."""
+"""Further queries of rules about an expression: is it an integer, and which literals may it be?"""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
-    from triton_doctor.static.variability.trace import Passed
+    from triton_doctor.static.variability.trace import CallerValues
     from triton_doctor.static.variability.values import Value
 
 
 def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
-    """Whether `expr` is an integer wherever `launch` is reached from; False where that is not known."""
+    """Return whether `expr` is certainly an integer, for every caller of the function with `launch`."""
     interpreter = interpreter_of(project)
     with suppress(RecursionError):
         return with_own_stack(interpreter.number, expr, interpreter.at(launch)).is_integer
@@ -30,27 +30,27 @@ def is_integer(project: Project, launch: LinkedLaunch, expr: Expr) -> bool:
 
 
 def find_literals(project: Project, launch: LinkedLaunch, expr: Expr) -> tuple[Literal, ...]:
-    """The literals that `expr` may be at `launch`; there may be other values, which are not found."""
+    """Return literals that `expr` may be at `launch`; there may be other values too."""
     interpreter = interpreter_of(project)
     return literals_at(interpreter, expr, interpreter.at(launch))
 
 
 def find_module_literals(project: Project, path: str, expr: Expr, line: int) -> tuple[Literal, ...]:
-    """The literals that `expr` may be at the top level of the module at `path`, after all of its statements."""
+    """Return literals that `expr` may be at the top level of the module at `path`, after all its statements."""
     interpreter = interpreter_of(project)
     module = project.modules.get(path)
     return () if module is None else literals_at(interpreter, expr, end_of(interpreter.frame(module, module.top), line))
 
 
 def literals_at(interpreter: Interpreter, expr: Expr, point: ProgramPoint) -> tuple[Literal, ...]:
-    """The literals that `expr` may be at `point`."""
+    """Return literals that `expr` may be at `point`."""
     with suppress(RecursionError):
         return with_own_stack(lambda: _literals_of(interpreter, interpreter.value(expr, point)))
     return ()
 
 
 def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tuple[Literal, ...]:
-    """The literals that `value` may be, and those that callers pass where it is a parameter."""
+    """Return literals that `value` may be, including those that callers pass if it is a parameter."""
     match value:
         case AbstractNumber():
             sources = value.literals
@@ -68,15 +68,15 @@ def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tupl
     return tuple(found)
 
 
-def _literals_passed(interpreter: Interpreter, parameter: Passed, depth: int) -> tuple[Literal, ...]:
+def _literals_passed(interpreter: Interpreter, parameter: CallerValues, depth: int) -> tuple[Literal, ...]:
     key = ("literals", id(parameter.function), parameter.name, depth)
-    return interpreter.evaluations.answer(
+    return interpreter.evaluations.evaluate(
         key,
         lambda: tuple(
             one
-            for value in interpreter.asked.passed(parameter, depth)
+            for value in interpreter.caller_arguments.passed(parameter, depth)
             for one in _literals_of(interpreter, value, depth + 1)
         ),
-        neutral=(),
-        beyond=(),
+        on_cycle=(),
+        beyond_limit=(),
     )

@@ -1,7 +1,7 @@
-"""Attributes of objects out of sight that only ever hold what a model registers: buffers, parameters, lists of these.
+"""Attributes of unknown objects that only ever hold registered state: buffers, parameters, lists of these.
 
-`layer.edges` of a `layer` that anybody may pass: where every class of the project that has such an attribute registers
-it as it is made, `self.register_buffer("edges", edges)` or `self.edges = nn.Parameter(edges)`, it lasts as the model.
+For `layer.edges` of an unknown `layer`: if every class of the project with that attribute registers it at construction,
+by `self.register_buffer("edges", edges)` or `self.edges = nn.Parameter(edges)`, it lasts as long as the model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.program_point import ProgramPoint
 
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})
-# What makes a buffer or a parameter of a tensor (torch 2.13 nn/parameter.py).
+# Constructors of buffers and parameters (torch 2.13 nn/parameter.py).
 _WRAPPING = frozenset({"Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"})
 _BEFORE = re.compile(rb"(?<=[.\"'])")
 _REGISTERED = re.compile(rb"(?:[\"']\s*,|\s*(?::[^=\n]*)?=(?!=)[^\n]*\n?[^\n]*(?:Parameter|Buffer)\b)")
@@ -37,14 +37,16 @@ _ANY = re.compile(rb"[\"']?\s*[:,]|" + AFTER_STORED.pattern)
 
 
 def registered(interpreter: Interpreter, base: Expr, name: str, point: ProgramPoint) -> SymbolicValue | None:
-    """`base.name`, where classes of the project register that and nothing else is stored so; None otherwise."""
+    """Return `base.name` if classes of the project register it and nothing else stores it; None otherwise."""
     if _is_result(base, point):
         return None
-    return interpreter.evaluations.keep(("registered", name), partial(_registered, interpreter, name))
+    return interpreter.evaluations.memoize(("registered", name), partial(_registered, interpreter, name))
 
 
 def _is_result(base: Expr, point: ProgramPoint) -> bool:
-    """Whether `base` is what a call gives, which may have attributes of its own: `torch.topk(x, k).indices`."""
+    """Return whether `base` is the result of a call, which may have attributes of its own:
+    `torch.topk(x, k).indices`.
+    """
     while isinstance(base, Attr | Unpacked):
         base = base.base if isinstance(base, Attr) else base.value
     if not isinstance(base, Name):
@@ -58,10 +60,10 @@ def _registered(interpreter: Interpreter, name: str) -> SymbolicValue | None:
     project = interpreter.project
     lines = [
         (path, line, is_buffer)
-        for path, found in project.modules.search(REGISTRATIONS, name, name="torch", but=project.tests)
+        for path, found in project.modules.search(REGISTRATIONS, name, name="torch", skip=project.tests)
         for line, is_buffer in found
     ]
-    if not lines or any(True for _ in project.modules.search(OTHER_STORES, name, name="torch", but=project.tests)):
+    if not lines or any(True for _ in project.modules.search(OTHER_STORES, name, name="torch", skip=project.tests)):
         return None
     path, line, _ = lines[0]
     root = Origin(path, "self", name, line, None, weight=True)
@@ -70,13 +72,13 @@ def _registered(interpreter: Interpreter, name: str) -> SymbolicValue | None:
 
 
 def read_registrations(module: Module, name: str) -> tuple[tuple[int, bool], ...]:
-    """The lines of `module` on which `__init__` of a class registers the attribute `name`; with whether as a buffer."""
+    """Return the lines on which `__init__` of a class registers `name`, each with whether it is a buffer."""
     found: list[tuple[int, bool]] = []
     for function in module.functions.values():
         if function.name != "__init__" or not function.holds(name.encode()):
             continue
-        registering = (site for site in function.calls if _registers(site, name))
-        found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registering]
+        registration_pattern = (site for site in function.calls if _registers(site, name))
+        found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registration_pattern]
         if may_store(function, name):
             stored = (one for one in function.stored if (one.base, one.name) == ("self", name))
             found += [(one.line, False) for one in stored if _wraps(one.value)]
@@ -84,7 +86,7 @@ def read_registrations(module: Module, name: str) -> tuple[tuple[int, bool], ...
 
 
 def read_other_stores(module: Module, name: str) -> bool:
-    """Whether something else than a registration may make an attribute `name` in `module`."""
+    """Return whether something other than a registration may set an attribute `name` in `module`."""
     if any(name in of.declared or name in of.fields for of in module.classes.values()):
         return True
     for function in module.functions.values():
@@ -109,7 +111,7 @@ def _registers(site: CallSite, name: str) -> bool:
 
 
 def _sets(site: CallSite, name: str) -> bool:
-    """Whether it is `setattr(layer, "name", value)`."""
+    """Return whether it is `setattr(layer, "name", value)`."""
     match site.call:
         case Call(Name("setattr"), (_, Const(str(stored)), *_)):
             return stored == name
@@ -118,22 +120,22 @@ def _sets(site: CallSite, name: str) -> bool:
 
 
 def _wraps(value: Expr) -> bool:
-    """Whether `value` is a parameter or a buffer, or a list of such."""
+    """Return whether `value` is a parameter or buffer, or a list of them."""
     calls = (part for part in every_part(value) if isinstance(part, Call))
     return any(final_name(call.func) in _WRAPPING for call in calls)
 
 
 @cached_in_scan()
-def registering(name: str) -> TextPattern:
-    """What the text of every registration of `name` has."""
+def registration_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches every registration of `name`."""
     return TextPattern(name, _BEFORE, _REGISTERED)
 
 
 @cached_in_scan()
-def making(name: str) -> TextPattern:
-    """What the text of everything has that may make an attribute `name`."""
+def attribute_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches everything that may set an attribute `name`."""
     return TextPattern(name, _BEFORE_ANY, _ANY)
 
 
-REGISTRATIONS = declare_query("registrations", read_registrations, registering)
-OTHER_STORES = declare_query("stores that are no registrations", read_other_stores, making)
+REGISTRATIONS = declare_query("registrations", read_registrations, registration_pattern)
+OTHER_STORES = declare_query("stores that are no registrations", read_other_stores, attribute_pattern)

@@ -1,4 +1,4 @@
-"""Names to values: which assignments, parameters and outer scopes a name may stand for, and what its own words say."""
+"""Names to values: by assignments, parameters and outer scopes, with the hints of the name itself."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, T
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
 from triton_doctor.static.variability.arguments import parameter
-from triton_doctor.static.variability.call_contexts import callers_kept_out
+from triton_doctor.static.variability.call_contexts import find_excluded_callers
 from triton_doctor.static.variability.dims import Origin
-from triton_doctor.static.variability.guards import limited
+from triton_doctor.static.variability.guards import apply_bounds
 from triton_doctor.static.variability.host_tensors import unless_written
 from triton_doctor.static.variability.lattice import FIXED, UNKNOWN, AbstractNumber
 from triton_doctor.static.variability.lists import filled
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value:
-    """What a name is at `point`: assigned there, a parameter, or of an enclosing scope."""
+    """Return the value of a name at `point`: assigned, a parameter, or from an enclosing scope."""
     if point.local is not None and name in point.local:
         return point.local[name]
     frame = point.frame
@@ -45,7 +45,7 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
         found = interpreter.tests.narrowed(found, name, point)
     contents = frame.function.text.contents
     if name in contents.globals:
-        return forget_items(_outer(interpreter, name, frame))  # anybody may set it
+        return forget_items(_outer(interpreter, name, frame))  # any code may set it
     if not found.bindings:
         value = _passed(interpreter, name, point)
         if value is None:
@@ -54,11 +54,11 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
         value = _defined(interpreter, name, found, point)
         if value is None:
             return _outer(interpreter, name, frame) if not found.certain else UNKNOWN
-    return limited(interpreter, value, name, point) if contents.limits else value
+    return apply_bounds(interpreter, value, name, point) if contents.limits else value
 
 
 def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, point: ProgramPoint) -> Value | None:
-    """What the assignments `found` make of `name`, or what it was before; None where all of them rest on themselves."""
+    """Return the union of the assignments `found` and the value before them; None if all depend on themselves."""
     frame = point.frame
     flags = flags_at(frame.function, point.arms) if point.arms else ()
     if found.certain and len(found.bindings) == 1:
@@ -76,7 +76,7 @@ def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, po
 
 
 def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: tuple[BranchArm, ...]) -> Value | None:
-    """The value of one assignment, seen from where `flags` are decided; None where it rests on itself, as in a loop."""
+    """Return the value of one assignment, given the arms `flags`; None if it depends on itself, as in a loop."""
     if flags:
         flags = tuple(arm for arm in flags if arm not in binding.arms)
     key = (binding.name, binding.order, *flags)
@@ -85,7 +85,7 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
         return known
     active = (id(frame), binding.name, binding.order)
     point = ProgramPoint(frame, binding.order, (*binding.arms, *flags), line=binding.line)
-    value = interpreter.evaluations.once(active, partial(_assigned, interpreter, binding, point), None)
+    value = interpreter.evaluations.guard(active, partial(_assigned, interpreter, binding, point), None)
     if value is None:
         return None
     value = _named(value, binding, frame)
@@ -94,13 +94,13 @@ def _bound(interpreter: Interpreter, binding: Binding, frame: CallFrame, flags: 
 
 
 def _assigned(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value:
-    """What `binding` assigns at `point`: a list as it is once it is filled."""
+    """Return the value that `binding` assigns at `point`; a list includes the items added later."""
     value = filled(interpreter, binding, point)
     return interpreter.value(binding.value, point) if value is None else value
 
 
 def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value | None:
-    """What the function is handed as `name` where it comes to `point`; None where it has no such parameter."""
+    """Return the argument `name` at `point`; None if there is no such parameter."""
     frame = point.frame
     key = (name, -1)
     known = frame.values.get(key)
@@ -110,13 +110,13 @@ def _passed(interpreter: Interpreter, name: str, point: ProgramPoint) -> Value |
                 known = frame.values[key] = parameter(interpreter, param, frame)
                 break
     if point.arms and isinstance(known, SymbolicValue) and known.origin is frame.function:
-        kept_out = callers_kept_out(interpreter, frame, point.arms)
-        return known._replace(kept_out=kept_out) if kept_out else known
+        excluded_callers = find_excluded_callers(interpreter, frame, point.arms)
+        return known._replace(excluded_callers=excluded_callers) if excluded_callers else known
     return known
 
 
 def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
-    """A name from an enclosing function or the top level: any of its assignments may be in force."""
+    """Return a name of an enclosing function or the top level: any of its assignments may be in force."""
     function, module = frame.function, frame.module
     if function.parent is not None:
         outer = module.functions.get(function.parent)
@@ -128,20 +128,20 @@ def _outer(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
     imported = module.imports.get(name)
     if imported is not None and imported.member is not None:
         return _global_elsewhere(interpreter, name, frame)
-    return _thing(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
+    return _symbol(name, frame, FIXED if function.name == "<module>" else UNKNOWN)
 
 
 def _global_elsewhere(interpreter: Interpreter, name: str, frame: CallFrame) -> Value:
     found = interpreter.project.names.defining(frame.module, name)
     if found is None or frame.depth >= MOST_DEPTH:
-        return _thing(name, frame, FIXED)
+        return _symbol(name, frame, FIXED)
     module, own = found
     if own not in module.top.bindings:
-        return _thing(name, frame, FIXED)
+        return _symbol(name, frame, FIXED)
     return name_value(interpreter, own, end_of(interpreter.frame(module, module.top, frame.depth + 1)))
 
 
-def _thing(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
+def _symbol(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | None = None) -> SymbolicValue:
     root = Origin(
         frame.module.path,
         frame.function.qualname,
@@ -154,7 +154,7 @@ def _thing(name: str, frame: CallFrame, number: AbstractNumber, *, line: int | N
 
 
 def _is_itself(name: str, value: Expr) -> bool:
-    """Whether `name = value` leaves it as it was: `batch, heads = len(offsets) - 1, heads`."""
+    """Return whether `name = value` changes nothing: `batch, heads = len(offsets) - 1, heads`."""
     match value:
         case Unpacked(TupleExpr(items), int(position), _, False):
             return position < len(items) and items[position] == Name(name)
@@ -163,7 +163,7 @@ def _is_itself(name: str, value: Expr) -> bool:
 
 
 def are_layouts(options: Iterable[Expr]) -> bool:
-    """Whether each option is another axis of the same shape: `B, H, T` here, `B, T, H` there."""
+    """Return whether each option is another axis of the same shape: `B, H, T` here, `B, T, H` there."""
     axes = set()
     for option in options:
         match option:
@@ -175,7 +175,7 @@ def are_layouts(options: Iterable[Expr]) -> bool:
 
 
 def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
-    """The value one step further: bound to a name, which may itself lean."""
+    """Return the value bound to a name, with the step in its path and the hints of the name."""
     if isinstance(binding.value, Name | Const):
         return value
     if not isinstance(binding.value, Unpacked) and may_note_assigned(frame.function):
@@ -184,8 +184,8 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
         step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
         if names_bucket(binding.name):
             kept = UNKNOWN._replace(is_integer=value.is_integer, literals=value.literals, trail=value.trail)
-            return kept.stepping(step)
-        return hint_from_binding(value, binding, frame).stepping(step)
+            return kept.with_step(step)
+        return hint_from_binding(value, binding, frame).with_step(step)
     if isinstance(value, Tensor):
         return unless_written(value, binding.name, frame.function)
     if isinstance(value, SymbolicValue) and isinstance(binding.value, Call) and value.origin is None:
@@ -195,7 +195,7 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
 
 
 def _remains_weight(binding: Binding) -> bool:
-    """Whether it is what a method makes of a weight that goes on by its name: `weight = weight.to_local()`."""
+    """Return whether it is a method's result that keeps a weight's name: `weight = weight.to_local()`."""
     match binding.value:
         case Call(Attr(Name(base), _)):
             return base == binding.name and names_weight(base)

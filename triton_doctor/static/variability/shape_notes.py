@@ -1,4 +1,4 @@
-"""What a function's author wrote of its tensors' shapes: comments, docstring, annotations, asserts and einops patterns.
+"""Shapes that authors write beside tensors: in comments, docstrings, annotations, asserts and einops patterns.
 
 In: the remarks of a function. Out: for a parameter, or for the tensor that a line assigns, a `ShapeNote`:
 
@@ -6,8 +6,7 @@ In: the remarks of a function. Out: for a parameter, or for the tensor that a li
         q,  # (B, H, T, D)
     ):
 
-gives for `q` the axes "B", "H", "T", "D", and that its comment says "(B, H, T, D)". What an axis' name means is told by
-`axis_meanings`.
+gives for `q` the axes "B", "H", "T", "D", and the quote "(B, H, T, D)". `axis_meanings` tells what the names mean.
 """
 
 from __future__ import annotations
@@ -39,21 +38,22 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.remarks import Remark, Remarks
 
 _FEWEST_UNPACKED = 3
-# What a text has that may have a comment with a shape.
+# Part of every text with a shape in a comment.
 _SHAPE_COMMENT = TextPattern("#", after=re.compile(rb"[^\n]*[(\[]"))
-# `q: [B, T]`, `q is (B, T)` and `q (B, T)` on a line of its own.
+# A statement about a tensor in a comment: `q: [B, T]`, `q is (B, T)`, or `q (B, T)` on a line of its own.
 _SAID_OF = re.compile(
     r"(?<![\w.])(\w+)[`*]*(?:\.shape)?(?:\s*(?::|==?|is|has shape|of shape|shape)\s*|\s+)[`*]*(?=[(\[])"
 )
 _ENTRY = re.compile(
     r"^([ \t]*)(?:[-*+][ \t]+)?(?::param[ \t]+(?:[\w.\[\]]+[ \t]+)??)?[`*]{0,2}(\w+)[`*]{0,2}(?=[ \t]*[:(\[,-])"
 )
-# `Returns:`, `Returns` with a line below it, `:return:` and `:returns:`. What follows is read up to an empty line.
+# The section about the result: `Returns:`, `Returns` with a line below it, `:return:` and `:returns:`, up to an empty
+# line.
 _RESULT_SECTION = TextPattern("eturn", re.compile(rb"(?<=[ \t:\n][Rr])"), re.compile(rb"s?[ \t]*(?::|\n[ \t]*--)"))
 _RESULT = re.compile(r"^[ \t]*:?[Rr]eturns?[ \t]*(?::[ \t]*\n?|\n[ \t]*-+[ \t]*\n)((?:.+\n?)*)", re.MULTILINE)
-# `lse: (B, H)` and `- the weights` below another entry: there are several results.
+# A further entry of that section, `lse: (B, H)` or `- the weights`: there are several results.
 _NEXT_RESULT = re.compile(r"[ \t]*(?:[-*+][ \t]|[`*]*\w+[`*]*[ \t]*(?:\([^)]*\))?[ \t]*:)")
-# It is asked how many axes a tensor has, and not to raise: a shape is that of one case.
+# A test of the number of axes that does not raise: then a shape is that of one case.
 _OF_SEVERAL_RANKS = re.compile(
     r"^(?![ \t]*assert\b).*?\b([A-Za-z_]\w*)\.(?:dim\(\)|ndim)[ \t]*(?:==|<|>|in\b)", re.MULTILINE
 )
@@ -61,10 +61,10 @@ _STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\
 
 
 class ShapeNotes(NamedTuple):
-    """The notes of a function: of its parameters, of what lines assign or return, and of its result in the docstring.
+    """The notes of a function: on parameters, on what lines assign or return, and on the result in the docstring.
 
-    `sizes` are the names of axes in those of parameters, and what the function calls by another name, with the note and
-    the position there.
+    `sizes` maps each axis name in the notes of parameters, and each other name of the function for it, to note and
+    position.
     """
 
     parameters: dict[str, ShapeNote]
@@ -75,9 +75,9 @@ class ShapeNotes(NamedTuple):
 
 @cached_in_scan()
 def notes_of(function: Function) -> ShapeNotes:
-    """Return the notes in the text of `function` that say something of an axis.
+    """Return the notes in the text of `function` that tell something about an axis.
 
-    Of several notes for one parameter the nearest counts: its annotation, its comment, the docstring, an assert.
+    The nearest note for a parameter counts: its annotation, its comment, the docstring, an assert.
     """
     text = function.text.text
     if not _may_have_notes(text):
@@ -103,18 +103,18 @@ def notes_of(function: Function) -> ShapeNotes:
 
 @cached_in_scan()
 def may_note_assigned(function: Function) -> bool:
-    """Whether a comment may name the shape of what `function` assigns."""
-    return function.shows(_SHAPE_COMMENT)
+    """Return whether a comment may contain the shape of something that `function` assigns."""
+    return function.matches(_SHAPE_COMMENT)
 
 
 @cached_in_scan()
 def may_note_result(function: Function) -> bool:
-    """Whether a comment or the docstring may name the shape of what `function` returns."""
-    return may_note_assigned(function) or function.shows(_RESULT_SECTION)
+    """Return whether a comment or the docstring may contain the shape of the result."""
+    return may_note_assigned(function) or function.matches(_RESULT_SECTION)
 
 
 def _may_have_notes(text: str) -> bool:
-    """Whether `text` has a comment with a bracket, a docstring, or what else a note can stand in."""
+    """Return whether `text` has a comment with a bracket, a docstring, or another place for a note."""
     return (
         (COMMENT.search(text) is not None)
         or ('"""' in text or "'''" in text)
@@ -137,7 +137,7 @@ def _sizes(function: Function, notes: Iterable[ShapeNote]) -> dict[str, tuple[Sh
 
 @cached_in_scan()
 def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
-    """Return the note for the parameter `name`, or else what it is unpacked into, where that is three axes or more."""
+    """Return the note for the parameter `name`, or else its unpacking into three names or more."""
     names = named_axes(function, name)
     note = notes_of(function).parameters.get(name)
     if note is not None:
@@ -149,7 +149,7 @@ def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
 
 @cached_in_scan()
 def note_of_unpacking(function: Function, names: tuple[str, ...]) -> ShapeNote | None:
-    """Return what `function` says of a shape in unpacking it into `names`: three or more, or a batch and a length."""
+    """Return the note that an unpacking into `names` makes: three or more, or a batch and a length."""
     if not all(names) or not (len(names) >= _FEWEST_UNPACKED or are_axes_of_sequences(names)):
         return None
     unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)
@@ -166,13 +166,13 @@ def _remarks_of(function: Function) -> Remarks:
 
 
 def with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
-    """`note` with what its axes mean; None where that is known of none."""
+    """Return `note` with the meanings of its axes; None if no meaning is known."""
     known = meanings.of_shape(note.axes)
     return note._replace(meanings=known) if any(one is not None for one in known) else None
 
 
 def _lines_that_rebind(function: Function) -> Mapping[str, int]:
-    """The line on which a name first becomes something of another shape, by the name."""
+    """Return the line on which each name first becomes something of another shape."""
     lines = {
         name: [one.line for one in bindings if not keeps_shape(one.value, name)]
         for name, bindings in function.bindings.items()
@@ -181,7 +181,7 @@ def _lines_that_rebind(function: Function) -> Mapping[str, int]:
 
 
 def _read(function: Function, remarks: Remarks, bound: Mapping[str, int]) -> ShapeNotes:
-    """Read all notes of a function which first binds names to something of another shape on the lines `bound`."""
+    """Read all notes of a function that rebinds names to other shapes on the lines `bound`."""
     found = notes_in_header(remarks)
     for standing in remarks.standing:
         for name, note in _said_of(standing, remarks.parameters):
@@ -194,7 +194,7 @@ def _read(function: Function, remarks: Remarks, bound: Mapping[str, int]) -> Sha
 
 
 def notes_in_header(remarks: Remarks) -> dict[str, ShapeNote]:
-    """What annotations, comments in the header and the docstring say of parameters."""
+    """Return the notes on parameters in annotations, header comments and the docstring."""
     found: dict[str, ShapeNote] = {}
     for name, remark in remarks.parameters.items():
         note = read_annotation(remark.annotation, remark.line) or read_note(remark.comment, "comment", remark.line)
@@ -206,7 +206,7 @@ def notes_in_header(remarks: Remarks) -> dict[str, ShapeNote]:
 
 
 def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
-    """What a comment says of each of `names`: `q: [B, T], k: [B, S]`."""
+    """Yield the notes of a comment on each of `names`: `q: [B, T], k: [B, S]`."""
     for found in _SAID_OF.finditer(remark.text):
         if found[1] in names:
             note = read_note(first_bracket(remark.text[found.end() :]), "comment", remark.line)
@@ -215,7 +215,7 @@ def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, Shap
 
 
 def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
-    """What the entries of the docstring say of `names`, in the form of Google, NumPy or reST, or in a list."""
+    """Yield the notes of docstring entries on `names`, in Google, NumPy or reST form, or in a list."""
     if "(" not in remarks.docstring and "[" not in remarks.docstring:
         return
     name, indent, begins = "", 0, 0
@@ -237,7 +237,7 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
 
 
 def _result(remarks: Remarks) -> ShapeNote | None:
-    """What the docstring says of the result, where that is one, and its entry names one shape."""
+    """Return the docstring's note on the result, if there is one result and its entry has one shape."""
     found = _RESULT.search(remarks.docstring)
     if found is None:
         return None

@@ -1,6 +1,6 @@
-"""Axes that tensors of a function have in common, as its checks say: `assert a.shape[0] == b.shape[0]`.
+"""Axes that a function's checks require to be equal: `assert a.shape[0] == b.shape[0]`.
 
-Checks in what the function calls count too, where it passes them its own arguments: `check(a, b)`.
+Checks in called functions count too, if they receive the arguments: `check(a, b)`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.variability.interpreter import Interpreter
 
-# A check of one tensor compares none with another.
+# A check that receives one tensor cannot compare two.
 _LEAST_PASSED = 2
 _TERM = r"([A-Za-z_]\w*)(?:\.shape\[\s*(-?\d)\s*\]|\.size\(\s*(-?\d)\s*\)|(\.shape\b(?!\[)|\.size\(\s*\)(?!\[)))?"
 _NO_MORE = r"(?![\w.(\[]|\s*(?:[-+*/%<>]|\bif\b))"
@@ -32,25 +32,25 @@ _CHECK = re.compile(
 )
 _BREAK = re.compile(r"\s+")
 
-# A side of a comparison: a name, then the number of its axis in one of two spellings, or that it is all of its shape.
+# A side of a comparison: a name, then the number of its axis in one of two spellings, or the whole shape.
 _Term: TypeAlias = "tuple[str | None, ...]"
 
 
 class NamedAxis(NamedTuple):
-    """An axis of an argument; `position` None for all of its axes."""
+    """An axis of an argument; all of its axes if `position` is None."""
 
     tensor: str
     position: int | None
 
 
 class SharedAxes(NamedTuple):
-    """Two axes of arguments of one function that are as long as each other, or that no call goes on with."""
+    """Two axes of arguments of one function that are equal in every call that does not fail."""
 
     one: NamedAxis
     other: NamedAxis
 
     def beside(self, tensor: str, position: int, rank: int | None) -> NamedAxis | None:
-        """The axis as long as that of `tensor` at `position`; None where this speaks of others."""
+        """Return the axis that equals that of `tensor` at `position`; None if this is about other axes."""
         for own, other in ((self.one, self.other), (self.other, self.one)):
             if own.tensor != tensor:
                 continue
@@ -62,15 +62,15 @@ class SharedAxes(NamedTuple):
 
 
 class AxisChecks:
-    """Tells what the checks of functions say; each is read once."""
+    """Reads the checks of functions; cached."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        """Nothing is read yet."""
+        """Start with an empty cache."""
         self._interpreter = interpreter
         self._known: dict[int, tuple[SharedAxes, ...]] = {}
 
     def of(self, function: Function) -> tuple[SharedAxes, ...]:
-        """What the checks of `function`, and of what it calls with two of its arguments or more, say."""
+        """Return the checks of `function`, and of functions that it calls with at least two of its arguments."""
         found = self._known.get(id(function))
         if found is None:
             own = checked_axes(function, may_leave=True)
@@ -78,14 +78,14 @@ class AxisChecks:
         return found
 
     def _called(self, function: Function) -> Iterator[SharedAxes]:
-        """What the checks in what `function` calls, whatever it is given, say of its arguments."""
+        """Yield the checks on its arguments in the functions that `function` calls."""
         home = self._interpreter.project.names.home(function)
         names = _kept_arguments(function)
         for site in function.calls:
             passed = {arg.id for arg in site.call.args if isinstance(arg, Name)} & names
             if len(passed) < _LEAST_PASSED or site.arms:
                 continue
-            callee = self._interpreter.callers.reached(home, function, site.call.func)
+            callee = self._interpreter.call_graph.find_callee(home, function, site.call.func)
             if callee is None or callee is function:
                 continue
             own = {param: arg.id for param, arg in bind(callee, site.call).items() if isinstance(arg, Name)}
@@ -97,7 +97,9 @@ class AxisChecks:
 
 @cached_in_scan()
 def checked_axes(function: Function, *, may_leave: bool) -> tuple[SharedAxes, ...]:
-    """The axes of arguments of `function` that its own checks compare; `may_leave` counts those that only return."""
+    """Return the axes that `function`'s own checks compare; `may_leave` includes checks that return
+    rather than fail.
+    """
     return tuple(_read(function, may_leave=may_leave)) if _may_check(function) else ()
 
 
@@ -108,7 +110,7 @@ def _may_check(function: Function) -> bool:
 
 @cached_in_scan()
 def checked_sizes(function: Function) -> tuple[tuple[str, NamedAxis], ...]:
-    """The arguments of `function` that its own checks compare with an axis of another: `assert x.shape[0] == n`."""
+    """Return the arguments that `function`'s own checks compare with an axis of another: `assert x.shape[0] == n`."""
     if not _may_check(function):
         return ()
     names = _kept_arguments(function)
@@ -132,7 +134,10 @@ def _read(function: Function, *, may_leave: bool) -> Iterator[SharedAxes]:
 
 
 def _compared(function: Function, *, may_leave: bool) -> Iterator[tuple[_Term, _Term]]:
-    """Both sides of each comparison without which `function` does not go on: it fails, or ends where it `may_leave`."""
+    """Yield both sides of each comparison that must hold for `function` to go on.
+
+    Otherwise it fails, or returns if `may_leave`.
+    """
     for check in _CHECK.finditer(function.text.text):
         text, wanted, breaks = check["asserted"], "==", " or "
         if text is None:
@@ -146,7 +151,7 @@ def _compared(function: Function, *, may_leave: bool) -> Iterator[tuple[_Term, _
 
 
 def _axis(function: Function, groups: tuple[str | None, ...]) -> NamedAxis | None:
-    """The axis that a side of a comparison is: spelled out, or a name that is bound to one."""
+    """Return the axis that a side of a comparison denotes: spelled out, or a name bound to one."""
     name, by_shape, by_size, whole = groups
     assert name is not None
     at = by_shape or by_size
@@ -158,7 +163,7 @@ def _axis(function: Function, groups: tuple[str | None, ...]) -> NamedAxis | Non
 
 
 def _kept_arguments(function: Function) -> frozenset[str]:
-    """The arguments that `function` does not bind to something of another shape."""
+    """Return the arguments that `function` does not rebind to something of another shape."""
     return frozenset(
         param.name
         for param in function.params

@@ -1,4 +1,4 @@
-"""Slices of an axis, `x[lower:upper]`, to how often their length changes."""
+"""The length of a slice of an axis, `x[lower:upper]`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter import Interpreter
     from triton_doctor.static.variability.program_point import ProgramPoint
 
-# `end = min(begin + step, n)` is one name and one call away from the sum.
+# Steps to follow to the sum: `end = min(begin + step, n)` is one name and one call away.
 _MOST_STEPS = 3
 
 
 def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, point: ProgramPoint) -> AbstractNumber:
-    """The length of `x[lower:upper]`, of an axis of the length `whole`.
+    """Return the length of `x[lower:upper]`, for an axis of the length `whole`.
 
-    `x[i : i + step]` is as long as `step`, but for the last of such slices. Bounds from the data make it follow the
-    data; bounds that are not known leave what speaks for the axis itself.
+    `x[i : i + step]` has the length `step`, except for the last slice. Bounds from the data make it follow the data;
+    with unknown bounds, the hints of the axis remain.
     """
     lower, upper, step = (_bound(interpreter, one, point) for one in key)
     numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
@@ -44,7 +44,7 @@ def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, po
 
 
 def step_length(interpreter: Interpreter, lower: Expr, upper: Expr, point: ProgramPoint) -> AbstractNumber | None:
-    """`upper - lower` where that is the step of a loop, but for the last: `upper = min(lower + step, n)`; else None."""
+    """Return `upper - lower` if that is the step of a loop with `upper = min(lower + step, n)`; else None."""
     step = _step(lower, upper, point, _MOST_STEPS)
     if step is None:
         return None
@@ -53,30 +53,30 @@ def step_length(interpreter: Interpreter, lower: Expr, upper: Expr, point: Progr
 
 
 def _bound(interpreter: Interpreter, bound: Expr | None, point: ProgramPoint) -> AbstractNumber | None:
-    """A bound of a slice; None where it is left out."""
+    """Return a bound of a slice; None if it is omitted."""
     return None if bound is None or bound == Const(None) else interpreter.number(bound, point)
 
 
 def _between(whole: AbstractNumber, bounds: slice) -> AbstractNumber:
-    """The length between bounds that are numbers."""
+    """Return the length between literal bounds."""
     if type(whole.literal) is int and whole.literal >= 0:
         return whole_number(len(range(*bounds.indices(whole.literal))))
     start, stop = bounds.start or 0, bounds.stop
     step = bounds.step or 1
     if stop is not None and (start < 0) == (stop < 0) and step > 0:
-        return whole_number(len(range(start, stop, step)))  # shorter where the axis itself is
+        return whole_number(len(range(start, stop, step)))  # shorter if the axis itself is
     if stop is None and start < 0 < step:
         return whole_number(len(range(start, 0, step)))
     return _part_of(whole)
 
 
 def _part_of(whole: AbstractNumber) -> AbstractNumber:
-    """A part of an axis, as long as that allows."""
+    """Return a part of an axis, whose kind it keeps."""
     return whole._replace(size=None, literal=..., low=None)
 
 
 def _step(lower: Expr, upper: Expr, point: ProgramPoint, steps: int) -> Expr | None:
-    """What `upper` adds to `lower`; None where that is not written out."""
+    """Return what `upper` adds to `lower`; None if that is not spelled out."""
     match lower, upper:
         case _, BinaryOp("+", (base, step)) if lower in (base, step):
             return step if lower == base else base
@@ -99,7 +99,7 @@ def _step(lower: Expr, upper: Expr, point: ProgramPoint, steps: int) -> Expr | N
 
 
 def _assigned(expr: Expr, point: ProgramPoint) -> Expr | None:
-    """What a name was assigned, where that is one expression."""
+    """Return the expression assigned to a name, if there is exactly one."""
     if not isinstance(expr, Name):
         return None
     bound = reaching_definitions(point.frame.function, expr.id, point.order, point.arms)

@@ -1,4 +1,4 @@
-"""`x[key]` of a tensor: a slice bounds its axis, an integer drops one, None adds one, and `...` stands for the rest."""
+"""`x[key]` of a tensor: a slice shortens its axis, an integer drops one, None adds one, and `...` skips the rest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHOLE = Slice(None, None, None)
 def indexed(
     interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
 ) -> Value:
-    """`value[key]`, spelled `base[key]`; a thing may also be a list or a table."""
+    """Return `value[key]`, spelled `base[key]`; a symbolic value may also be a list or a table."""
     found = _indexed(interpreter, value, base, key, point)
     return with_contents(found, "", [value]) if value.contents is not None else found
 
@@ -45,7 +45,7 @@ def _indexed(
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
         is_shown = isinstance(value, SymbolicValue) and value.root.shown_rank is not None
         if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(one, Const) for one in keys)):
-            # An item of a list, or of a tensor without its first axis: nothing in it need follow the batch.
+            # An item of a list, or of a tensor without its first axis: nothing in it has to follow the batch.
             root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
             return SymbolicValue(root=root, number=value.number._replace(terms=frozenset(), literals=()))
         if len(keys) == 1 and tensors.rank(value) == 1:
@@ -82,7 +82,7 @@ def _indexed(
 
 
 def _gathered(interpreter: Interpreter, value: Tensor | SymbolicValue, key: Name, point: ProgramPoint) -> Tensor | None:
-    """`value[rows]` for a tensor of row numbers: as many rows as it has; None where it is no such tensor."""
+    """Return `value[rows]` for a tensor `rows` of row numbers: as many rows as it has; None for other keys."""
     rows = interpreter.value(key, point)
     if not isinstance(rows, Tensor | SymbolicValue) or tensors.rank(rows) != 1:
         return None
@@ -91,12 +91,12 @@ def _gathered(interpreter: Interpreter, value: Tensor | SymbolicValue, key: Name
 
 
 def _count(keys: Sequence[Expr]) -> int:
-    """The number of axes that `keys` take."""
+    """Return the number of axes that `keys` consume."""
     return sum(one != _NEW_AXIS for one in keys)
 
 
 class _Axes:
-    """What `keys` leave of axes, the first of which is at `start`."""
+    """What `keys` leave of the axes, starting at axis `start`."""
 
     def __init__(self, interpreter: Interpreter, point: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
         """Nothing is evaluated yet."""
@@ -106,7 +106,7 @@ class _Axes:
         self._start = start
 
     def of(self, axes: Sequence[AbstractNumber]) -> list[tuple[AbstractNumber, int | None]]:
-        """The axes that remain of `axes`, each with the position that it keeps the stride of."""
+        """Return the axes that remain of `axes`, each with the position whose stride it keeps."""
         found: list[tuple[AbstractNumber, int | None]] = []
         at = 0
         for key in self._keys:

@@ -1,4 +1,4 @@
-"""Tensors and their axes: the sizes of axes, their products, and the strides of what is contiguous."""
+"""Tensors: the sizes of axes, their products, and strides of contiguous layouts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 def axis_of_root(root: Origin, position: int) -> AbstractNumber:
-    """An axis without known origin: what its position and its tensor's name suggest."""
+    """Return an axis of unknown origin, with the hints of its position and its tensor's name."""
     found = root.axes.get(position)
     if found is None:
         found = root.axes[position] = _measured(axis(root, position), is_rest=False)
@@ -30,14 +30,14 @@ def axis_of_root(root: Origin, position: int) -> AbstractNumber:
 
 
 def rest_of_root(root: Origin) -> AbstractNumber:
-    """The number of elements of a root."""
+    """Return the number of elements of a root."""
     return of_size(whole(root))
 
 
 def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
-    """A product of axes: the greatest kind among those that are left above the line.
+    """Return a product of axes: the greatest kind among the factors of the numerator.
 
-    `is_rest` where it is what other axes leave, not what a view folds.
+    `is_rest` if it is what division by other axes leaves, and not what a view folds.
     """
     parts = [_measured(atom, is_rest=is_rest) for atom in size.over]
     if not parts:
@@ -72,7 +72,7 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
         kind=Variability.UNKNOWN,
         terms=frozenset({Term(applied)}),
         size=DimProduct((atom,)),
-        atoms=frozenset({atom}),
+        undecided_dims=frozenset({atom}),
         is_integer=True,
         trail=(Note(path, line, text),),
     )
@@ -87,7 +87,7 @@ def _axis_text(root: Origin, position: int) -> str:
 
 
 def as_tensor(value: Tensor | SymbolicValue) -> Tensor:
-    """A thing as a tensor: all its axes open, or as many as its function shows."""
+    """Return a symbolic value as a tensor: all axes open, or as many as its function shows."""
     if isinstance(value, Tensor):
         return value
     root = value.root
@@ -97,7 +97,7 @@ def as_tensor(value: Tensor | SymbolicValue) -> Tensor:
 
 
 def axis_at(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
-    """`shape[position]`."""
+    """Return `shape[position]`."""
     if isinstance(value, SymbolicValue):
         return axis_of_root(value.root, position)
     if value.shuffled:
@@ -119,7 +119,7 @@ def axis_at(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
 
 
 def only_rest(number: AbstractNumber) -> RemainingDims | None:
-    """What a number is the product of, where that is the rest of one tensor's axes."""
+    """Return the remaining axes of one tensor of which the number is the product; None for another number."""
     size = number.size
     if size is not None and len(size.over) == 1 and not size.under and isinstance(size.over[0], RemainingDims):
         return size.over[0]
@@ -127,7 +127,7 @@ def only_rest(number: AbstractNumber) -> RemainingDims | None:
 
 
 def product(numbers: Sequence[AbstractNumber]) -> AbstractNumber:
-    """The product of sizes, its spelling kept where every factor has one."""
+    """Return the product of sizes, with its spelling if every factor has one."""
     result = join(numbers) if numbers else ONE
     literals = [number.literal for number in numbers if type(number.literal) is int]
     if len(literals) == len(numbers):
@@ -140,12 +140,12 @@ def product(numbers: Sequence[AbstractNumber]) -> AbstractNumber:
 
 
 def scaled(axis: AbstractNumber, times: AbstractNumber) -> AbstractNumber:
-    """An axis that is repeated."""
+    """Return an axis that is repeated."""
     return axis if times.literal == 1 else times if axis.literal == 1 else product([axis, times])
 
 
 def whole_number(number: int) -> AbstractNumber:
-    """A size that is written out, or that follows from such sizes."""
+    """Return a literal size, or one computed from literals."""
     if number == 1:
         return ONE
     power = number > 0 and number & (number - 1) == 0
@@ -153,7 +153,7 @@ def whole_number(number: int) -> AbstractNumber:
 
 
 def numel(value: Tensor | SymbolicValue) -> AbstractNumber:
-    """The number of elements."""
+    """Return the number of elements."""
     if isinstance(value, SymbolicValue):
         return rest_of_root(value.root)
     tensor = value
@@ -161,9 +161,9 @@ def numel(value: Tensor | SymbolicValue) -> AbstractNumber:
 
 
 def left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNumber:
-    """What the other axes leave of `total`: those that it holds itself cancel."""
+    """Return what `total` divided by `others` leaves, with common factors cancelled."""
     if total.size is None:
-        if any(other.leans_to_data for other in others):
+        if any(other.suggests_data for other in others):
             return UNKNOWN._replace(trail=total.trail)
         return join([total, *others])._replace(size=None) if total.decide() is not Variability.PER_CALL else total
     size = total.size
@@ -171,15 +171,15 @@ def left(total: AbstractNumber, others: Sequence[AbstractNumber]) -> AbstractNum
         before = size
         if other.size is not None:
             size = size.divided_by(other.size)
-        if (other.size is None or size.over == before.over) and other.leans_to_data:
-            # It may be the same data, seen through another tensor: then nothing is left of it.
+        if (other.size is None or size.over == before.over) and other.suggests_data:
+            # It may be the same data through another tensor: then nothing is left of it.
             return UNKNOWN._replace(trail=total.trail)
     remaining = of_size(size)
     return remaining if remaining.trail else remaining._replace(trail=total.trail)
 
 
 def stride(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
-    """`stride(position)`: the product of the axes after it, where the layout is known to be contiguous."""
+    """Return `stride(position)`: the product of the axes after it, if the layout is known to be contiguous."""
     if isinstance(value, SymbolicValue) or not value.contiguous:
         return UNKNOWN._replace(trail=value.trail if isinstance(value, Tensor) else value.number.trail)
     if position == -1:
@@ -192,19 +192,19 @@ def stride(value: Tensor | SymbolicValue, position: int) -> AbstractNumber:
     else:
         behind = left(numel(value), [axis_at(value, earlier) for earlier in range(position + 1)])
     if behind.size is not None and any(isinstance(atom, RemainingDims) and atom.front for atom in behind.size.over):
-        # Behind the first axis of a tensor of unknown rank there may be the width alone.
+        # After the first axis of a tensor of unknown rank there may be only the width.
         return of_size(behind.size, is_rest=True)._replace(trail=behind.trail)
     return behind
 
 
 def rank(value: Tensor | SymbolicValue) -> int | None:
-    """The number of axes, where it is known."""
+    """Return the number of axes; None if unknown."""
     if isinstance(value, SymbolicValue):
         return value.root.rank
     return len(value.front) + len(value.back) if value.open is None else None
 
 
 def number_of_axes(value: Tensor | SymbolicValue) -> AbstractNumber:
-    """`x.ndim`."""
+    """Return `x.ndim`."""
     known = rank(value)
     return FEW if known is None else whole_number(known)

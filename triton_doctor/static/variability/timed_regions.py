@@ -1,4 +1,4 @@
-"""Functions to the stretches of them that a host clock measures, and the launches in each."""
+"""Regions of functions that a host clock measures, with the launches in each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
 
 
 class LaunchStart(NamedTuple):
-    """Something between two readings that launches `kernel`: a launch, or a call of a `function` that does."""
+    """Something between two readings of the clock that launches `kernel`: a launch, or a call of a
+    `function` that does.
+    """
 
     kernel: Kernel
     function: Function | None
@@ -36,7 +38,7 @@ class LaunchStart(NamedTuple):
 
 
 class TimedRegion(NamedTuple):
-    """From `name = clock()` to the next reading of a clock in the same function, which stands at `span`."""
+    """From `name = clock()` to the next reading of a clock in the same function, at `span`."""
 
     module: Module
     function: Function
@@ -50,14 +52,14 @@ class TimedRegion(NamedTuple):
 
 
 def timed_regions(project: Project) -> Iterator[TimedRegion]:
-    """Those with launches in them, by path and position."""
+    """Yield the regions with launches in them, by path and position."""
     measured = [module for module in project.subjects() if _readings(module)]
     if not measured:
         return
     launching = Launching(project)
     for module in measured:
         for function in module.functions.values():
-            if sum(function.text.times(sign) for sign in _readings(module)) < 2:
+            if sum(function.text.count(pattern) for pattern in _readings(module)) < 2:
                 continue
             readings = [site for site in function.calls if is_clock(module, site.call.func)]
             if len(readings) > 1:
@@ -65,7 +67,7 @@ def timed_regions(project: Project) -> Iterator[TimedRegion]:
 
 
 def is_clock(module: Module, func: Expr) -> bool:
-    """Whether calling `func` reads a clock of the host."""
+    """Return whether calling `func` reads a host clock."""
     name = dotted(func)
     first, _, rest = (name or "").partition(".")
     imported = module.imports.get(first)
@@ -76,7 +78,7 @@ def is_clock(module: Module, func: Expr) -> bool:
 
 @cached_in_scan()
 def _readings(module: Module) -> tuple[TextPattern, ...]:
-    """What the text of every reading of a clock has in `module`; nothing where none is imported."""
+    """Return patterns that match every reading of a clock in `module`; empty if none is imported."""
     return tuple(
         TextPattern(name, _NAMED, _CALLED)
         for name, imported in module.imports.items()
@@ -113,26 +115,28 @@ class Launching:
     """Which functions of a project launch kernels, and which wait for them."""
 
     def __init__(self, project: Project) -> None:
-        self._callers = interpreter_of(project).callers
+        self._callers = interpreter_of(project).call_graph
         self._project = project
         self._linked: dict[str, dict[int, Kernel]] = {}
 
     def may_have_launched(self, module: Module, function: Function, before: int, depth: int = MOST_WRAPPERS) -> bool:
-        """Whether anything before the event `before`, or before the one call of `function`, may launch a kernel."""
+        """Return whether anything before the event `before`, or before the only call of `function`, may
+        launch a kernel.
+        """
         if any(True for _ in self.between(module, function, 0, before)):
             return True
-        callers = list(self._callers.of(module, function)) if depth else []
+        callers = list(self._callers.callers_of(module, function)) if depth else []
         return any(self.may_have_launched(one.module, one.function, one.site.order, depth - 1) for one in callers)
 
     def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[LaunchStart]:
-        """What launches a kernel after the event `begin` and before `end`, in order."""
+        """Yield what launches a kernel after the event `begin` and before `end`, in order."""
         for launch in function.launches:
             kernel = self._kernel(module, launch) if begin < launch.order < end else None
             if kernel is not None:
                 yield LaunchStart(kernel, None, None, launch.order, launch.span.line)
         for site in function.calls:
             if begin < site.order < end:
-                callee = self._callers.reached(module, function, site.call.func)
+                callee = self._callers.find_callee(module, function, site.call.func)
                 kernel = self._launched_by(callee, MOST_WRAPPERS) if callee is not None else None
                 if kernel is not None:
                     yield LaunchStart(kernel, callee, site.call, site.order, site.line)
@@ -144,7 +148,7 @@ class Launching:
             if kernel is not None:
                 return kernel
         for site in function.calls if depth else ():
-            callee = self._callers.reached(home, function, site.call.func)
+            callee = self._callers.find_callee(home, function, site.call.func)
             kernel = self._launched_by(callee, depth - 1) if callee is not None and callee is not function else None
             if kernel is not None:
                 return kernel

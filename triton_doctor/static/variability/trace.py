@@ -1,4 +1,4 @@
-"""Where values come from: the steps on their way, spelled only for a finding, and the literals that they may be."""
+"""Steps on the path of a value, formatted only for findings, and the literals that a value may be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Note(NamedTuple):
-    """A step at a line of a file; `{}` in `text` stands for `expr` as the user would write it."""
+    """A step at a line of a file; `{}` in `text` stands for the spelled expression `expr`."""
 
     path: str
     line: int
@@ -21,12 +21,12 @@ class Note(NamedTuple):
     expr: Expr | None = None
 
     def step(self) -> Step:
-        """The step as findings tell it."""
+        """Return the step in the form of findings."""
         return Step(self.path, self.line, self.text if self.expr is None else self.text.replace("{}", spell(self.expr)))
 
 
 class Literal(NamedTuple):
-    """A literal, and the line that it stands in; of equal values, 1, 1.0 and True, `kind` tells which it is."""
+    """A literal and its line; `kind` distinguishes equal values such as 1, 1.0 and True."""
 
     value: object
     kind: type
@@ -34,8 +34,8 @@ class Literal(NamedTuple):
     line: int
 
 
-class Passed(NamedTuple):
-    """What callers pass for the parameter `name` of `function`, or its default."""
+class CallerValues(NamedTuple):
+    """The arguments of callers for the parameter `name` of `function`, or its default."""
 
     function: Function
     name: str

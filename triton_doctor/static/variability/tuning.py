@@ -1,7 +1,7 @@
-"""Autotuned kernels to the names in their keys that change with each call: each new value starts a round of tuning.
+"""Autotune keys whose values change with each call: each new value starts a round of tuning.
 
-TRD301 reports such a name. Where the name is also a constexpr that TRD201 reports, one argument would be
-reported twice: then the finding of TRD301 becomes part of that of TRD201.
+TRD301 reports such a name. If TRD201 reports the same parameter as a constexpr, the finding of TRD301 becomes part of
+that of TRD201, so that one argument is not reported twice.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ AUTOTUNE_KEY, CONSTEXPR = "TRD301", "TRD201"
 
 @cached_in_scan(most=1)
 def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parameter, ...]]:
-    """The parameters in the autotune key of each kernel that change with each call, by the kernel's key.
+    """Return the parameters in the autotune key of each kernel that change with each call, by the kernel's key.
 
-    A kernel of one config is left out.
+    Kernels with a single config are left out.
     """
     found = {}
     for key, of_kernel in groupby(parameters(project), key=lambda parameter: parameter.kernel.key):
@@ -46,13 +46,13 @@ def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parame
 
 
 def names_in_key(project: Project, parameter: Parameter) -> tuple[str, ...]:
-    """The names in the kernel's key that change with each call; none unless `parameter` is one of them."""
+    """Return the names in the kernel's key that change with each call; empty unless `parameter` is one of them."""
     names = tuple(one.param.name for one in varying_keys(project).get(parameter.kernel.key, ()))
     return names if parameter.param.name in names else ()
 
 
 def describe_tuning(project: Project, parameter: Parameter, names: tuple[str, ...]) -> str:
-    """The clause that a message about `parameter` ends with where `names` of its kernel's key change; else nothing."""
+    """Return the clause that ends a message about `parameter` if `names` of its kernel's key change; else empty."""
     if not names:
         return ""
     configs = describe_configs(project, parameter.kernel)
@@ -62,12 +62,12 @@ def describe_tuning(project: Project, parameter: Parameter, names: tuple[str, ..
 
 
 def join_words(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, or `a, b and c`."""
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def fold_tuning(findings: Iterable[Finding]) -> list[Finding]:
-    """`findings` with each of TRD301 made part of that of TRD201 about the same parameter, if there is one.
+    """Return `findings` with each of TRD301 merged into that of TRD201 about the same parameter, if there is one.
 
     The severity is the greater of the two.
     """

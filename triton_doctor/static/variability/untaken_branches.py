@@ -1,7 +1,7 @@
-"""Launches to the test that keeps the program from them, where there is one.
+"""Finds the test for which no program runs a launch.
 
-`if METHOD == 2:` around a launch is never taken where the function says `METHOD = 1`, nor is `if causal:` where that is
-False by default and no caller of the project passes it. Of a function that a package exports, nobody knows all callers.
+`if METHOD == 2:` around a launch is never taken if the function says `METHOD = 1`, nor is `if causal:` if that is False
+by default and no caller in the project passes it. A function that a package exports may have other callers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
-    """Why nothing comes to the branch that `launch` stands in; None where something may, or no caller is in sight."""
+    """Return why nothing runs the launch; None if something may, or if there are no known callers."""
     function, frame = launch.function, interpreter.frame(launch.module, launch.function)
     order, arms = launch.launch.order, launch.launch.arms
     tests = function.text.contents.tests

@@ -1,4 +1,4 @@
-"""What an expression can be: a number, a tensor by its shape, a tuple, a table, or a thing that is not known yet."""
+"""Abstract values: a number, a tensor by its shape, a tuple, a table, or a symbolic value."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 
 class SymbolicValue(NamedTuple):
-    """Something that may be a number or a tensor: an argument, an attribute, the result of a call out of sight.
+    """Something that may be a number or a tensor: an argument, an attribute, the result of an unknown call.
 
-    As a tensor it is `root`; as a number it is `number`. `origin` is the function whose parameter, named as the root,
-    it is: its callers may tell more. `contiguous` where it was made so, `nullable` where it may be None all the same.
-    `held` says of which parameter it is an item, where it is not the parameter itself. `kept_out` are the callers that
-    do not come to where it was read, by their positions. `contents` is what each item of the tensor is, where that is
-    no data. `made` is the call that gave it, where that is not followed.
+    - `root`: it as a tensor. `number`: it as a number.
+    - `origin`: the function of which it is the parameter called `root.name`; callers may tell more.
+    - `contiguous`: it was made so. `nullable`: it may be None all the same.
+    - `held`: the parameter of which it is an item, if it is not the parameter itself.
+    - `excluded_callers`: positions of the callers that do not reach the place where it was read.
+    - `contents`: the abstract number of each item, if that is not data.
+    - `made`: the call that returned it, if that is not followed.
     """
 
     root: Origin
@@ -34,32 +36,32 @@ class SymbolicValue(NamedTuple):
     origin: Function | None = None
     contiguous: bool = False
     nullable: bool = False
-    held: HeldItem | None = None
-    kept_out: frozenset[int] = frozenset()
+    held: ArgumentItem | None = None
+    excluded_callers: frozenset[int] = frozenset()
     contents: AbstractNumber | None = None
-    made: MadeBy | None = None
+    made: UnfollowedCall | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MadeBy:
-    """A call that is not followed, and the point where it is made."""
+class UnfollowedCall:
+    """A call that is not followed, and its program point."""
 
     call: Call
     point: ProgramPoint
 
 
-class HeldItem(NamedTuple):
-    """An item of a list that is passed as `parameter`: the one at `position`, or any."""
+class ArgumentItem(NamedTuple):
+    """An item of a list passed as `parameter`: the one at `position`, or any."""
 
     parameter: str
     position: int | None
 
 
 class AxisOrder(NamedTuple):
-    """Where the axes of a view come from: `order` pairs a position in the view with one in `of`, None for a new axis.
+    """Where the axes of a view come from.
 
-    Positions that `order` does not name are where they were, if `rest_stays`. It `is_like` another where it is no view,
-    but allocated in the order of its strides: `empty_like`.
+    `order` pairs a position in the view with one in `of`, None for a new axis. Other positions are unchanged if
+    `rest_stays`. `is_like` if it is no view, but allocated in the same stride order: `empty_like`.
     """
 
     of: Tensor | SymbolicValue
@@ -69,12 +71,12 @@ class AxisOrder(NamedTuple):
 
     @property
     def turns(self) -> bool:
-        """Whether axes change places among each other."""
+        """Return whether axes change their relative order."""
         sources = [source for _, source in sorted(self.order) if source is not None]
         return len(sources) > 1 and (self.rest_stays or sources != sorted(sources))
 
     def source(self, position: int) -> int | None:
-        """The position in `of` of the axis at `position`; None where that is not known."""
+        """Return the position in `of` of the axis at `position`; None if unknown."""
         count = len(self.order)
         if not self.rest_stays:
             return dict(self.order).get(position % count) if -count <= position < count else None
@@ -84,11 +86,11 @@ class AxisOrder(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """A tensor by its axes: known ones in front and at the back, and between them those of `open` from `Rest`.
+    """A tensor by its axes: known ones in front and at the back, and between them the product `open`.
 
-    `open` None means that `front` holds all axes. `contiguous` None where the layout is unknown. `shuffled` where the
-    axes stand in an order that is not known. `moved` where the axes are those of another tensor, in another order.
-    `contents` is what each item is, where the host put in all of them: `torch.tensor([2, 4])`.
+    `open` None means that `front` holds all axes. `contiguous` None is unknown. `shuffled` if the order of the axes is
+    unknown. `moved` if the axes are those of another tensor in another order. `contents` is the abstract number of each
+    item if the host filled all of them: `torch.tensor([2, 4])`.
     """
 
     front: tuple[AbstractNumber, ...] = ()
@@ -102,29 +104,29 @@ class Tensor(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The shape of a tensor or of a thing."""
+    """The shape of a tensor or symbolic value."""
 
     of: Tensor | SymbolicValue
 
 
 class Strides(NamedTuple):
-    """All strides of a tensor or of a thing."""
+    """All strides of a tensor or symbolic value."""
 
     of: Tensor | SymbolicValue
 
 
 class TupleValue:
-    """A tuple, list or set of known items; `open` where a starred item hides how many.
+    """A tuple, list or set of known items; `open` if a starred item hides how many.
 
-    An item may be given as a promise of it, which is kept when somebody first asks for the item. `starred` is the
-    position of a shape of unknown length that stands for all its axes.
+    An item may be a promise, evaluated on first access. `starred` is the position of a shape of unknown length that
+    stands for all of its axes.
     """
 
     __slots__ = ("_items", "open", "starred")
     __match_args__ = ("items", "open")
 
     def __init__(self, items: Iterable[Value | Lazy], *, is_open: bool = False) -> None:
-        """Nothing that is promised is asked for yet."""
+        """Keep promises unevaluated."""
         self._items = list(items)
         self.open = is_open
         self.starred = next((at for at, item in enumerate(self._items) if isinstance(item, Shape)), None)
@@ -140,7 +142,7 @@ class TupleValue:
         return tuple(self.at(position) for position in range(len(self._items)))
 
     def at(self, position: int) -> Value:
-        """The item at `position`; UNKNOWN where that rests on itself."""
+        """Return the item at `position`; UNKNOWN if it depends on itself."""
         item = self._items[position]
         if not isinstance(item, partial):
             return item
@@ -155,7 +157,7 @@ class TupleValue:
 
 
 class ListValue(NamedTuple):
-    """A sequence of unknown length whose items are like `item`; `length` says how the length changes."""
+    """A sequence of unknown length whose items are like `item`; `length` is its abstract length."""
 
     item: Value
     length: AbstractNumber
@@ -169,7 +171,7 @@ class DictValue(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """`self`, or an object of a class of the project; `made` are the arguments that it was made with, where known."""
+    """`self`, or an object of a class of the project; `made` are its constructor arguments, if known."""
 
     of: Class
     made: Mapping[str, Value | Lazy] | None = None
@@ -182,7 +184,7 @@ class Context(NamedTuple):
 
 
 class Union(NamedTuple):
-    """One of several values, where a condition chooses."""
+    """One of several values, chosen by a condition."""
 
     options: tuple[Value, ...]
 
@@ -204,7 +206,7 @@ Lazy: TypeAlias = "partial[Value] | partial[AbstractNumber]"
 
 
 def either(values: Iterable[Value]) -> Value:
-    """One of `values`; numbers are joined, and None is left out where something else may stand."""
+    """Return the union of `values`. Numbers are joined; None is dropped if there is another value."""
     values = tuple(values)
     if len(values) == 1:
         return values[0]
@@ -226,7 +228,7 @@ def either(values: Iterable[Value]) -> Value:
 
 
 def _flat(values: Iterable[Value]) -> list[Value]:
-    """Each of `values` once, and each option of a union; of one thing in two layouts one."""
+    """Return each of `values` once, with unions flattened, and one of each pair that differs only in layout."""
     options: list[Value] = []
     seen: set[int] = set()
     for value in values:
@@ -246,17 +248,17 @@ def _flat(values: Iterable[Value]) -> list[Value]:
 
 
 def least_certain(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
-    """Which layout it is, is not known: what is true of each of them is true."""
+    """Return the join of strides of which any may apply."""
     options = list(numbers)
     chosen = next((option for option in options if option.decide() is not Variability.PER_CALL), options[0])
-    return chosen.typed(is_integer=all(option.is_integer for option in options))
+    return chosen.with_integrality(is_integer=all(option.is_integer for option in options))
 
 
 def uncertain(value: Value) -> Value:
-    """`value`, where something else may stand too: None, or what somebody else stores there."""
+    """Return `value` with the possibility of something else: None, or another store."""
     match value:
         case AbstractNumber():
-            return value.typed(is_integer=False)
+            return value.with_integrality(is_integer=False)
         case SymbolicValue(nullable=False) if value.origin is not None or value.number.is_integer:
             return value._replace(nullable=True)
         case Union(options):
@@ -266,10 +268,10 @@ def uncertain(value: Value) -> Value:
 
 
 def compute(value: Value) -> Value:
-    """`value`, of which no number is a literal as it is written."""
+    """Return `value` with all literals removed from its numbers, since it was computed."""
     match value:
         case AbstractNumber():
-            return value.computed()
+            return value.without_literals()
         case Union(options) if any(isinstance(option, AbstractNumber) for option in options):
             return Union(tuple(compute(option) for option in options))
         case _:
@@ -277,15 +279,19 @@ def compute(value: Value) -> Value:
 
 
 def forget_items(value: Value) -> Value:
-    """`value`, where others may have stored something else: neither an integer for certain nor one of the literals."""
+    """Return `value` without certainty about integers and literals, since others may store something else."""
     return compute(uncertain(value))
 
 
-def _in_another_layout(thing: SymbolicValue, options: list[Value]) -> int | None:
-    """Where among `options` the same thing stands, contiguous if `thing` is not, or the other way round."""
+def _in_another_layout(symbol: SymbolicValue, options: list[Value]) -> int | None:
+    """Return the index among `options` of the same symbolic value with the other contiguity."""
     for at, other in enumerate(options):
-        if not isinstance(other, SymbolicValue) or thing.contiguous == other.contiguous:
+        if not isinstance(other, SymbolicValue) or symbol.contiguous == other.contiguous:
             continue
-        if thing.origin is other.origin and thing.root == other.root and thing.kept_out == other.kept_out:
+        if (
+            symbol.origin is other.origin
+            and symbol.root == other.root
+            and symbol.excluded_callers == other.excluded_callers
+        ):
             return at
     return None

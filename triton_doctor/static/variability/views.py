@@ -1,4 +1,4 @@
-"""Views of tensors: which axes they have, and which axes' strides these keep, by the rules of torch."""
+"""Views of tensors: their axes, and the strides that these keep, by the rules of torch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def shuffled(value: Tensor | SymbolicValue) -> Tensor:
-    """Axes in an order that is not known: only how many elements there are is."""
+    """Return a tensor whose axes are in unknown order: only the number of elements is known."""
     return Tensor(open=tensors.numel(value), shuffled=True)
 
 
 def of_rank(value: Tensor | SymbolicValue, count: int) -> Tensor | SymbolicValue:
-    """The same, now that the number of axes is known to be `count`."""
+    """Return the same tensor with `count` axes."""
     if isinstance(value, SymbolicValue):
         return value._replace(root=replace(value.root, shown_rank=count)) if value.root.rank is None else value
     inner = count - len(value.front) - len(value.back)
@@ -33,7 +33,7 @@ def of_rank(value: Tensor | SymbolicValue, count: int) -> Tensor | SymbolicValue
 
 
 def expose(value: Tensor | SymbolicValue, front: int, back: int) -> Tensor | None:
-    """The tensor with its first `front` and its last `back` axes known one by one; None where it has no such axes."""
+    """Return the tensor with its first `front` and last `back` axes as single ones; None if it has too few."""
     if isinstance(value, SymbolicValue):
         value = tensors.as_tensor(value)
     if value.shuffled:
@@ -57,7 +57,7 @@ def expose(value: Tensor | SymbolicValue, front: int, back: int) -> Tensor | Non
 
 
 def moved(value: Tensor | SymbolicValue, order: Sequence[int]) -> Tensor:
-    """`permute(order)`: axes change places, and keep their strides."""
+    """Return `permute(order)`: axes change places and keep their strides."""
     source = of_rank(value, len(order))
     return Tensor(
         front=tuple(tensors.axis_at(source, position) for position in order),
@@ -66,7 +66,7 @@ def moved(value: Tensor | SymbolicValue, order: Sequence[int]) -> Tensor:
 
 
 def movedim(value: Tensor | SymbolicValue, sources: Sequence[int], targets: Sequence[int]) -> Tensor:
-    """`movedim(sources, targets)`: axes go to other places."""
+    """Return `movedim(sources, targets)`."""
     count = tensors.rank(value)
     if count is None or len(sources) != len(targets) or not all(-count <= at < count for at in (*sources, *targets)):
         return shuffled(value)
@@ -78,7 +78,7 @@ def movedim(value: Tensor | SymbolicValue, sources: Sequence[int], targets: Sequ
 
 
 def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | SymbolicValue:
-    """`transpose(one, other)`; of a tensor of unknown rank only the axes in front or at the back are known."""
+    """Return `transpose(one, other)`; for unknown rank, only axes at the front or back can be swapped."""
     if one == other:
         return value
     count = tensors.rank(value)
@@ -107,7 +107,7 @@ def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | Sym
 
 
 def differ_in_order(options: Sequence[object]) -> bool:
-    """Whether they are one tensor with its axes in different orders: `x` here, `x.transpose(1, 2)` there."""
+    """Return whether they are one tensor with its axes in different orders: `x` and `x.transpose(1, 2)`."""
     if len(options) == 1:
         return False
     tensors_of = [option.of if isinstance(option, Shape) else option for option in options]
@@ -122,14 +122,14 @@ def _is_view(value: Tensor) -> bool:
 
 
 def _root(value: Tensor | SymbolicValue) -> object:
-    """What a view is of."""
+    """Return the tensor that a view is of."""
     while isinstance(value, Tensor) and value.moved is not None and not value.moved.is_like:
         value = value.moved.of
     return value.root if isinstance(value, SymbolicValue) else id(value)
 
 
 def reshape(value: Tensor | SymbolicValue, sizes: Sequence[AbstractNumber | Shape]) -> Tensor:
-    """`view` or `reshape` to `sizes`, of which -1 is what the others leave."""
+    """Return `view` or `reshape` to `sizes`; -1 is what the other sizes leave."""
     others = [size for size in sizes if isinstance(size, Shape) or size.literal != -1]
     if len(others) == len(sizes):
         return of_sizes(sizes)
@@ -139,7 +139,7 @@ def reshape(value: Tensor | SymbolicValue, sizes: Sequence[AbstractNumber | Shap
 
 
 def of_sizes(sizes: Sequence[AbstractNumber | Shape]) -> Tensor:
-    """A contiguous tensor of `sizes`, of which one may be a shape that stands for all its axes."""
+    """Return a contiguous tensor of `sizes`; one of them may be a shape that stands for all its axes."""
     starred = [at for at, size in enumerate(sizes) if isinstance(size, Shape)]
     if not starred:
         return Tensor(front=tuple(size for size in sizes if not isinstance(size, Shape)), contiguous=True)
@@ -155,7 +155,7 @@ def of_sizes(sizes: Sequence[AbstractNumber | Shape]) -> Tensor:
 
 
 def flatten(value: Tensor | SymbolicValue, start: int, end: int) -> Tensor:
-    """`flatten(start, end)`: the axes from start to end, both included, become one."""
+    """Return `flatten(start, end)`: the axes from start to end, both included, become one."""
     tensor = tensors.as_tensor(value)
     if tensor.open is None:
         axes = tensor.front + tensor.back
@@ -173,9 +173,9 @@ def flatten(value: Tensor | SymbolicValue, start: int, end: int) -> Tensor:
 def with_axes(
     value: Tensor | SymbolicValue, position: int, axes: Sequence[AbstractNumber], *, replaced: bool
 ) -> Tensor | None:
-    """A view with `axes` at `position` of `value`, in place of the one there if it is `replaced`.
+    """Return a view with `axes` inserted at `position`, replacing the axis there if `replaced`.
 
-    None where `value` has no such position. One axis in place of another keeps its stride, as the other axes do.
+    None if `value` has no such position. A single axis in place of another keeps its stride, as other axes do.
     """
     bare = expose(value, position + replaced if position >= 0 else 0, max(-position, 0))
     if bare is None:
@@ -194,7 +194,7 @@ def with_axes(
 
 
 def unsqueezed(value: Tensor | SymbolicValue, at: int) -> Tensor | None:
-    """`unsqueeze(at)`."""
+    """Return `unsqueeze(at)`."""
     position = at if at >= 0 else at + 1
     contiguous = value.contiguous is True or None
     if position == 0 and at < 0:
@@ -214,9 +214,9 @@ def unsqueezed(value: Tensor | SymbolicValue, at: int) -> Tensor | None:
 
 
 def squeezed(value: Tensor | SymbolicValue, at: int | None) -> Tensor | SymbolicValue | None:
-    """`squeeze(at)`: the axis goes where its length is 1. It stays where it is known to be longer.
+    """Return `squeeze(at)`: the axis is removed unless its length is known to be greater than 1.
 
-    Where its length is not known it goes: that is what the author calls for.
+    An axis of unknown length is removed, as the author intends.
     """
     contiguous = value.contiguous is True or None
     if at is None:
@@ -233,13 +233,13 @@ def squeezed(value: Tensor | SymbolicValue, at: int | None) -> Tensor | Symbolic
 
 
 def expanded(value: Tensor | SymbolicValue, sizes: Sequence[AbstractNumber | Shape]) -> Tensor:
-    """`expand(sizes)`: -1 leaves an axis as it is."""
+    """Return `expand(sizes)`; -1 keeps an axis."""
     if any(isinstance(size, Shape) for size in sizes):
         return of_sizes(sizes)._replace(contiguous=None)
     count = len(sizes)
     own = tensors.rank(value)
     source = of_rank(value, count) if own is None else value
-    before = 0 if own is None else count - own  # torch adds axes in front
+    before = 0 if own is None else count - own  # torch adds axes at the front
     axes: list[AbstractNumber] = []
     sources: list[int | None] = []
     for position, size in enumerate(sizes):
@@ -253,7 +253,7 @@ def expanded(value: Tensor | SymbolicValue, sizes: Sequence[AbstractNumber | Sha
 
 
 def repeated(value: Tensor | SymbolicValue, times: Sequence[AbstractNumber]) -> Tensor:
-    """`repeat(times)`: each axis as often; torch adds axes in front where there are more numbers."""
+    """Return `repeat(times)`, axis by axis; with more numbers than axes, torch adds axes at the front."""
     count = tensors.rank(value)
     source = of_rank(value, len(times)) if count is None else value
     before = len(times) - (len(times) if count is None else count)

@@ -1,4 +1,4 @@
-"""Text to the shapes written in it: `(B, T, 2 * D)` and `[num_tokens, heads, dim]`, to notes of tensors."""
+"""Text to written shapes: `(B, T, 2 * D)` and `[num_tokens, heads, dim]`, to notes of tensors."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from triton_doctor.static.variability.axis_meanings import OPEN, has_meaning
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The kind of a note that is none: what the function itself unpacks the shape into.
+# The kind of a note that nobody wrote: the function's own unpacking of the shape.
 UNPACKING = "unpacking"
-# Axes of which two notes speak differently.
+# An axis on which two notes disagree.
 UNCLEAR = ""
 
 _MOST_AXES = 8
 _SPLIT = re.compile(r"[\s_]+")
 _AXIS = re.compile(r"[\w.\s+\-*/×()]+")  # noqa: RUF001
 _NAMED = re.compile(r"[A-Za-z]")
-# Names that stand for an axis by their look: `B`, `NH`, `T_q`, `DHQK`.
+# Names that look like those of axes: `B`, `NH`, `T_q`, `DHQK`.
 _LETTERS = re.compile(r"[A-Z][A-Z0-9]{0,4}(?:_\w{1,4})?|[a-z]\d?")
 _ALTERNATIVE = re.compile(r"\bor\b|\bif\b|\belse\b|\bwhen\b|[/|]|->|→|\bto\b", re.IGNORECASE)
 _JAXTYPING = re.compile(r"\b\w+\[\s*[\w.]*(?:Tensor|Array|ndarray)\s*,\s*[\"']([^\"']*)[\"']")
@@ -28,7 +28,7 @@ _BEFORE_AXES = tuple(re.compile(rf"{name}\s*,\s*[\"']") for name in ("Tensor", "
 _TORCHTYPING = re.compile(r"\b(?:[\w.]*\.)?(?:TensorType|Tensor)\[([^\[\]]*)\]")
 _BRACKET = re.compile(r"[()\[\]]")
 _BRACKET_OR_COMMA = re.compile(r"[()\[\],]")
-# What lives as long as the model. Weights may be those of a softmax, or of the experts of a token.
+# Words for tensors that live as long as the model. "Weights" may be those of a softmax, or of the experts of a token.
 _OF_WEIGHT = re.compile(
     r"\b(?:(?:codebooks?|centroids?)(?! *(?:ind|id))|learn(?:ed|able)|(?:weight|projection|rotation) matri(?:x|ces)"
     r"|(?:lookup|embedding) tables?)\b",
@@ -38,12 +38,12 @@ _BEFORE_SHAPE = re.compile(r"(?:shape|size|dims?|layout)\s*[:=]?\s*(?:is|are|of)
 
 
 class ShapeNote(NamedTuple):
-    """The axes of a tensor as its author names them, `...` for any number of them, "" where that is not clear.
+    """The axes of a tensor as its author names them; `...` is any number of axes, "" an unclear one.
 
-    `quote` is the note as it is written, `kind` where it stands: comment, docstring, annotation, assert or pattern.
-    `meanings` say of each axis whether it follows the data, or the model. It `is_row_major` unless the function asks
-    whether another axis than the last has a stride of 1. `path` is its file, where that is not the function's. It
-    `is_weight` where it is said to be of what lives as long as the model.
+    `quote` is the note as written; `kind` is its place: comment, docstring, annotation, assert or pattern. `meanings`
+    tell whether each axis follows the data or the model. `is_row_major` unless the function tests another axis than the
+    last for a stride of 1. `path` is its file if that is not the function's. `is_weight` if the tensor is said to live
+    as long as the model.
     """
 
     axes: tuple[str, ...]
@@ -57,21 +57,21 @@ class ShapeNote(NamedTuple):
 
     @property
     def rank(self) -> int | None:
-        """The number of axes, where the note tells."""
+        """The number of axes; None if unknown."""
         return None if OPEN in self.axes else len(self.axes)
 
     @property
     def is_written(self) -> bool:
-        """Whether the author wrote it for readers, and not the function in unpacking the shape."""
+        """Whether the author wrote it for readers, unlike an unpacking of the shape."""
         return self.kind != UNPACKING
 
     @property
     def says(self) -> str:
-        """The note, as a part of a sentence: `its comment says (B, T, D)`."""
+        """The note as a part of a sentence: `its comment says (B, T, D)`."""
         return f"its {self.kind} says {self.quote}"
 
     def at(self, position: int) -> int | None:
-        """Return the index in `axes` of the axis at `position`, from the end where negative; None if it has none."""
+        """Return the index in `axes` of the axis at `position`, from the end if negative; None if it has none."""
         count = len(self.axes)
         if OPEN not in self.axes:
             return position % count if -count <= position < count else None
@@ -81,14 +81,14 @@ class ShapeNote(NamedTuple):
         return count + position if -(count - start) < position < 0 else None
 
     def toward(self, position: int) -> Toward | None:
-        """Return what the axis at `position` follows, as far as the note says."""
+        """Return what the axis at `position` follows, according to the note."""
         at = self.at(position)
         meaning = self.meanings[at] if at is not None else None
         return None if meaning is None else Toward.DATA if meaning else Toward.MODEL
 
 
 def read_note(text: str, kind: str, line: int) -> ShapeNote | None:
-    """The shape that `text` names first; where it goes on with another one, what both say."""
+    """Return the first shape in `text`; if alternatives follow, what they have in common."""
     groups = list(_shapes(text)) if "(" in text or "[" in text else []
     if not groups:
         return None
@@ -113,7 +113,7 @@ def _plainer(one: str, other: str) -> str:
 
 
 def read_annotation(annotation: str, line: int) -> ShapeNote | None:
-    """`Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` and `Tensor[B, T, D]`."""
+    """Return the note in `Float[Tensor, "batch seq dim"]`, `TensorType["batch", "seq"]` or `Tensor[B, T, D]`."""
     if "[" not in annotation:
         return None
     found = _JAXTYPING.search(annotation)
@@ -130,19 +130,19 @@ def read_annotation(annotation: str, line: int) -> ShapeNote | None:
 
 
 def may_annotate(text: str) -> bool:
-    """Whether `text` may hold an annotation that names axes."""
+    """Return whether `text` may contain an annotation that names axes."""
     return "Tensor[" in text or "TensorType[" in text or any(pattern.search(text) for pattern in _BEFORE_AXES)
 
 
 def note_of_axes(axes: Sequence[str], quote: str, kind: str, line: int) -> ShapeNote | None:
-    """The note that names `axes`; None where these can be no shape."""
+    """Return the note with these `axes`; None if they cannot be a shape."""
     if not 1 <= len(axes) <= _MOST_AXES or axes.count(OPEN) > 1 or not any(map(_NAMED.search, axes)):
         return None
     return ShapeNote(tuple(axes), quote, kind, line)
 
 
 def _shapes(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The brackets in `text` that name axes, with where they begin and end; of nested ones the outer."""
+    """Yield the brackets in `text` that name axes, with start and end; the outer one if nested."""
     taken = 0
     for start, end in brackets(text):
         if start >= taken:
@@ -164,7 +164,7 @@ def first_bracket(text: str) -> str:
 
 
 def brackets(text: str) -> list[tuple[int, int]]:
-    """Where each bracket of `text` opens, and where the text behind it begins, in order."""
+    """Return where each bracket of `text` opens and where the text after it begins, in order."""
     opened: list[int] = []
     found: list[tuple[int, int]] = []
     for bracket in _BRACKET.finditer(text):
@@ -176,7 +176,7 @@ def brackets(text: str) -> list[tuple[int, int]]:
 
 
 def _axes(inside: str, *, is_shape: bool) -> tuple[str, ...] | None:
-    """What `inside` names between its commas; None where these are no axes. One alone is where it `is_shape`."""
+    """Return the names between the commas of `inside`; None if these are no axes. A single one only if `is_shape`."""
     items = [item.strip().strip("`'\"") for item in _split(inside)]
     has_comma = len(items) > 1
     if items and not items[-1]:
@@ -202,10 +202,10 @@ def _split(inside: str) -> Iterator[str]:
 
 
 def _axis(item: str) -> str | None:
-    """An item of a shape as it is written, words joined: `batch size` is `batch_size`; None where it is none."""
+    """Return an item of a shape as written, words joined: `batch_size` for `batch size`; None if it is no axis."""
     if item in ("...", "…", "*"):
         return OPEN
-    # A shape has no axis of none: `[0, T - 1]` is a range.
+    # No axis has length 0: `[0, T - 1]` is a range.
     if not item or item == "0" or not _AXIS.fullmatch(item) or item.endswith("."):
         return None
     if re.search(r"\w\s+\w", item):

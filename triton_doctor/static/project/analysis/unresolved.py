@@ -1,4 +1,4 @@
-"""Launches whose kernel was not found to the reason: what the kernel is taken from, and where that ends."""
+"""Launches whose kernel was not found, with the reason: the expression for the kernel, and where following it ends."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 
 class Unresolved(NamedTuple):
-    """A launch of which nothing is known but where it stands."""
+    """A launch whose kernel is unknown, with its location and the reason."""
 
     path: str
     line: int
     why: str
 
 
-def unresolved_launches(library: Database, asked: frozenset[str] | None) -> Iterator[Unresolved]:
-    """The launches in the files `asked`, None for all, whose kernel was not found, by path and line."""
-    names = Resolver(TrackedModules(library))
-    shares = summarize_files(library, {}, NO_CHANGES)
-    for path in sorted(shares.by_path):
-        if asked is None or path in asked:
-            found = [launch for launch in shares.launches(path) if not launch.kernels]
+def unresolved_launches(database: Database, report_paths: frozenset[str] | None) -> Iterator[Unresolved]:
+    """Yield the launches without kernel in the files `report_paths` (None for all), by path and line."""
+    names = Resolver(TrackedModules(database))
+    summaries = summarize_files(database, {}, NO_CHANGES)
+    for path in sorted(summaries.by_path):
+        if report_paths is None or path in report_paths:
+            found = [launch for launch in summaries.launches(path) if not launch.kernels]
             for launch in sorted(found, key=lambda launch: launch.launch.span):
                 yield Unresolved(path, launch.launch.span.line, _reason(launch, names))
 
 
 def _reason(launch: LinkedLaunch, names: Resolver) -> str:
-    """Why the kernel was not found, in the words of the source where it has some."""
+    """Return why the kernel was not found, quoting the source if possible."""
     expr = origin_of(launch, launch.launch.kernel)
     name = dotted(expr)
     first = (name or "").partition(".")[0]

@@ -1,8 +1,9 @@
-"""Functions to the calls of what they are kept in, inside one module: `self.attend = attention`, `self.attend(q)`.
+"""Calls of a function through a variable in the same module: `self.attend = attention`, later `self.attend(q)`.
 
-A function is kept in a name, or an attribute of `self` or a class; as it is, as one of two, or wrapped by `partial` or
-`torch.compile`.
-Example: of `run = partial(scale, factor=2)` and `run(x)` in a function, the call of `scale` is `scale(x, factor=2)`.
+A function is stored in a name, or in an attribute of `self` or a class; alone, as one of two, or wrapped by `partial`
+or `torch.compile`.
+
+Example: with `run = partial(scale, factor=2)` and `run(x)` in a function, the call of `scale` is `scale(x, factor=2)`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.calls.called_names import Caller, calling
+from triton_doctor.static.project.calls.called_names import Caller, call_pattern
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.python.ir import Attr, Call, Compare, Conditional, Const, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
@@ -23,32 +24,34 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Module
 
-# What these give back runs the function that they are given with the arguments of the call.
+# Wrappers: their result runs the function with the arguments of the call.
 _WRAPS = frozenset("partial compile disable staticmethod allow_in_graph cache lru_cache".split())
-# These run their first argument with those that follow (torch 2.13 utils/checkpoint.py).
+# Functions that call their first argument with the others (torch 2.13 utils/checkpoint.py).
 _RUNS = frozenset({"checkpoint"})
-# Where a value stands that is bound or passed.
+# The context of a value that is bound or passed.
 _BEFORE = re.compile(rb"(?<==)|(?<== )|(?<=\()|(?<=else )")
 _AFTER = re.compile(rb"(?![A-Za-z0-9_])(?!\s*[(.\[=:])")
 
 
 @cached_in_scan()
-def keeping(word: str) -> TextPattern:
-    """What the text has that uses the function `word` otherwise than by calling it."""
+def value_use_pattern(word: str) -> TextPattern:
+    """Return a pattern that matches every use of the function `word` other than calling it."""
     return TextPattern(word, _BEFORE, _AFTER)
 
 
 @cached_in_scan()
-def kept_calls(module: Module, word: str) -> tuple[Caller, ...]:
-    """The calls in `module` of what keeps the function `word`, each as if it called the function itself."""
-    return _Keeping(module, word).calls()
+def stored_function_calls(module: Module, word: str) -> tuple[Caller, ...]:
+    """Return the calls in `module` of variables that store the function `word`, each as a call of the
+    function itself.
+    """
+    return _StoredFunction(module, word).calls()
 
 
-class _Keeping:
-    """What keeps a function called `word` in one module.
+class _StoredFunction:
+    """The variables of one module that store a function called `word`.
 
-    `_kept` are names at the top level, names of functions behind their qualified names, and attributes behind those of
-    their classes and `self`; with the call of `partial` that made them, if one did.
+    `_kept` are names of the top level, names in functions (prefixed by the qualified name), and attributes (prefixed by
+    the class and `self`), each with the call of `partial` that created it, if any.
     """
 
     def __init__(self, module: Module, word: str) -> None:
@@ -58,7 +61,7 @@ class _Keeping:
         self._showing = [
             function
             for function in module.functions.values()
-            if function.shows(keeping(word)) and not (function.parent is not None and function.binds(word))
+            if function.matches(value_use_pattern(word)) and not (function.parent is not None and function.binds(word))
         ]
 
     def calls(self) -> tuple[Caller, ...]:
@@ -88,10 +91,10 @@ class _Keeping:
             self._kept[key] = wrapped
 
     def _is_kept(self, value: Expr) -> tuple[bool, Call | None]:
-        """Whether `value` is what is kept, and the call of `partial` around it."""
+        """Return whether `value` stores the function, and the call of `partial` around it."""
         match value:
             case Conditional(test, options):
-                if isinstance(test, Compare):  # of sizes, say: what each is called with is bounded by it
+                if isinstance(test, Compare):  # as by size: each function's arguments are bounded by that test
                     return False, None
                 return any(self._is_kept(option)[0] for option in options), None
             case Call(func, (first, *_), _) if final_name(func) in _WRAPS:
@@ -102,7 +105,7 @@ class _Keeping:
                 return False, None
 
     def _run(self, function: Function) -> Iterator[Caller]:
-        """The calls of `checkpoint(scale, x)` in `function`, as `scale(x)`."""
+        """Yield the calls of `checkpoint(scale, x)` in `function`, as `scale(x)`."""
         for site in function.calls:
             match site.call:
                 case Call(func, (first, *rest), keywords) if (dotted(func) or "").rpartition(".")[
@@ -113,7 +116,7 @@ class _Keeping:
                     pass
 
     def _called(self, function: Function) -> Iterator[CallSite]:
-        """The calls of what is kept in `function`, with what `partial` was given."""
+        """Yield the calls of stored functions in `function`, with the arguments of `partial` added."""
         for site in function.calls:
             key = self._key(function, site.call.func)
             if key not in self._kept:
@@ -124,7 +127,7 @@ class _Keeping:
             elif "." not in key or key.startswith(f"{function.qualname}."):
                 args, named = (*wrapped.args[1:], *site.call.args), (*wrapped.keywords, *site.call.keywords)
                 yield site._replace(call=Call(site.call.func, args, named))
-            elif len(wrapped.args) == 1:  # what else it is given is not seen from here
+            elif len(wrapped.args) == 1:  # its other arguments are not known here
                 yield site
 
     def _key(self, function: Function, func: Expr) -> str:
@@ -138,12 +141,14 @@ class _Keeping:
 
 
 def _may_call(function: Function, name: str) -> bool:
-    return function.shows(calling(name)) or (function.holds(b"getattr") and function.holds(name.encode()))
+    return function.matches(call_pattern(name)) or (function.holds(b"getattr") and function.holds(name.encode()))
 
 
-def read_kept_calls(module: Module, word: str) -> tuple[str, ...]:
-    """The qualified names of the functions that call what keeps the function `word`, once for each call."""
-    return tuple(caller.function.qualname for caller in kept_calls(module, word))
+def read_stored_function_calls(module: Module, word: str) -> tuple[str, ...]:
+    """Return the qualified names of the functions that call a variable storing the function `word`, once
+    for each call.
+    """
+    return tuple(caller.function.qualname for caller in stored_function_calls(module, word))
 
 
-KEPT_CALLS = declare_query("calls of what keeps a function", read_kept_calls, keeping)
+STORED_FUNCTION_CALLS = declare_query("calls of what keeps a function", read_stored_function_calls, value_use_pattern)
