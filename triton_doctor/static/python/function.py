@@ -58,11 +58,21 @@ class Stored(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """`return value`."""
+    """`return value`, inside `arms`."""
 
     value: Expr
     order: int
     line: int
+    arms: tuple[BranchArm, ...]
+
+
+class BranchTest(NamedTuple):
+    """The test of an `if`, the `order`th event, inside `arms`; it `leaves` if its body ends in `return` or `raise`."""
+
+    test: Expr
+    order: int
+    arms: tuple[BranchArm, ...]
+    leaves: bool
 
 
 class AssertedBound(NamedTuple):
@@ -146,6 +156,7 @@ class HostParam(NamedTuple):
 class Contents(NamedTuple):
     """The body of a host function, in the order of its text.
 
+    `tests` are those of each `if`, by the number of its branch.
     `unreachable` are the first and last lines of statements after a `raise` or `return`; these are not read.
     """
 
@@ -157,6 +168,7 @@ class Contents(NamedTuple):
     limits: Mapping[str, tuple[AssertedBound, ...]]
     none_tests: Mapping[str, tuple[NoneTest, ...]]
     globals: frozenset[str]
+    tests: Mapping[int, BranchTest]
     unreachable: tuple[tuple[int, int], ...] = ()
 
 

@@ -22,6 +22,7 @@ from triton_doctor.static.python.function import (
     AssertedBound,
     Binding,
     BranchArm,
+    BranchTest,
     CallSite,
     Contents,
     Launch,
@@ -74,6 +75,7 @@ class Body:
         self._limits: dict[str, list[AssertedBound]] = {}
         self._none_tests: dict[str, list[NoneTest]] = {}
         self._globals: set[str] = set()
+        self._tests: dict[int, BranchTest] = {}
         self._unreachable: list[tuple[int, int]] = []
         self._flags = FlagTests()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
@@ -90,6 +92,7 @@ class Body:
             limits={name: tuple(limits) for name, limits in self._limits.items()},
             none_tests={name: tuple(tests) for name, tests in self._none_tests.items()},
             globals=frozenset(self._globals),
+            tests=self._tests,
             unreachable=tuple(self._unreachable),
         )
 
@@ -128,7 +131,6 @@ class Body:
                 if not isinstance(value, ast.Constant):
                     lower(value)
             case ast.If(test=test, body=body, orelse=orelse):
-                lower(test)
                 self._branch(body, orelse, test)
                 if isinstance(body[-1], ast.Raise | ast.Return):
                     self._limit(test, holds=False, raises=isinstance(body[-1], ast.Raise))
@@ -137,7 +139,7 @@ class Body:
             case ast.Return(value=value):
                 self._left = self._order
                 if value is not None:
-                    self._returns.append(Returned(lower(value), self._order, node.lineno))
+                    self._returns.append(Returned(lower(value), self._order, node.lineno, self._arms))
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(target, ast.BinOp(target, op, value), node.lineno)
             case ast.AnnAssign(target=target, value=value):
@@ -180,17 +182,17 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        flag, given = decided_flag(test, holds=True), given_name(test, holds=True)
-        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *flag, given))
         if test is not None:
-            self._limit(test, holds=True)
-        self.read(body)
-        if orelse:
-            flag, given = decided_flag(test, holds=False), given_name(test, holds=False)
-            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *flag, given))
-            if test is not None:
-                self._limit(test, holds=False)
-            self.read(orelse)
+            leaves = isinstance(body[-1], ast.Raise | ast.Return)
+            self._tests[branch] = BranchTest(self._evaluate(test), self._order, outer, leaves)
+        for side, statements in enumerate((body, orelse)):
+            if statements:
+                holds = side == 0
+                flag, given = decided_flag(test, holds=holds), given_name(test, holds=holds)
+                self._arms = (*outer, BranchArm(branch, side, 2, False, holds and is_main_guard(test), *flag, given))
+                if test is not None:
+                    self._limit(test, holds=holds)
+                self.read(statements)
         self._arms = outer
 
     def _guarded(self, body: list[ast.stmt], *, expects_error: bool) -> None:

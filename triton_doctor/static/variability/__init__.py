@@ -5,6 +5,7 @@ In: an expression at a `ProgramPoint`. Out: a `Value`; of a number, an `Abstract
 - **Variability** goes from FIXED over FEW, PER_MODEL and LOGARITHMIC to PER_CALL. UNKNOWN is no decision.
 - The **interpreter** follows an expression back through assignments, calls, attributes and callers.
 - A **dim** is one axis of a tensor whose **origin** is an argument, or another value out of sight.
+- A **branch test** is the condition of an `if`. Where literals decide it, what stands in the other arm does not count.
 - A **hint** says that a dim follows the data, or the model. Hints are collected; `AbstractNumber.decide` weighs them.
 - A **trace** is the path of a value, one note a step.
 - A **query** reads what else a value carries: whether it is an integer for certain, which literals it may be.

@@ -23,6 +23,7 @@ from triton_doctor.static.variability.name_words import (
     names_data,
     names_parameter,
     names_weight,
+    orthogonalizes,
     steps_optimizer,
     works_on_weights,
 )
@@ -82,8 +83,10 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
 
 @cached_in_scan()
 def _takes_weights(function: Function) -> bool:
-    """Return whether all tensors that `function` takes live as long as the model."""
-    return works_on_weights(function.name) or steps_optimizer(param.name for param in function.params)
+    """Return whether all tensors that `function` takes live as long as the model, or are as large as what does."""
+    if works_on_weights(function.name) or orthogonalizes(f"{function.path}:{function.name}".lower()):
+        return True
+    return steps_optimizer(param.name for param in function.params)
 
 
 def default_point(function: Function, frame: CallFrame) -> ProgramPoint:

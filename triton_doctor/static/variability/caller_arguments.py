@@ -130,7 +130,7 @@ class CallerArguments:
         serves = False
         for position, (caller, bound) in enumerate(callers[:MOST_CALLERS]):
             if name in bound and position not in symbol.excluded_callers:
-                only_shows = self._only_shows(caller, function)
+                only_shows = self.only_shows(caller, function)
                 serves = serves or not only_shows
                 for number in self._passed(caller, bound[name], symbol, query, frame.depth + 1):
                     varies = number.decide() in (Variability.PER_CALL, Variability.LOGARITHMIC)
@@ -219,7 +219,7 @@ class CallerArguments:
             return all(name in bound for _, bound in callers)
         return self._interpreter.number(default, default_point(function, frame)).is_integer
 
-    def _only_shows(self, caller: Caller, function: Function) -> bool:
+    def only_shows(self, caller: Caller, function: Function) -> bool:
         """Return whether `caller` measures or teaches something that a program calls too, as notebooks
         do for modules.
         """
@@ -232,9 +232,19 @@ class CallerArguments:
         found = self._calls.get(id(function))
         if found is None:
             callers = self._interpreter.call_graph.callers_of(self._interpreter.project.names.home(function), function)
-            found = [(caller, bind(function, caller.site.call)) for caller in islice(callers, MOST_CALLERS + 1)]
+            found = [
+                (caller, bind(function, caller.site.call))
+                for caller in islice(callers, MOST_CALLERS + 1)
+                if self._may_come(caller)
+            ]
             self._calls[id(function)] = found
         return found
+
+    def _may_come(self, caller: Caller) -> bool:
+        """Return whether the caller's own function may reach the call."""
+        interpreter, site = self._interpreter, caller.site
+        frame = interpreter.frame(caller.module, caller.function)
+        return interpreter.own_tests.closing(site.order, site.arms, frame) is None
 
     def _passed(
         self, caller: Caller, arg: Expr, symbol: SymbolicValue, query: Query, depth: int

@@ -28,6 +28,7 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability import axes, objects, tensors, views
 from triton_doctor.static.variability.attribute_stores import AttributeStores
+from triton_doctor.static.variability.branch_tests import BranchTests
 from triton_doctor.static.variability.caller_arguments import CallerArguments
 from triton_doctor.static.variability.displays import each, literal_value, pack, table
 from triton_doctor.static.variability.guards import apply_item_bounds
@@ -38,7 +39,6 @@ from triton_doctor.static.variability.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
 from triton_doctor.static.variability.name_words import names_bucket
 from triton_doctor.static.variability.noted_values import note_returned
-from triton_doctor.static.variability.nullness import outcome
 from triton_doctor.static.variability.operators import operate
 from triton_doctor.static.variability.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.scopes import are_layouts, name_value
@@ -92,6 +92,8 @@ class Interpreter:
         self.caller_arguments = CallerArguments(self)
         self.layouts = Layouts(self)
         self.checks = AxisChecks(self)
+        self.tests = BranchTests(self, follows_callers=follows_callers)
+        self.own_tests = BranchTests(self, follows_callers=False)
 
     @cached_property
     def call_graph(self) -> CallGraph:
@@ -185,7 +187,7 @@ class Interpreter:
             case Compare():
                 return FEW
             case Conditional(test, options):
-                chosen = outcome(self, test, point) if test is not None else None
+                chosen = self.tests.truth(test, point) if test is not None else None
                 if chosen is not None:
                     return self.value(options[0 if chosen else 1], point)
                 values = [self.value(option, point) for option in options]
@@ -287,7 +289,7 @@ class Interpreter:
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
         arguments = objects.bind_arguments(self, function, call, point)
-        inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1)
+        inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1, call)
         return self.return_value(inner)
 
     def return_value(self, frame: CallFrame) -> Value:
@@ -295,5 +297,8 @@ class Interpreter:
         return self.evaluations.guard((id(frame.function), "()", 0), partial(self._returned, frame), UNKNOWN)
 
     def _returned(self, frame: CallFrame) -> Value:
-        found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in frame.function.returns)
+        returns = frame.function.returns
+        if len(returns) > 1:
+            returns = tuple(one for one in returns if self.tests.closing(one.order, one.arms, frame) is None)
+        found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in returns)
         return either([note_returned(value, one, frame) for one, value in found])

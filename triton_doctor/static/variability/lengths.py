@@ -11,7 +11,7 @@ from triton_doctor.static.variability import tensors
 from triton_doctor.static.variability.axis_context import AxisContext
 from triton_doctor.static.variability.hints import apply_hints
 from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, choice
-from triton_doctor.static.variability.name_words import names_settings, names_shape
+from triton_doctor.static.variability.name_words import names_list_of_model, names_shape
 from triton_doctor.static.variability.trace import Note
 from triton_doctor.static.variability.values import (
     DictValue,
@@ -65,7 +65,7 @@ def length_of_symbol(symbol: SymbolicValue) -> AbstractNumber:
         return symbol.number._replace(trail=trail)
     if names_shape(root.name):
         return FEW
-    if names_settings(root.name):
+    if names_list_of_model(root.name):
         return AbstractNumber(kind=Variability.PER_MODEL, trail=trail)
     hints = apply_hints(AxisContext(is_length=True, name=root.name), root.path, root.line)
     return UNKNOWN.add_hints(hints)._replace(from_data=True, trail=trail)

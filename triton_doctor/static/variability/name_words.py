@@ -37,7 +37,7 @@ _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment",
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
     "emb cache caches pool code codebook codebooks qweight buffer buffers table tables capacity slots freq freqs "
-    "centroid centroids alpha alphas".split()
+    "centroid centroids alpha alphas boundaries lut luts".split()
 )
 # Weight words without caches and buffers: a tensor with a batch and a length is none of these, whatever its name.
 _PARAMETER_WORDS = frozenset("w weight weights bias biases gamma beta alpha alphas freq freqs emb".split())
@@ -54,6 +54,10 @@ _WEIGHT_AXES = 4
 _MATRIX = re.compile("W[a-z]")
 # Words for lists from a configuration, or of participants.
 _SETTING_WORDS = frozenset("eos bos pad stop special expert experts rank ranks device devices group groups".split())
+_LISTED_WORDS = frozenset("head heads layer layers".split())
+# Tokens of which a model has one or two: `eos_ids`, but not `stop_ids`, which a request may add to.
+_MARK_WORDS = frozenset({"eos", "bos"})
+_MARKED_WORDS = frozenset("id ids token tokens".split())
 # Words for lists with one item for each part of a setting: `group_sizes`, but not `expert_ids`, which has one for each
 # token.
 _ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts ends num".split())
@@ -182,6 +186,12 @@ def names_settings(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_list_of_model(name: str) -> bool:
+    """Return whether a list's name says that it holds settings, or an item for each head or layer."""
+    return names_settings(name) or bool(words(name) & _LISTED_WORDS)
+
+
+@lru_cache(maxsize=4096)
 def names_items(name: str) -> bool:
     """Return whether a tensor's name says that it has an item for each sequence or token: `seq_lens`, `input_ids`.
 
@@ -194,7 +204,8 @@ def names_items(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_one_for_each_setting(name: str) -> bool:
     """Return whether a tensor's name says that it has an item for each expert, group or rank: `group_list`."""
-    return names_settings(name) and bool(words(name) & _ONE_EACH_WORDS)
+    said = words(name)
+    return (names_settings(name) and bool(said & _ONE_EACH_WORDS)) or bool(said & _MARK_WORDS and said & _MARKED_WORDS)
 
 
 @lru_cache(maxsize=4096)
@@ -270,6 +281,11 @@ def names_features(name: str) -> bool:
 def works_on_weights(function: str) -> bool:
     """Return whether a function's name begins with a word for weights: `weight_norm`, not `bias_gelu`."""
     return bool(words(function.strip("_").partition("_")[0]) & _WORKED_ON_WORDS)
+
+
+def orthogonalizes(name: str) -> bool:
+    """Return whether a path or name speaks of the iteration that makes the gradient of a weight orthogonal."""
+    return "newton" in name and "schulz" in name
 
 
 def steps_optimizer(names: Iterable[str]) -> bool:

@@ -44,16 +44,6 @@ def is_taken(interpreter: Interpreter, arm: BranchArm, point: ProgramPoint) -> b
     return arm.given is not None and is_none(interpreter, arm.given, point) is False
 
 
-def outcome(interpreter: Interpreter, test: Expr, point: ProgramPoint) -> bool | None:
-    """Return the truth of `x is None` and `x is not None`; None for unknown and for other tests."""
-    match test:
-        case Compare("is" | "is not" as op, (Name(name), Const(None))):
-            found = is_none(interpreter, name, point)
-            return None if found is None else found is (op == "is")
-        case _:
-            return None
-
-
 def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | None:
     """Return whether `name` is None at `point`; None if unknown or varying."""
     function, flag = point.frame.function, none_flag(name)
@@ -66,7 +56,7 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
                 return test.is_none
     found = reaching_definitions(function, name, point.order, point.arms)
     answers = [
-        _is_none(interpreter, one.value, ProgramPoint(point.frame, one.order, one.arms)) for one in found.bindings
+        is_none_there(interpreter, one.value, ProgramPoint(point.frame, one.order, one.arms)) for one in found.bindings
     ]
     if not found.certain:
         param = function.param(name)
@@ -79,7 +69,8 @@ def _agreed(answers: Iterable[bool | None]) -> bool | None:
     return different.pop() if len(different) == 1 else None
 
 
-def _is_none(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool | None:
+def is_none_there(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool | None:
+    """Return whether `value` is None at `point`; None if unknown or varying."""
     match value:
         case Const(literal):
             return literal is None
@@ -87,9 +78,9 @@ def _is_none(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool
             key = ("is None", id(point.frame), name, point.order)
             return interpreter.evaluations.guard(key, partial(is_none, interpreter, name, point), None)
         case Conditional(test, options) if test is not None:
-            chosen = outcome(interpreter, test, point)
+            chosen = interpreter.tests.truth(test, point)
             kept = options if chosen is None else options[:1] if chosen else options[1:]
-            return _agreed([_is_none(interpreter, option, point) for option in kept])
+            return _agreed([is_none_there(interpreter, option, point) for option in kept])
         case TupleExpr() | DictExpr() | BinaryOp() | Compare() | Comprehension():
             return False
         case Call(Attr(_, method)) if method in _MAKING:
@@ -107,7 +98,7 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
         if passed is None:
             return _by_default(param)
         if isinstance(passed, partial) and passed.func == interpreter.value:
-            return _is_none(interpreter, *passed.args)
+            return is_none_there(interpreter, *passed.args)
         return None
     if frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
         return False if _is_told_apart(param, frame.function) else None
@@ -137,7 +128,7 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
 def is_none_at_call(interpreter: Interpreter, arg: Expr, caller: Caller, frame: CallFrame) -> bool | None:
     """Return whether `arg`, which `caller` passes to the frame's function, is None; None if unknown."""
     inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
-    return _is_none(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
+    return is_none_there(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
 
 
 def _is_told_apart(param: HostParam, function: Function) -> bool:

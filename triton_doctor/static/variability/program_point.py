@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.python.function import BranchArm, Function
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.values import Lazy, Value
 
@@ -22,14 +22,17 @@ END = 1 << 30
 class CallFrame:
     """A function, entered from a call with `arguments`, or from unknown callers (None).
 
-    An argument is a value, or a promise of one. `depth` counts the calls followed so far, inwards and outwards.
-    `values` caches the values of names and calls, `parts` those of other expressions, together with the expression.
+    An argument is a value, or a promise of one; `call` passes them, if it is known. `depth` counts the calls followed
+    so far, inwards and outwards. `values` caches the values of names and calls, `parts` those of other expressions,
+    together with the expression, and `truths` those of tests, by branch.
     """
 
     module: Module
     function: Function
     arguments: Mapping[str, Value | Lazy] | None = None
     depth: int = 0
+    call: Call | None = None
+    truths: dict[int, bool | None] | None = None
     values: dict[tuple[object, ...], Value] = field(default_factory=dict)
     parts: dict[tuple[object, ...], tuple[Expr, Value]] = field(default_factory=dict)
 

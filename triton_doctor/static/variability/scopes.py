@@ -41,6 +41,8 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in interpreter.project.declared:
         return declared(interpreter.project, name, frame)
     found = reaching_definitions(frame.function, name, point.order, point.arms)
+    if found.bindings and not (found.certain and len(found.bindings) == 1):
+        found = interpreter.tests.narrowed(found, name, point)
     contents = frame.function.text.contents
     if name in contents.globals:
         return forget_items(_outer(interpreter, name, frame))  # any code may set it

@@ -1,72 +1,34 @@
-"""Finds an argument for which no known caller takes the branch of a launch.
+"""Finds the test for which no program runs a launch.
 
-`if causal:` around a launch is never taken if `causal` is False by default and no caller in the project passes it. A
-function that a package exports may have other callers.
+`if METHOD == 2:` around a launch is never taken if the function says `METHOD = 1`, nor is `if causal:` if that is False
+by default and no caller in the project passes it. A function that a package exports may have other callers.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.launches.argument_positions import bind
-from triton_doctor.static.project.limits import MOST_CALLERS
-from triton_doctor.static.python.conditions import name_in_flag
-from triton_doctor.static.python.ir import Const, Star
+from triton_doctor.static.python.ir import Name, every_part
+from triton_doctor.static.python.printing import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import LinkedLaunch
-    from triton_doctor.static.python.function import Function, HostParam
-    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter import Interpreter
 
 
 def explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
-    """Return why no caller takes the branch with `launch`; None if one may, or if there are no known callers."""
-    function, callers = launch.function, None
-    for arm in launch.launch.arms:
-        if arm.flag is None:
-            continue
-        name = name_in_flag(arm.flag)
-        param = function.param(name or arm.flag)
-        if param is None or param.variadic or param.name in function.bindings:
-            continue
-        if callers is None:
-            if interpreter.reachability.exports(launch.module, function):
-                return None
-            callers = _callers(interpreter, launch)
-        truths = {_truth(_passed(one, function, param), is_none=name is not None) for one in callers}
-        if truths == {not arm.is_true}:
-            return f"every call of `{function.name}` in the project keeps `{param.name}` from leading there"
-    return None
-
-
-def _callers(interpreter: Interpreter, launch: LinkedLaunch) -> Sequence[Caller]:
-    """Return the calls of the launching function in programs; empty if there are too many to read."""
-    graph, module, function = interpreter.call_graph, launch.module, launch.function
-    found = list(islice(graph.callers_of(module, function), MOST_CALLERS + 1))
-    found += islice(graph.callers_without_triton(module, function), MOST_CALLERS + 1 - len(found))
-    return found if len(found) <= MOST_CALLERS else ()
-
-
-def _passed(caller: Caller, function: Function, param: HostParam) -> Expr | None:
-    """Return what `caller` passes for `param`, or its default; None if unknown."""
-    call = caller.site.call
-    given = bind(function, call).get(param.name)
-    if given is not None:
-        return given
-    if any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords):
+    """Return why nothing runs the launch; None if something may, or if there are no known callers."""
+    function, frame = launch.function, interpreter.frame(launch.module, launch.function)
+    order, arms = launch.launch.order, launch.launch.arms
+    tests = function.text.contents.tests
+    branch = interpreter.own_tests.closing(order, arms, frame)
+    if branch is not None:
+        holds = "true" if interpreter.own_tests.outcome(branch, frame) else "false"
+        return f"`{spell(tests[branch].test)}` is always {holds}, which keeps `{function.name}` from this launch"
+    branch = interpreter.tests.closing(order, arms, frame)
+    if branch is None:
         return None
-    return param.default
-
-
-def _truth(given: Expr | None, *, is_none: bool) -> bool | None:
-    """Return whether a literal is None, or true; None for anything else."""
-    match given:
-        case Const(value) if is_none or isinstance(value, bool):
-            return value is None if is_none else value is True
-        case _:
-            return None
+    names = dict.fromkeys(part.id for part in every_part(tests[branch].test) if isinstance(part, Name))
+    flags = [name for name in names if function.param(name) is not None] or [*names]
+    keeping = " and ".join(f"`{name}`" for name in flags)
+    return f"every call of `{function.name}` in the project keeps {keeping} from leading there"
