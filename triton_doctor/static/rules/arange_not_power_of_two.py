@@ -35,8 +35,9 @@ class _GivenNumber(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each call of `arange` with literals, at the call; one for each parameter, at the first bad
-    value.
+    """Yield a finding for each call of `arange` with literals, at the call.
+
+    One for each parameter, at the first bad value.
     """
     for kernel in project.kernels():
         reported: set[str] = set()

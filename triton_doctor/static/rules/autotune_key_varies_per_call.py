@@ -33,11 +33,11 @@ _COARSE = 16
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each kernel, at the name of its key that changes most often; plain arguments before
-    constexprs.
+    """Yield a finding for each kernel, at the name of its key that changes most often.
 
-    A name by which a pruner chooses configs comes last: the key needs it, since values in one bucket would share
-    configs. If TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
+    Plain arguments before constexprs. A name by which a pruner chooses configs comes last: the key needs it, since
+    values in one bucket would share configs. If TRD201 reports the name too, this becomes part of that finding: see
+    `fold_tuning`.
     """
     for varying in varying_keys(project).values():
         sources = [(parameter, worst) for parameter in varying if (worst := parameter.worst) is not None]

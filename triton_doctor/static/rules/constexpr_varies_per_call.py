@@ -103,8 +103,9 @@ def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
 
 
 def _range_end(project: Project, parameter: Parameter, worst: ParameterSource) -> Kernel | None:
-    """Return the kernel in which a range ends at each unrounded value, so that only powers of two
-    compile; else None.
+    """Return the kernel in which a range ends at each unrounded value, so that only powers of two compile.
+
+    Else None.
     """
     if worst.kind is not Variability.PER_CALL:
         return None
@@ -180,8 +181,9 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Return a plan: drop the annotation, or round up at the launches; None if a config or heuristic
-    sets the parameter.
+    """Return a plan: drop the annotation, or round up at the launches.
+
+    None if a config or heuristic sets the parameter.
     """
     found = subject(project, finding)
     if found is None or found[0].may_set(found[1].name):

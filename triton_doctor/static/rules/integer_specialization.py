@@ -52,9 +52,7 @@ class _Candidate(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each kernel, at the launch with the most variants: with two counts, or one
-    from the data.
-    """
+    """Yield a finding for each kernel, at the launch with the most variants: with two counts, or one from the data."""
     interpreter = interpreter_of(project)
     unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
     for kernel in project.kernels():

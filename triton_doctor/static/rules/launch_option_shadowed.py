@@ -28,9 +28,7 @@ CODE = "TRD211"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each launch and option, at the argument; one for each tuning and option, at
-    the decorator.
-    """
+    """Yield a finding for each launch and option, at the argument; one for each tuning and option, at the decorator."""
     for kernel in project.kernels():
         for param in kernel.params:
             # a parameter that the kernel reads is deliberate, except that it does not set the number of warps

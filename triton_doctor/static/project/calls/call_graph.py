@@ -50,8 +50,9 @@ class CallGraph:
         self._trials = Trials(project)
 
     def callers_of(self, module: Module, function: Function, *, include_tests: bool = False) -> Iterator[Caller]:
-        """Yield the calls of `function` of `module`, by path and line; with `include_tests`, also those under
-        a main guard.
+        """Yield the calls of `function` of `module`, by path and line.
+
+        With `include_tests`, also those under a main guard.
         """
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
             callers = self.all_callers(module, function)

@@ -52,8 +52,9 @@ def stride(interpreter: Interpreter, value: Tensor | SymbolicValue, position: in
 def rest(
     interpreter: Interpreter, value: Tensor | SymbolicValue, front: int, back: int, frame: CallFrame
 ) -> AbstractNumber | None:
-    """Return the product of the axes of `value` without the first `front` and the last `back`; None if
-    it has too few.
+    """Return the product of the axes of `value` without the first `front` and the last `back`.
+
+    None if it has too few.
     """
     bare = views.expose(value, front, back)
     if bare is None:

@@ -30,8 +30,9 @@ _MOST_NAMES = 3
 
 
 def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
-    """Return the positions of the callers of the frame's function that never enter `arms`; empty if all
-    are excluded.
+    """Return the positions of the callers of the frame's function that never enter `arms`.
+
+    Empty if all are excluded.
     """
     function = frame.function
     decided = tuple(arm for arm in arms if arm.flag is not None and keeps_flag(function, arm.flag))

@@ -125,8 +125,9 @@ def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramP
 
 
 def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> TupleValue | None:
-    """Return a comprehension over `zip(a, (b, c))` or `enumerate((b, c))` item by item; None if the
-    count is unknown.
+    """Return a comprehension over `zip(a, (b, c))` or `enumerate((b, c))` item by item.
+
+    None if the count is unknown.
     """
     match comprehension:
         case Comprehension(one, ((names, Call(Name("zip"), sources, keywords), False),)) if len(names) == len(

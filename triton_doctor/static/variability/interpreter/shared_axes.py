@@ -97,8 +97,9 @@ class AxisChecks:
 
 @cached_in_scan()
 def checked_axes(function: Function, *, may_leave: bool) -> tuple[SharedAxes, ...]:
-    """Return the axes that `function`'s own checks compare; `may_leave` includes checks that return
-    rather than fail.
+    """Return the axes that `function`'s own checks compare.
+
+    `may_leave` includes checks that return rather than fail.
     """
     return tuple(_read(function, may_leave=may_leave)) if _may_check(function) else ()
 

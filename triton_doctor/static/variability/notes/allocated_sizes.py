@@ -21,8 +21,9 @@ _TELLING = 3
 
 @cached_in_scan()
 def allocated_axes(function: Function, name: str) -> tuple[str, ...]:
-    """Return the names of the sizes in `x = torch.zeros((batch, length))` for `name` `x`; empty unless
-    all are names.
+    """Return the names of the sizes in `x = torch.zeros((batch, length))` for `name` `x`.
+
+    Empty unless all are names.
     """
     match [one.value for one in function.bindings.get(name, ())]:
         case [Call(Attr(_, made) | Name(made)) as call] if made in ALLOCATING or made in NEW:

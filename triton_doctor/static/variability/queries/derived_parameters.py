@@ -239,8 +239,9 @@ class _Expressions:
         return found if found is not None and self._means_the_same(expr, order, arms) else None
 
     def _means_the_same(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
-        """Return whether the name `expr` has the same value here as at the launch; other expressions count only at the
-        launch.
+        """Return whether the name `expr` has the same value here as at the launch.
+
+        Other expressions count only at the launch.
         """
         launch = self._launch.launch
         if order == launch.order:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def find_range_end(project: Project, parameter: Parameter, source: ParameterSource) -> Kernel | None:
-    """Return the kernel in which a range from 0 ends at `source`, the value of `parameter`, at every
-    launch; else None.
+    """Return the kernel in which a range from 0 ends at `source`, the value of `parameter`, at every launch.
+
+    Else None.
     """
     if _ends_range(parameter.kernel, parameter.param.name):
         return parameter.kernel
