@@ -154,9 +154,7 @@ class Interpreter:
         return axes.stride(self, value, position, frame).as_size()
 
     def part(self, value: Value, position: int, size: int, is_open: bool, frame: CallFrame) -> Value | None:
-        """Return the target at `position` of unpacking `value`, or what callers pass for it, into `size`
-        targets; or None.
-        """
+        """Return one target of unpacking `value`, or what callers pass for it; None if the sizes do not fit."""
         if isinstance(value, SymbolicValue):
             asked = self.caller_arguments.part(value, position, size, frame, is_open=is_open)
             if asked is not None:
@@ -269,9 +267,7 @@ class Interpreter:
         return value
 
     def _callee(self, call: Call, frame: CallFrame) -> Function | AbstractNumber | None:
-        """Return the project function that `call` runs, if it is to be followed; UNKNOWN if its name is
-        that of a bucket.
-        """
+        """Return the project function that `call` runs, if it is followed; UNKNOWN if named as a bucket."""
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
         found = self.call_graph.find_callee(frame.module, frame.function, call.func)
