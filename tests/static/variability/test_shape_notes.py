@@ -11,7 +11,7 @@ from triton_doctor.static.python.parse import read_module
 from triton_doctor.static.variability.notes.shape_notes import notes_of
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.hints.written_shapes import ShapeNote
+    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
 
 DATA, MODEL, UNKNOWN = True, False, None
 

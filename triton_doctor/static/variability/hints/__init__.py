@@ -4,7 +4,6 @@ In: an `AxisContext`, the facts about a size of unknown origin. Out: `AppliedHin
 
 - A **hint** is a row of the table `HINTS`: a condition on the context, a direction, and a weight.
 - A **builder** fills an `AxisContext`. Builders are in `values/tensors`, `notes/` and `queries/`.
-- The **meaning** of an axis name is data (True), model (False), or unknown (None).
 
 Example: `AxisContext(tensor="x", position=0)` gets one hint toward the data, "first axis", of weight 1, which decides
 nothing. With `name="n_rows"` and `is_axis=True` two more apply, and `weigh` returns `Toward.DATA`.
@@ -12,6 +11,5 @@ nothing. With `name="n_rows"` and `is_axis=True` two more apply, and `weigh` ret
 Files, in reading order:
 
 - `axis_context`: the facts. `hints`: the table. `hint_weights`: the decision.
-- `name_words`: words in names. `axis_meanings`: meanings of axis names, by binding, legend or letter.
-- `written_shapes`: text such as `(B, T, 2 * D)` to a `ShapeNote`.
+- `name_words`: words in names.
 """

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.hints.axis_context import AxisContext, Toward
-from triton_doctor.static.variability.hints.axis_meanings import are_axes_of_activation
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.hints.name_words import (
     are_axes_of_weight,
@@ -22,6 +21,7 @@ from triton_doctor.static.variability.hints.name_words import (
 )
 from triton_doctor.static.variability.interpreter.autograd import context_of
 from triton_doctor.static.variability.notes.allocated_sizes import first_sizes, shapes_spelled
+from triton_doctor.static.variability.notes.axis_meanings import are_axes_of_activation
 from triton_doctor.static.variability.notes.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
 from triton_doctor.static.variability.notes.shape_notes import note_of_unpacking, notes_of

@@ -20,10 +20,10 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import match_positions
 from triton_doctor.static.python.ir import Attr, Call, Name
 from triton_doctor.static.python.remarks import NO_REMARKS, read_remarks
-from triton_doctor.static.variability.hints.axis_meanings import AxisMeanings, meaning_of_prose
-from triton_doctor.static.variability.hints.written_shapes import may_annotate
+from triton_doctor.static.variability.notes.axis_meanings import AxisMeanings, meaning_of_prose
 from triton_doctor.static.variability.notes.axis_names import keeps_shape, named_axes
 from triton_doctor.static.variability.notes.shape_notes import note_of_parameter, notes_in_header, with_meanings
+from triton_doctor.static.variability.notes.written_shapes import may_annotate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.python.remarks import Remarks
-    from triton_doctor.static.variability.hints.written_shapes import ShapeNote
+    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
 
 # An entry of a docstring: `n: the number of rows`, `n (int): ...` or `:param n: ...`.
 _ENTRY = re.compile(

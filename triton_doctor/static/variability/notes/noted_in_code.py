@@ -6,15 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.reaching_definitions import are_exclusive
-from triton_doctor.static.variability.hints.axis_meanings import OPEN
-from triton_doctor.static.variability.hints.written_shapes import (
+from triton_doctor.static.variability.notes.axis_meanings import OPEN
+from triton_doctor.static.variability.notes.axis_names import keeps_shape
+from triton_doctor.static.variability.notes.written_shapes import (
     UNCLEAR,
     ShapeNote,
     first_bracket,
     note_of_axes,
     read_note,
 )
-from triton_doctor.static.variability.notes.axis_names import keeps_shape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.function import Binding, Returned
-    from triton_doctor.static.variability.hints.written_shapes import ShapeNote
+    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
     from triton_doctor.static.variability.values.program_point import CallFrame
 
 

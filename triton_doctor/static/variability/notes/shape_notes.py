@@ -19,8 +19,10 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
-from triton_doctor.static.variability.hints.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
-from triton_doctor.static.variability.hints.written_shapes import (
+from triton_doctor.static.variability.notes.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
+from triton_doctor.static.variability.notes.axis_names import keeps_shape, leading_axes, named_axes
+from triton_doctor.static.variability.notes.noted_in_code import may_assert, may_rearrange, notes_in_code
+from triton_doctor.static.variability.notes.written_shapes import (
     UNPACKING,
     ShapeNote,
     first_bracket,
@@ -28,8 +30,6 @@ from triton_doctor.static.variability.hints.written_shapes import (
     read_annotation,
     read_note,
 )
-from triton_doctor.static.variability.notes.axis_names import keeps_shape, leading_axes, named_axes
-from triton_doctor.static.variability.notes.noted_in_code import may_assert, may_rearrange, notes_in_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from triton_doctor.static.variability.hints.hints import AppliedHint
-    from triton_doctor.static.variability.hints.written_shapes import ShapeNote
+    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
     from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.variability.hints.axis_context import Toward
-from triton_doctor.static.variability.hints.axis_meanings import OPEN, has_meaning
+from triton_doctor.static.variability.notes.axis_meanings import OPEN, has_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
