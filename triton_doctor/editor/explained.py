@@ -14,9 +14,9 @@ from triton_doctor.static.project.analysis.summaries import FileSummaries
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.ignore_rules import PathPatterns
-from triton_doctor.static.variability.description import hint_notes, trail
-from triton_doctor.static.variability.explain import ExplainedKernel, explain
-from triton_doctor.static.variability.parameters import Parameters
+from triton_doctor.static.variability.queries.description import hint_notes, trail
+from triton_doctor.static.variability.queries.explain import ExplainedKernel, explain
+from triton_doctor.static.variability.queries.parameters import Parameters
 
 if TYPE_CHECKING:
     from triton_doctor.finding import HintNote, Step
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.sources.workspace import Workspace
-    from triton_doctor.static.variability.lattice import Variability
+    from triton_doctor.static.variability.values.lattice import Variability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

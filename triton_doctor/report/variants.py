@@ -13,14 +13,14 @@ from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest, summarize_hints
 from triton_doctor.report.json import hint_object
-from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.terminal import escape_line, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Step
-    from triton_doctor.static.variability.explain import ExplainedKernel, ExplainedParameter
+    from triton_doctor.static.variability.queries.explain import ExplainedKernel, ExplainedParameter
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8

@@ -11,7 +11,7 @@ from triton_doctor.settings import load_settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.parameters import parameters
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,8 @@
 """The table of clocks and benchmarks: the calls by which a Python program measures time.
 
-Read by TRD401 and TRD402 (`variability/timed_regions.py`), by TRD403 (`environment/read_python.py`), by the roles of
-files (`project/database/roles.py`), and to recognize scripts that only try kernels (`project/calls/trials.py`).
+Read by TRD401 and TRD402 (`variability/queries/timed_regions.py`), by TRD403 (`environment/read_python.py`), by the
+roles of files (`project/database/roles.py`), and to recognize scripts that only try kernels
+(`project/calls/trials.py`).
 """
 
 from __future__ import annotations

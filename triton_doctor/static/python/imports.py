@@ -41,7 +41,8 @@ class Imports:
                 self.names.setdefault(alias.asname or alias.name, imported)
 
     def full_name(self, expr: Expr) -> str | None:
-        """Return `triton.language.constexpr` for `tl.constexpr` under `import triton.language as tl`;
+        """Return `triton.language.constexpr` for `tl.constexpr` under `import triton.language as tl`.
+
         None if not dotted.
         """
         name = dotted(expr)

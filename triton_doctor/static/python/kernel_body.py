@@ -30,10 +30,7 @@ _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "
 
 
 def read_uses(node: Definition, source: SourceText, *, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
-    """Return how the body of `node` uses `params`; a local computed from a parameter stands for it.
-
-    `plain` are those of `params` that are no constexprs.
-    """
+    """Return how the body of `node` uses `params`, also through locals; `plain` are those that are no constexprs."""
     uses = _UseReader(params, plain)
     for statement in node.body:
         uses.visit(statement)
@@ -95,7 +92,7 @@ class _UseReader:
                 self.visit(child)
 
     def _expression(self, expr: ast.AST) -> None:
-        """Read all parts of `expr`, in order of the text: depth first, with an explicit stack."""
+        """Read all parts of `expr`, depth first in order of the text, with an explicit stack."""
         loaded, at_run_time, from_memory = self._names.loaded, self._at_run_time, self._from_memory
         pending: list[Any] = []
         node: Any = expr

@@ -67,8 +67,9 @@ class MovedLines(NamedTuple):
 
 
 def find_moved_lines(path: str, before: bytes, after: bytes) -> MovedLines | None:
-    """Return the move, if only plain comments and empty lines changed between two statements; None after
-    any other edit.
+    """Return the move, if only plain comments and empty lines changed between two statements.
+
+    None after any other edit.
     """
     if b"\r" in before or b"\r" in after or b"\f" in before or b"\f" in after:
         return None  # Python counts lines in another way

@@ -36,8 +36,9 @@ _NESTED_QUOTES = NewerSyntax("an f-string with quotes, a backslash or a comment 
 
 
 def newer_syntax(error: Exception, running: tuple[int, int] = sys.version_info[:2]) -> NewerSyntax | None:
-    """Return the syntax in the line of `error` that is newer than the `running` Python; None if the line
-    is just wrong.
+    """Return the syntax in the line of `error` that is newer than the `running` Python.
+
+    None if the line is just wrong.
     """
     if not isinstance(error, SyntaxError):
         return None

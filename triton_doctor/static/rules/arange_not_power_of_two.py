@@ -11,8 +11,8 @@ from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_pa
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import find_configs
-from triton_doctor.static.variability.queries import find_literals, find_module_literals
+from triton_doctor.static.variability.queries.configs import find_configs
+from triton_doctor.static.variability.queries.queries import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,8 +35,9 @@ class _GivenNumber(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each call of `arange` with literals, at the call; one for each parameter, at the first bad
-    value.
+    """Yield a finding for each call of `arange` with literals, at the call.
+
+    One for each parameter, at the first bad value.
     """
     for kernel in project.kernels():
         reported: set[str] = set()

@@ -14,17 +14,17 @@ from triton_doctor.static.project.calls.surroundings import changed, kernel_of
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import describe_configs
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
-from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
+from triton_doctor.static.variability.queries.configs import describe_configs
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+    from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
 
 
 CODE = AUTOTUNE_KEY
@@ -33,11 +33,11 @@ _COARSE = 16
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each kernel, at the name of its key that changes most often; plain arguments before
-    constexprs.
+    """Yield a finding for each kernel, at the name of its key that changes most often.
 
-    A name by which a pruner chooses configs comes last: the key needs it, since values in one bucket would share
-    configs. If TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
+    Plain arguments before constexprs. A name by which a pruner chooses configs comes last: the key needs it, since
+    values in one bucket would share configs. If TRD201 reports the name too, this becomes part of that finding: see
+    `fold_tuning`.
     """
     for varying in varying_keys(project).values():
         sources = [(parameter, worst) for parameter in varying if (worst := parameter.worst) is not None]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import config_counts
-from triton_doctor.static.variability.idle_code import (
+from triton_doctor.static.variability.queries.configs import config_counts
+from triton_doctor.static.variability.queries.idle_code import (
     TUNED_ONCE,
     describe_idle_reason,
     explain_idle_kernel,

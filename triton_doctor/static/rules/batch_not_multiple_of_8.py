@@ -26,9 +26,7 @@ _MAKERS = frozenset("randint randn rand zeros ones empty".split())
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each option of a trainer, and for each tensor fed to a training step, where
-    it is created.
-    """
+    """Yield a finding for each option of a trainer, and for each tensor fed to a training step, where it is created."""
     for module in project.subjects():
         if module.path in project.tests:
             continue  # deliberately small

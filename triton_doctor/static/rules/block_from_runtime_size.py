@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.parameters import parameters
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

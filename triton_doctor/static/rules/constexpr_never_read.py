@@ -20,10 +20,10 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every_part
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_idle_reason
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameter, parameters
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
+from triton_doctor.static.variability.queries.parameters import Parameter, parameters
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from triton_doctor.static.project.calls.surroundings import is_seen_whole, launc
 from triton_doctor.static.project.launches.launches import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries import find_literals, find_module_literals
+from triton_doctor.static.variability.queries.queries import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -21,14 +21,14 @@ from triton_doctor.static.project.launches.launches import hides_arguments, spel
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.plain_parameters import find_plain_constexprs
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.derived_parameters import companion_names, followed_names
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_idle_reason, runs_compiled
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
-from triton_doctor.static.variability.queries import is_integer
-from triton_doctor.static.variability.range_ends import find_range_end
-from triton_doctor.static.variability.tuning import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.queries.derived_parameters import companion_names, followed_names
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource, parameters
+from triton_doctor.static.variability.queries.queries import is_integer
+from triton_doctor.static.variability.queries.range_ends import find_range_end
+from triton_doctor.static.variability.queries.tuning import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,8 +103,9 @@ def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
 
 
 def _range_end(project: Project, parameter: Parameter, worst: ParameterSource) -> Kernel | None:
-    """Return the kernel in which a range ends at each unrounded value, so that only powers of two
-    compile; else None.
+    """Return the kernel in which a range ends at each unrounded value, so that only powers of two compile.
+
+    Else None.
     """
     if worst.kind is not Variability.PER_CALL:
         return None
@@ -180,8 +181,9 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Return a plan: drop the annotation, or round up at the launches; None if a config or heuristic
-    sets the parameter.
+    """Return a plan: drop the annotation, or round up at the launches.
+
+    None if a config or heuristic sets the parameter.
     """
     found = subject(project, finding)
     if found is None or found[0].may_set(found[1].name):

@@ -10,10 +10,10 @@ from triton_doctor.static.project.calls.surroundings import pointers
 from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.lattice import AbstractNumber, Variability
-from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.parameters import in_autotune_key, parameters
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.parameters import in_autotune_key, parameters
+from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.parameters import Parameter
+    from triton_doctor.static.variability.queries.parameters import Parameter
 
 CODE = "TRD208"
 # Methods and functions of torch that return tensors, recognized by name: most arguments of a launch are such.
@@ -52,9 +52,7 @@ class _Candidate(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each kernel, at the launch with the most variants: with two counts, or one
-    from the data.
-    """
+    """Yield a finding for each kernel, at the launch with the most variants: with two counts, or one from the data."""
     interpreter = interpreter_of(project)
     unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
     for kernel in project.kernels():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropStatement, Plan, Safety
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.interpreter_mode import (
+from triton_doctor.static.variability.queries.interpreter_mode import (
     CODE_KINDS,
     comes_too_late,
     settings_that_interpret,
@@ -29,9 +29,7 @@ _WHOLE_STATEMENTS = ("os.environ", "os.environ.setdefault", "os.environ.__setite
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each setting; none behind a flag, and none that comes too late to matter:
-    that is TRD103.
-    """
+    """Yield a finding for each setting; none behind a flag, and none that comes too late to matter: that is TRD103."""
     for file, setting in settings_that_interpret(project):
         if file.kind not in CODE_KINDS or setting.guarded or comes_too_late(setting):
             continue
@@ -54,8 +52,9 @@ def _message(setting: EnvSetting) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Return a plan, safe at the top of a file that puts tensors on a GPU; None if the setting is part of something
-    larger.
+    """Return a plan, safe at the top of a file that puts tensors on a GPU.
+
+    None if the setting is part of something larger.
     """
     for file in project.environment:
         if file.path != finding.path or file.kind != "python":

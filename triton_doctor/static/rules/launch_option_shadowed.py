@@ -14,8 +14,8 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import find_configs
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS, LAUNCH_OPTIONS, is_default
+from triton_doctor.static.variability.queries.configs import find_configs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +28,7 @@ CODE = "TRD211"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each launch and option, at the argument; one for each tuning and option, at
-    the decorator.
-    """
+    """Yield a finding for each launch and option, at the argument; one for each tuning and option, at the decorator."""
     for kernel in project.kernels():
         for param in kernel.params:
             # a parameter that the kernel reads is deliberate, except that it does not set the number of warps

@@ -8,15 +8,15 @@ from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.calls.called_names import calls_of
 from triton_doctor.static.python.ir import Lambda, every_part
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.timed_regions import Launching, timed_regions
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.timed_regions import Launching, timed_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.variability.timed_regions import LaunchStart, TimedRegion
+    from triton_doctor.static.variability.queries.timed_regions import LaunchStart, TimedRegion
 
 
 CODE = "TRD402"

@@ -8,9 +8,9 @@ from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.ir import Subscript, final_name
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.timed_regions import is_clock, timed_regions
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.timed_regions import is_clock, timed_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import CallSite, Function
     from triton_doctor.static.python.ir import Call
     from triton_doctor.static.python.module import Kernel, Module
-    from triton_doctor.static.variability.timed_regions import TimedRegion
+    from triton_doctor.static.variability.queries.timed_regions import TimedRegion
 
 CODE = "TRD401"
 # Calls that neither wait for the GPU nor read a result. Any other call may.

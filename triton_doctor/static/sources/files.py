@@ -175,8 +175,9 @@ def enclosing_rules(folder: Path) -> list[IgnoreRules]:
 
 
 def read_gitignore(folder: Path) -> IgnoreRules | None:
-    """Return the rules of the .gitignore in `folder`; None if there is none, or (with a warning) if it
-    is unreadable.
+    """Return the rules of the .gitignore in `folder`.
+
+    None if there is none, or (with a warning) if it is unreadable.
     """
     try:
         text = read_regular_file(folder / ".gitignore").decode("utf-8", "replace")

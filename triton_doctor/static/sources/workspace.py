@@ -142,8 +142,9 @@ def _marked(folder: Path) -> Path | None:
 
 
 def _importable(folder: Path) -> tuple[Path, Path]:
-    """Return the outermost package around `folder`, and the folder it is imported from; `folder` twice
-    outside a package.
+    """Return the outermost package around `folder`, and the folder it is imported from.
+
+    `folder` twice outside a package.
     """
     root = folder
     while (root.parent / _PACKAGE).is_file() and root.parent != root:

@@ -69,8 +69,9 @@ class CacheStore:
         return self._file == other._file
 
     def read(self) -> CachedScan:
-        """Return what the last such scan left; NO_CACHED_SCAN if there is none, or it is unreadable or not signed by
-        this user.
+        """Return what the last such scan left.
+
+        NO_CACHED_SCAN if there is none, or it is unreadable or not signed by this user.
         """
         from triton_doctor.static.project.cache.format import decode
 

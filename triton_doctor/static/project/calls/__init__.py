@@ -13,7 +13,7 @@ of a trial, so that a finding in it is information only.
 Files, in reading order:
 
 - `call_graph`: callers of a function, through the next four:
-- `called_names`: calls by name. `kept_functions`: calls through a variable. `operators`: calls as a torch operator.
+- `called_names`: calls by name. `stored_functions`: calls through a variable. `operators`: calls as a torch operator.
 - `mentions`: all uses of a name in a module.
 - `reachability`: whether a program may run a function.
 - `trials`, `optimizers`, `compiled_code`, `sole_users`: code that only tries, only steps an optimizer, or only runs

@@ -13,8 +13,8 @@ from triton_doctor.static.project.calls.called_names import (
     calls_of,
     read_calls,
 )
-from triton_doctor.static.project.calls.kept_functions import STORED_FUNCTION_CALLS, stored_function_calls
 from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, operator_calls, operator_pattern, operators
+from triton_doctor.static.project.calls.stored_functions import STORED_FUNCTION_CALLS, stored_function_calls
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
@@ -50,8 +50,9 @@ class CallGraph:
         self._trials = Trials(project)
 
     def callers_of(self, module: Module, function: Function, *, include_tests: bool = False) -> Iterator[Caller]:
-        """Yield the calls of `function` of `module`, by path and line; with `include_tests`, also those under
-        a main guard.
+        """Yield the calls of `function` of `module`, by path and line.
+
+        With `include_tests`, also those under a main guard.
         """
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
             callers = self.all_callers(module, function)

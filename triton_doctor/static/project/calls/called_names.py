@@ -67,8 +67,9 @@ def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
 
 @cached_in_scan()
 def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
-    """Return the calls in `module` whose last name is `name`; `forward` of an autograd class is called by the class's
-    name.
+    """Return the calls in `module` whose last name is `name`.
+
+    `forward` of an autograd class is called by the class's name.
     """
     pattern = call_pattern(name)
     return tuple(

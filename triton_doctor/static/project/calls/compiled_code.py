@@ -46,8 +46,9 @@ def _keeps_out(decorator: str) -> bool:
 
 
 def _full_name(module: Module, decorator: Expr) -> str:
-    """Return `torch.compile` for `@torch.compile`, `@torch.compile()`, `@partial(torch.compile)`; empty
-    if not dotted.
+    """Return `torch.compile` for `@torch.compile`, `@torch.compile()`, `@partial(torch.compile)`.
+
+    Empty if not dotted.
     """
     match decorator:
         case Call(func, (inner, *_)) if final_name(func) == "partial":

@@ -186,8 +186,9 @@ class Reachability:
 def _users_in(
     project: Project, path: str, mentions: Mentions, function: Function
 ) -> Iterator[tuple[Module, Function] | None]:
-    """Yield the functions of the file at `path` that use `function`, except itself; None if others may use it through
-    the file.
+    """Yield the functions of the file at `path` that use `function`, except itself.
+
+    None if others may use it through the file.
     """
     if mentions.is_valued or mentions.is_exported:
         yield None

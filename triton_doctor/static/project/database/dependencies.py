@@ -95,7 +95,8 @@ class Dependencies(NamedTuple):
         return self.read_paths.union(result.path for result in (*self.query_results, *self.search_results))
 
     def rerun_queries(self, path: str, query_module: Callable[[str, ModuleQuery], bytes | None]) -> Dependencies | None:
-        """Return the dependencies with the current answers of the file at `path`, whose lines moved;
+        """Return the dependencies with the current answers of the file at `path`, whose lines moved.
+
         None if unreadable.
         """
         kinds = []

@@ -133,8 +133,7 @@ class TrackedModules(Mapping[str, "Module"]):
                     yield path, answer
 
     def importers(self, name: str, patterns: Iterable[TextPattern] | None = None) -> Sequence[str]:
-        """Return the paths of files that import a module called `name`, or something from it, including files without
-        Triton.
+        """Return the files that import a module called `name`, or something from it, including files without Triton.
 
         With `patterns`, only packages, files that match one of them, and files with a star import. Reads none of them.
         The result depends on no other file importing it.
@@ -144,8 +143,7 @@ class TrackedModules(Mapping[str, "Module"]):
         return found if patterns is None else self._database.possible_users(found, patterns)
 
     def bystander_importers(self, name: str, pattern: TextPattern, *, member: str | None = None) -> Sequence[str]:
-        """Return the paths of the bystanders that import a module called `name`, or something from it, and match
-        `pattern`.
+        """Return the bystanders that import a module called `name`, or something from it, and match `pattern`.
 
         If `member` is given, only those that contain `name.member`. Reads none of them. The result depends on no other
         file importing it.

@@ -21,8 +21,9 @@ def expects_error(launch: LinkedLaunch) -> bool:
 
 
 def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
-    """Return whether every launch of the kernel is expected to fail; for a kernel without launches, every call it is
-    passed to.
+    """Return whether every launch of the kernel is expected to fail.
+
+    For a kernel without launches, every call it is passed to.
     """
     launches = launches_of(project).get(kernel.key, ())
     if launches:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import BinaryOp, Expr, Lambda, Name, final_name
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import HANDFUL, UNKNOWN, AbstractNumber, Variability, join
-from triton_doctor.static.variability.tensors import whole_number
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, TupleValue, Value
+from triton_doctor.static.variability.models.indexing import element
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.lattice import HANDFUL, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.values.tensors import whole_number
+from triton_doctor.static.variability.values.values import ListValue, Shape, SymbolicValue, TupleValue, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 
 def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:

@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber
-from triton_doctor.static.variability.values import SymbolicValue, Tensor
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber
+from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 _FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
 _OPEN = "..."

@@ -15,13 +15,12 @@ from triton_doctor.static.python.ir import (
     final_name,
 )
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
-from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.hints import apply_hints
-from triton_doctor.static.variability.host_tensors import filled, read_out
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.hints.axis_context import AxisContext
+from triton_doctor.static.variability.hints.hints import apply_hints
+from triton_doctor.static.variability.models.host_tensors import filled, read_out
+from triton_doctor.static.variability.models.indexing import element
 from triton_doctor.static.variability.models.items import multiplied, multiplies, number_range, summed
+from triton_doctor.static.variability.models.origins import from_data, out_of_sight
 from triton_doctor.static.variability.models.patterns import is_pattern_call, rearranged
 from triton_doctor.static.variability.models.several import SEVERAL, several
 from triton_doctor.static.variability.models.torch import (
@@ -37,9 +36,17 @@ from triton_doctor.static.variability.models.torch import (
 )
 from triton_doctor.static.variability.models.torch_products import contracted
 from triton_doctor.static.variability.models.torch_results import concatenated, stacked
-from triton_doctor.static.variability.origins import from_data, out_of_sight
-from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import (
+from triton_doctor.static.variability.values.arithmetic import (
+    coarse,
+    greatest,
+    least,
+    logarithm,
+    power_of_two,
+    quotient,
+)
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.values.trace import Note
+from triton_doctor.static.variability.values.values import (
     DictValue,
     ListValue,
     Shape,
@@ -52,8 +59,8 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 _FLAGS = frozenset(
     "isinstance hasattr is_contiguous is_cuda is_available dim is_floating_point element_size callable any all bool "

@@ -6,19 +6,19 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Comprehension, ComprehensionLoop, Const, Lambda, Name
-from triton_doctor.static.variability.arithmetic import apply
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import UNKNOWN
-from triton_doctor.static.variability.lists import counted
+from triton_doctor.static.variability.models.indexing import element
+from triton_doctor.static.variability.models.lists import counted
+from triton_doctor.static.variability.models.origins import from_data
 from triton_doctor.static.variability.models.torch_results import combined
-from triton_doctor.static.variability.origins import from_data
-from triton_doctor.static.variability.values import ListValue, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.values.arithmetic import apply
+from triton_doctor.static.variability.values.lattice import UNKNOWN
+from triton_doctor.static.variability.values.values import ListValue, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
-    from triton_doctor.static.variability.values import Value
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import Value
 
 SEVERAL = frozenset({"divmod", "map", "product", "broadcast_tensors", "where"})
 _NUMBERS = frozenset({"int", "float"})

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.python.ir import BinaryOp, Call, Conditional, Const, Name, Star, TupleExpr
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.lattice import AbstractNumber
-from triton_doctor.static.variability.name_words import names_shape
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.hints.name_words import names_shape
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.lattice import AbstractNumber
+from triton_doctor.static.variability.values.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 AnyTensor: TypeAlias = "Tensor | SymbolicValue"
 # Steps to follow from an axis number: `dim = dim if dim >= 0 else dim + x.ndim` after `dim = -1`.

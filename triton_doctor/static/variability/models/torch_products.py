@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, data_margin
 from triton_doctor.static.variability.models.torch_arguments import AnyTensor, tensor_at
-from triton_doctor.static.variability.values import Tensor
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability, data_margin
+from triton_doctor.static.variability.values.values import Tensor
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 
 def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) -> Tensor | None:

@@ -6,10 +6,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const, TupleExpr
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.arithmetic import apply
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, data_margin, join
+from triton_doctor.static.variability.models.indexing import element
 from triton_doctor.static.variability.models.torch_arguments import (
     AnyTensor,
     argument,
@@ -19,15 +16,18 @@ from triton_doctor.static.variability.models.torch_arguments import (
     tensor_at,
 )
 from triton_doctor.static.variability.models.torch_products import batched_alike, multiplied
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.arithmetic import apply
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability, data_margin, join
+from triton_doctor.static.variability.values.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
-    from triton_doctor.static.variability.values import Value
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import Value
 
 # A tensor with one axis may be broadcast over unknown others: `x + bias`.
 _LEAST_KNOWN = 2
