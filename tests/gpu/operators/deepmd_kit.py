@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ PARTS = ("deepmd", "deepmd.kernels", "deepmd.kernels.triton", "deepmd.dpmodel", 
 BARE = (*PARTS, "deepmd.kernels.triton.dpa1", "deepmd.kernels.triton.sezm")
 UNUSED = ("array_api_compat",)
 NEAR, TYPES, WIDE, DEGREE, RANK, CHANNELS = 48, 4, 64, 2, 2, 64
+# Without it the library computes with torch.
+os.environ["DP_TRITON_INFER"] = "3"
 # Frames, atoms.
 SHAPES = ((1, 7), (2, 33), (3, 100), (4, 192), (1, 777), (2, 1000))
 
@@ -40,6 +43,14 @@ def environment(batch: int, length: int) -> object:
     kinds = torch.randint(TYPES, (batch, length), device=DEVICE)
     made = wanted(batch, length, 3), near, kinds, numbers(TYPES, NEAR, 4), numbers(TYPES, NEAR, 4)
     return call("env_mat", "env_mat", *made, 6.0, 0.5)[0]
+
+
+def environment_edges(batch: int, length: int) -> object:
+    """Edges by distance and direction, forward and backward."""
+    edges = batch * length * NEAR
+    kinds, mask = torch.randint(TYPES, (edges,), device=DEVICE), torch.ones(edges, device=DEVICE, dtype=torch.bool)
+    made = wanted(edges, 3), kinds, numbers(TYPES, 4), numbers(TYPES, 4)
+    return call("env_mat", "edge_env_mat", *made, 6.0, 0.5, edge_mask=mask)
 
 
 def convolve(batch: int, length: int) -> object:
@@ -100,6 +111,7 @@ def force(batch: int, length: int) -> object:
 
 OPERATORS = {
     "environment": environment,
+    "environment_edges": environment_edges,
     "convolve": convolve,
     "convolve_edges": convolve_edges,
     "embed": embed,
